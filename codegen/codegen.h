@@ -1,0 +1,79 @@
+// IR to GLSL to SPIR-V, without a device.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/ir.h"
+
+namespace pumice::codegen {
+
+/// What the emitter may rely on, and how arrays are reached.
+struct Options {
+    bool comments = false;                ///< source lines as comments
+    bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
+    std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
+    bool wide_offsets = false;            ///< element offsets in 64 bits
+};
+
+/// A 4- or 8-byte field of the push-constant block, filled at each launch.
+struct Field {
+    enum class Kind : uint8_t {
+        start,        ///< first global index along `axis` of this dispatch (i32)
+        end,          ///< one past the last global index of the range along `axis` (i32)
+        size,         ///< extent of the range along `axis` (i32)
+        group_base,   ///< index of this dispatch's first group along `axis` (i32)
+        group_count,  ///< groups of the whole range along `axis` (i32)
+        argument,     ///< scalar parameter `index`, widened to at least 32 bits
+        extent,       ///< extent along `axis` of array parameter `index` (i32, or i64 with wide_offsets)
+        address,      ///< device address of array parameter `index` (u64)
+    };
+    Kind kind;
+    int index = 0;
+    int axis = 0;
+    uint32_t offset = 0;  ///< bytes into the block
+    Scalar type = Scalar::i32;
+};
+
+struct Binding {
+    int argument = 0;   ///< parameter index
+    int binding = 0;    ///< in set 0, storage buffer
+    ir::Access access = ir::Access::inout;
+};
+
+/// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
+/// along axes 0, 1, 2 (default 1 each). The entry point is "main".
+struct Shader {
+    std::string name;
+    std::string glsl;
+    std::vector<uint32_t> spirv;
+    std::vector<Binding> bindings;
+    std::vector<Field> push;
+    uint32_t push_bytes = 0;
+    int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
+    std::vector<Feature> features;           ///< beyond what every Vulkan device has
+    std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
+    std::string hash;                        ///< of the lowered IR and the options, 32 hex digits
+};
+
+/// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in lower.cpp).
+ir::Kernel lower(const ir::Kernel& recorded);
+/// GLSL text of a lowered kernel; fills everything of the Shader but spirv and capabilities.
+Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
+/// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
+Shader compile(const ir::Kernel& recorded, const Options& options = {});
+/// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` runs spirv-opt -O for offline dumps. Throws library_bug on a GLSL error.
+std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize = false);
+/// SPIR-V as text, and its validation by spirv-val ("" when valid).
+std::string disassemble(const std::vector<uint32_t>& spirv);
+std::string validate(const std::vector<uint32_t>& spirv);
+/// Starts shaderc's slow first compile on a thread of its own; compile() waits for it where needed.
+void warm_up();
+/// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm, NAME.json into a folder, which is made if it is missing.
+void dump(const ir::Kernel& recorded, const std::filesystem::path& folder);
+/// The manifest that dump writes: entry, group size, bindings with access, push-constant layout, capabilities, hash.
+std::string manifest(const ir::Kernel& recorded, const Shader& shader);
+
+}  // namespace pumice::codegen

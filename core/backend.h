@@ -1,0 +1,104 @@
+// The one virtual interface between the library and a device.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ir.h"
+
+namespace pumice {
+
+enum class Feature { int8, int16, int64, float16, float64 };
+enum class Priority { low, normal, high };
+
+/// What a device allows. Bytes and items; counts are per axis where an array, axis 0 first.
+struct Limits {
+    int64_t max_group_size = 0;                      ///< items of a group in all
+    std::array<int64_t, 3> max_group_extent{};       ///< items of a group along an axis
+    int64_t local_memory = 0;                        ///< bytes a group may have
+    int64_t max_array_bytes = 0;                     ///< of one array
+    int64_t memory = 0;                              ///< bytes of the device's memory (its largest heap)
+    int subgroup_size = 1;
+};
+
+/// A kernel compiled for one device. Kept by the kernel, so that it lives as long as either.
+class Executable {
+public:
+    virtual ~Executable() = default;
+};
+
+/// Device memory, freed (when the device has no more work with it) with the last reference.
+class Allocation {
+public:
+    virtual ~Allocation() = default;
+    int64_t bytes = 0;
+};
+
+/// What one launch needs. The front end has already checked arguments against parameters, aliasing and ranges.
+struct Launch {
+    struct Array {
+        Allocation* memory = nullptr;   ///< null for an array of no elements
+        int64_t offset = 0;             ///< bytes from the allocation's start
+        int64_t bytes = 0;              ///< what the array spans
+        std::array<int64_t, 3> extents{1, 1, 1};  ///< axis 0 first, unused ones 1
+    };
+    struct Argument {
+        Array array;                    ///< where the parameter is an array
+        uint64_t bits = 0;              ///< else the scalar, in the low bytes
+    };
+    std::array<int64_t, 3> start{0, 0, 0};    ///< first global index along each axis (axis 0 first)
+    std::array<int64_t, 3> extent{1, 1, 1};   ///< items along each axis; all positive
+    std::array<int64_t, 3> group{0, 0, 0};    ///< items of a group along each axis; all positive, within Limits
+    int rank = 1;
+    std::vector<Argument> arguments;          ///< one a parameter, in order
+    int stream = 0;
+};
+
+/// A point in a device's work. Copies share it.
+class EventState {
+public:
+    virtual ~EventState() = default;
+    /// Blocks until the point is reached; throws Error when the device was lost or found a fault.
+    virtual void wait() = 0;
+    virtual bool done() = 0;
+};
+
+/// One device. All functions may be called from several threads at once.
+class Backend : public std::enable_shared_from_this<Backend> {
+public:
+    virtual ~Backend() = default;
+    virtual std::string name() const = 0;        ///< "interp", "vulkan:0 llvmpipe (...)"
+    virtual Limits limits() const = 0;
+    virtual bool supports(Feature feature) const = 0;
+
+    /// `bytes` > 0. Zero-initialised where `zero`. Throws Error naming the bytes when there is no such memory, after caches
+    /// were released and the allocation was tried again.
+    virtual std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) = 0;
+    /// Host copies, in order with the launches so far; the host memory may be reused on return.
+    virtual void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) = 0;
+    virtual void read(Allocation& from, int64_t offset, void* to, int64_t bytes) = 0;
+    /// Asynchronous, on a stream: pattern_size is 1, 2, 4, 8 ...; bytes a multiple of it.
+    virtual void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) = 0;
+    virtual void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) = 0;
+
+    /// Compiles recorded IR (as the front end leaves it: verified, with variables). Throws Error when the device lacks what it needs.
+    virtual std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) = 0;
+    /// Group extents for a range where the user gave none; within Limits, never a failure.
+    virtual std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const = 0;
+    /// Asynchronous, in order within its stream; keeps the arguments' memory alive until done.
+    virtual void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) = 0;
+
+    virtual int create_stream(Priority priority) = 0;
+    virtual void release_stream(int stream) = 0;
+    /// The point reached when all work given to the stream so far is done.
+    virtual std::shared_ptr<EventState> record(int stream) = 0;
+    /// Later work on the stream starts after the event.
+    virtual void wait_for(int stream, const std::shared_ptr<EventState>& event) = 0;
+    /// Submits and waits for all work of all streams; throws what went wrong.
+    virtual void synchronize() = 0;
+};
+
+}  // namespace pumice

@@ -1,0 +1,184 @@
+// The intermediate representation: flat SSA with structured regions.
+//
+// A Kernel holds its instructions in one vector; operands lie in a pool; a Value is an index into the table of values.
+// Every value is one scalar. Control flow owns blocks: `if` has two, `for` one, `while` two. What a region carries around
+// (or out of an if) are block parameters and the operands of the terminator that ends the block.
+//
+// Axes are counted from the fastest: axis 0 is the last index of a range or an array (Vulkan's x), in every instruction that
+// names one. `a(i, j, k)` is load operands in the written order i, j, k.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/type.h"
+
+namespace pumice::ir {
+
+enum class Op : uint16_t {
+// scalar ops: see ops.def, where each is one row
+#define OP1(name, ...) name,
+#define OP2(name, ...) name,
+#define OP3(name, ...) name,
+#include "core/ops.def"
+    // ---- structural ops ----
+    constant,      ///< immediate: the value's bits, in the low bytes
+    select,        ///< (bool c, a, b): a where c, else b
+    cast,          ///< (a): to `type`, by value; float to integer saturates, NaN gives 0; to bool: a != 0
+    bitcast,       ///< (a): to `type` of the same size, by bits
+    argument,      ///< immediate: index of a scalar kernel parameter
+    global_index,  ///< immediate: axis. Includes the range's offset. i32
+    global_size,   ///< immediate: axis. Extent of the range. i32
+    local_index,   ///< immediate: axis. i32
+    group_index,   ///< immediate: axis. i32
+    group_size,    ///< immediate: axis. i32
+    group_count,   ///< immediate: axis. i32
+    in_range,      ///< bool: this item is inside the range
+    extent,        ///< memory: an array's extent along axis `immediate`; i32
+    var,           ///< (initial): a mutable variable; its result names the variable and is only used by get and set
+    get,           ///< (variable): its value now
+    set,           ///< (variable, value)
+    load,          ///< memory, leaf; (indices...): the element's leaf
+    store,         ///< memory, leaf; (indices..., value)
+    atomic,        ///< memory, leaf, immediate: an Atomic; (indices..., value): the old value. Relaxed order.
+    compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
+    barrier,       ///< all items of the group arrive; orders local and global memory within the group
+    // structured control flow. Results are the values that the construct yields.
+    if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
+    for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
+                   ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values
+    while_,        ///< (initial...); blocks: test (carried...), ending in `test`; body (no parameters; it sees the test block's values)
+    // terminators: the last instruction of every block, and nowhere else
+    yield,         ///< (values...): ends an if's arm with its results, or an iteration with the next carried values
+    test,          ///< (condition, values...): ends a while's test block; values become the results when the condition is false
+    break_,        ///< (values...): leaves the innermost loop; values become its results
+    continue_,     ///< (values...): ends the iteration of the innermost loop, from inside ifs
+    return_,       ///< ends the item
+};
+inline constexpr int scalar_op_count = int(Op::constant);
+inline constexpr int op_count = int(Op::return_) + 1;
+constexpr bool is_scalar_op(Op op) { return int(op) < scalar_op_count; }
+constexpr bool is_terminator(Op op) { return op >= Op::yield; }
+
+enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
+enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
+enum class MemoryKind : uint8_t { array, local, private_ };
+
+inline constexpr uint32_t none = ~0u;
+struct Value { uint32_t id = none; bool operator==(const Value&) const = default; explicit operator bool() const { return id != none; } };
+struct InstId { uint32_t id = none; bool operator==(const InstId&) const = default; };
+struct BlockId { uint32_t id = none; bool operator==(const BlockId&) const = default; };
+struct MemoryId { uint32_t id = none; bool operator==(const MemoryId&) const = default; };
+
+/// A place in the user's source: an index into Kernel::files, and a line (0: unknown).
+struct Loc { uint32_t file = 0; uint32_t line = 0; bool operator==(const Loc&) const = default; };
+
+struct Inst {
+    Op op = Op::return_;
+    Scalar type = Scalar::boolean;  ///< of the first result; of the stored leaf for store; of the variable for set
+    uint8_t result_count = 0;       ///< results are the values first_result, first_result + 1, ...
+    uint8_t unused = 0;
+    Loc loc;
+    uint32_t first_operand = 0, operand_count = 0;  ///< in Kernel::pool
+    uint32_t first_result = none;
+    BlockId blocks[2];
+    MemoryId memory;
+    uint32_t leaf = 0;
+    uint64_t immediate = 0;
+};
+
+struct ValueInfo {
+    Scalar type = Scalar::boolean;
+    InstId inst;      ///< the instruction that yields it; or
+    BlockId block;    ///< the block whose parameter it is
+    uint32_t index = 0;  ///< which result or parameter
+};
+
+struct Block {
+    std::vector<Value> params;
+    std::vector<InstId> insts;
+};
+
+/// An array parameter, a local array or a private array.
+struct Memory {
+    MemoryKind kind = MemoryKind::array;
+    std::string name;        ///< "arg1", "local1", ...
+    Element element;
+    int rank = 1;            ///< dimensions; a load takes that many indices, or one linear index
+    Access access = Access::inout;
+    int argument = -1;       ///< arrays: the parameter's index
+    std::vector<int64_t> extents;  ///< local and private: written order, static; empty for a size known at launch
+    Value size;              ///< local, when extents is empty: element count, made of group_size and constants only (i32)
+    Loc loc;
+};
+
+/// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
+struct Parameter {
+    bool is_array = false;
+    Scalar type = Scalar::f32;  ///< scalars
+    MemoryId memory;            ///< arrays
+    bool operator==(const Parameter&) const = default;
+};
+
+enum class Math : uint8_t {
+    contract,  ///< a device may fuse and reassociate within GLSL's rules (the default)
+    strict,    ///< + - * / sqrt fma are bit-identical on every device
+};
+
+struct Kernel {
+    std::string name;
+    std::vector<std::string> files;
+    Loc loc;                    ///< where it was defined
+    bool whole_groups = false;  ///< items past the range run too
+    Math math = Math::contract;
+    int rank = 0;               ///< of the ranges it takes; 0: any
+    std::vector<Parameter> params;
+    std::vector<Memory> memories;
+    std::vector<Inst> insts;
+    std::vector<Value> pool;
+    std::vector<ValueInfo> values;
+    std::vector<Block> blocks;  ///< blocks[0] is the body
+
+    const Inst& operator[](InstId i) const { return insts[i.id]; }
+    const Block& operator[](BlockId b) const { return blocks[b.id]; }
+    const ValueInfo& operator[](Value v) const { return values[v.id]; }
+    const Memory& operator[](MemoryId m) const { return memories[m.id]; }
+    Scalar type_of(Value v) const { return values[v.id].type; }
+    std::span<const Value> operands(const Inst& i) const { return {pool.data() + i.first_operand, i.operand_count}; }
+    Value result(const Inst& i, int k = 0) const { return Value{i.first_result + uint32_t(k)}; }
+    const Block& body() const { return blocks[0]; }
+    /// The constant that `v` is, if it is one: sets bits.
+    bool constant(Value v, uint64_t& bits) const {
+        const InstId d = values[v.id].inst;
+        if (d.id == none || insts[d.id].op != Op::constant) return false;
+        bits = insts[d.id].immediate;
+        return true;
+    }
+    /// "saxpy.cpp:12" (the file's name without its folders), or "?" where unknown.
+    std::string where(Loc loc) const;
+};
+
+/// The indices of a load, store or atomic: one (linear, row-major) or as many as the memory has dimensions.
+inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {
+    const uint32_t others = i.op == Op::load ? 0 : i.op == Op::compare_exchange ? 2 : 1;
+    return k.operands(i).first(i.operand_count - others);
+}
+
+/// The name in kernel text: "add", "if", "global_index", ...
+std::string_view name_of(Op op);
+/// True for instructions without effect whose result depends on their operands and the item alone (so they can be numbered,
+/// moved and dropped): scalar ops, constant, select, casts, arguments, indices, extents.
+bool is_pure(Op op);
+/// True when an instruction, or anything in its blocks, is a barrier.
+bool contains_barrier(const Kernel& k, const Inst& i);
+
+/// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
+std::string print(const Kernel& kernel);
+/// Reads kernel text; throws Error with the line and what was expected.
+Kernel parse(std::string_view text);
+/// Checks every rule of the IR. Returns "" or the first broken rule with the instruction printed.
+std::string verify(const Kernel& kernel);
+
+}  // namespace pumice::ir
