@@ -176,6 +176,8 @@ bool contains_barrier(const Kernel& k, const Inst& i);
 
 /// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
 std::string print(const Kernel& kernel);
+/// One instruction of the kernel, as its line stands in the kernel's text.
+std::string print(const Kernel& kernel, const Inst& inst);
 /// Reads kernel text; throws Error with the line and what was expected.
 Kernel parse(std::string_view text);
 /// Checks every rule of the IR. Returns "" or the first broken rule with the instruction printed.

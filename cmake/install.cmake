@@ -1,0 +1,20 @@
+# `cmake --install` and find_package(pumice).
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
+
+# Public: all of core (it has no third-party header), the umbrella, and the one interface of code generation. tests/layering
+# checks that these are closed under inclusion and name no third-party header.
+set(PUMICE_PUBLIC_HEADERS core/*.h core/*.def codegen/codegen.h pumice/*.h)
+install(CODE "
+    set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+    set(TARGET \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/pumice\")
+    set(HEADERS \"${PUMICE_PUBLIC_HEADERS}\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")")
+
+install(TARGETS pumice EXPORT pumice-targets)
+install(EXPORT pumice-targets NAMESPACE pumice:: DESTINATION ${package_folder})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pumice-config.cmake.in ${PROJECT_BINARY_DIR}/pumice-config.cmake
+    INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/pumice-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/pumice-config.cmake ${PROJECT_BINARY_DIR}/pumice-config-version.cmake
+    DESTINATION ${package_folder})

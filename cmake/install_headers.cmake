@@ -1,0 +1,20 @@
+# Copies the public headers from SOURCE into TARGET, include/pumice, where core/ir.h becomes pumice/core/ir.h and pumice/pumice.h
+# stays. `#include "core/ir.h"` inside them becomes `#include "pumice/core/ir.h"`: an application that has a core/ir.h of its own
+# neither hides ours nor has its own hidden.
+foreach(pattern IN LISTS HEADERS)
+    file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${pattern})
+    foreach(file IN LISTS files)
+        string(REGEX REPLACE "^pumice/" "" place "${file}")
+        file(READ ${SOURCE}/${file} contents)
+        string(REGEX REPLACE "(#[ \t]*include[ \t]+\")(core|codegen)/" "\\1pumice/\\2/" contents "${contents}")
+        set(before "")
+        if(EXISTS ${TARGET}/${place})
+            file(READ ${TARGET}/${place} before)
+        endif()
+        if(NOT contents STREQUAL before)  # what is unchanged keeps its time, and its users are not compiled again
+            file(WRITE ${TARGET}/${place} "${contents}")
+            message(STATUS "Installing: ${TARGET}/${place}")
+        endif()
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${TARGET}/${place})
+    endforeach()
+endforeach()

@@ -1,0 +1,29 @@
+# The libraries inside libpumice.so. All are linked statically or are headers only, so that who links Pumice needs none of them.
+find_package(Threads REQUIRED)
+
+# A missing one is said with the Debian package that has it.
+function(pumice_need variable package)
+    if(NOT ${variable})
+        message(FATAL_ERROR "Pumice needs the Debian package ${package} (all of them are listed in cmake/packages.apt).")
+    endif()
+endfunction()
+
+# libshaderc.so has unresolved glslang and SPIRV-Tools symbols in Debian 12, and mixing it with the static glslang crashes.
+# The static libraries in this order link and run.
+add_library(pumice_shaderc INTERFACE)
+foreach(name shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt
+        SPIRV-Tools)
+    find_library(PUMICE_LIB_${name} NAMES lib${name}.a)
+    pumice_need(PUMICE_LIB_${name} "libshaderc-dev, glslang-dev or spirv-tools (lib${name}.a)")
+    target_link_libraries(pumice_shaderc INTERFACE ${PUMICE_LIB_${name}})
+    mark_as_advanced(PUMICE_LIB_${name})
+endforeach()
+target_link_libraries(pumice_shaderc INTERFACE Threads::Threads)
+
+find_path(PUMICE_VOLK_INCLUDE volk.h)
+pumice_need(PUMICE_VOLK_INCLUDE libvulkan-volk-dev)
+find_path(PUMICE_VULKAN_INCLUDE vulkan/vulkan.h)
+pumice_need(PUMICE_VULKAN_INCLUDE libvulkan-dev)
+find_path(PUMICE_NLOHMANN_INCLUDE nlohmann/json.hpp)
+pumice_need(PUMICE_NLOHMANN_INCLUDE nlohmann-json3-dev)
+mark_as_advanced(PUMICE_VOLK_INCLUDE PUMICE_VULKAN_INCLUDE PUMICE_NLOHMANN_INCLUDE)

@@ -1,0 +1,51 @@
+// GLSL expressions put together from templates with the fewest parentheses that keep the meaning.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pumice::codegen {
+
+/// How tightly an expression's outermost operator binds; GLSL's table, higher binds tighter.
+enum Precedence : int {
+    no_operator = 0,
+    ternary = 2,
+    logical_or = 3,
+    logical_xor = 4,
+    logical_and = 5,
+    bit_or = 6,
+    bit_xor = 7,
+    bit_and = 8,
+    equality = 9,
+    relational = 10,
+    shift = 11,
+    additive = 12,
+    multiplicative = 13,
+    unary = 14,
+    postfix = 15,
+    primary = 16,
+};
+
+/// Text together with what may not come between it and the place where it is evaluated.
+struct Expression {
+    std::string text;
+    int precedence = primary;
+    std::vector<uint32_t> memories;   ///< memories it loads from: a write to one must not come before it is evaluated
+    std::vector<uint32_t> variables;  ///< variables it reads: an assignment to one must not, either
+
+    bool is_atom() const { return precedence == primary && memories.empty(); }
+};
+
+/// Fills $0 $1 $2 of `pattern` ("$0 + $1", "pm_div($0, $1)", "$0 ? $1 : $2") with operands, in parentheses only where the
+/// operators beside the hole bind as tightly as the operand's own, or where C programmers would want them.
+Expression fill(std::string_view pattern, std::span<const Expression> operands);
+inline Expression fill(std::string_view pattern, std::initializer_list<Expression> operands) {
+    return fill(pattern, std::span(operands.begin(), operands.size()));
+}
+
+/// How often the pattern contains $operand.
+int occurrences(std::string_view pattern, int operand);
+
+}  // namespace pumice::codegen

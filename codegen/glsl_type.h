@@ -1,0 +1,35 @@
+// How the IR's types and constants are spelt in GLSL.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/backend.h"
+#include "core/type.h"
+
+namespace pumice::codegen {
+
+/// One scalar type in GLSL. Values and memory may be spelt differently: a bool has no layout in a buffer, where it is a byte.
+struct GlslType {
+    std::string_view value;              ///< of a value, a variable, local and private memory
+    std::string_view storage;            ///< of an element of a buffer
+    std::string_view push;               ///< of a field of the push-constant block: at least 32 bits
+    Scalar push_type;
+    std::string_view extension;          ///< that values of the type need, or ""
+    std::string_view storage_extension;  ///< that elements of a buffer need, or ""
+    std::optional<Feature> feature;      ///< that values or elements need
+};
+const GlslType& glsl_type(Scalar type);
+
+/// A constant whose text has exactly this type and these bits. Negative ones begin with '-'.
+std::string glsl_constant(Scalar type, uint64_t bits);
+
+/// The expression that casts $0, by value, as the IR defines it (float to integer saturates by a prelude function).
+std::string cast_text(Scalar from, Scalar to);
+/// The expression that reinterprets the bits of $0; the types have one size.
+std::string bitcast_text(Scalar from, Scalar to);
+
+/// The unsigned integer with as many bits.
+Scalar bits_type(Scalar type);
+
+}  // namespace pumice::codegen

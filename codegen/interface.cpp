@@ -1,0 +1,256 @@
+#include "codegen/interface.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "codegen/glsl_type.h"
+#include "core/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+using namespace ir;
+
+constexpr const char* axis_names[3] = {"x", "y", "z"};
+
+std::string field_name(const Field& f) {
+    const std::string argument = text("arg", f.index + 1);
+    switch (f.kind) {
+        case Field::Kind::start: return text("start_", axis_names[f.axis]);
+        case Field::Kind::end: return text("end_", axis_names[f.axis]);
+        case Field::Kind::size: return text("size_", axis_names[f.axis]);
+        case Field::Kind::group_base: return text("group_base_", axis_names[f.axis]);
+        case Field::Kind::group_count: return text("group_count_", axis_names[f.axis]);
+        case Field::Kind::argument: return argument;
+        case Field::Kind::extent: return argument + "_extent_" + axis_names[f.axis];
+        case Field::Kind::address: return argument + "_address";
+    }
+    library_bug("a push-constant field has no kind");
+}
+
+bool same(const Field& a, const Field& b) { return a.kind == b.kind && a.index == b.index && a.axis == b.axis; }
+
+/// A leaf's path as one identifier: "position.x" is position_x, "m[0][1]" is m_0_1. GLSL keeps names with two underscores.
+std::string member_name(const Leaf& leaf) {
+    std::string out;
+    for (const char c : leaf.path) {
+        const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
+        if (word) out += c;
+        else if (!out.empty() && out.back() != '_') out += '_';
+    }
+    while (!out.empty() && out.back() == '_') out.pop_back();
+    return out.empty() ? "value" : out + (std::isdigit(static_cast<unsigned char>(out[0])) ? "_" : "");
+}
+
+}  // namespace
+
+Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u) : k(kernel), options(o), usage(u) {
+    int locals = 0, privates = 0;
+    for (const Memory& m : k.memories) {
+        if (m.kind == MemoryKind::array) names.push_back(text("arg", m.argument + 1));
+        else if (m.kind == MemoryKind::local) names.push_back(text("local", ++locals));
+        else names.push_back(text("private", ++privates));
+    }
+}
+
+std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type) {
+    const Field f{kind, index, axis, 0, type};
+    if (std::none_of(fields.begin(), fields.end(), [&](const Field& g) { return same(f, g); })) fields.push_back(f);
+    if (kind != Field::Kind::address) need_type(type);
+    return field_name(f);
+}
+
+bool Interface::by_address(MemoryId m) const {
+    const size_t argument = size_t(k[m].argument);
+    return k[m].kind == MemoryKind::array && argument < options.by_address.size() && options.by_address[argument];
+}
+
+bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
+    const Usage::OfMemory& used = usage.memories[m.id];
+    // Devices that add floats do so in buffers; f32 is the one type the option speaks of.
+    const bool instruction = options.float_atomics && k[m].kind == MemoryKind::array && k[m].element.leaves[leaf].type == Scalar::f32;
+    return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
+}
+
+std::string Interface::storage_type(MemoryId m, uint32_t leaf) const {
+    const Scalar type = k[m].element.leaves[leaf].type;
+    if (stored_as_bits(m, leaf)) return std::string(glsl_type(bits_type(type)).value);
+    return std::string(k[m].kind == MemoryKind::array ? glsl_type(type).storage : glsl_type(type).value);
+}
+
+Expression Interface::element(MemoryId m, uint32_t leaf, const Expression& index) {
+    const Memory& memory = k[m];
+    std::string pattern = names[m.id] + "[$0]";
+    if (by_address(m)) {
+        const std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
+        const std::string block = text("Arg", memory.argument + 1);
+        // A 64-bit index cannot subscript in GLSL: it moves the address.
+        pattern = options.wide_offsets ? text(block, "(", address, " + uint64_t($0) * ", memory.element.size, "ul).at[0]")
+                                       : text(block, "(", address, ").at[$0]");
+    }
+    if (!memory.element.is_scalar()) pattern += "." + member_name(memory.element.leaves[leaf]);
+    Expression e = fill(pattern, {index});
+    e.precedence = postfix;
+    return e;
+}
+
+void Interface::need_type(Scalar type) {
+    const GlslType& t = glsl_type(type);
+    need(t.extension);
+    if (t.feature && type != Scalar::boolean) features.insert(*t.feature);
+}
+
+std::string Interface::extension_lines() const {
+    std::string out;
+    for (const std::string& e : extensions) out += "#extension " + e + " : require\n";
+    return out;
+}
+
+std::string Interface::struct_name(MemoryId m) const {
+    std::string name = names[m.id];
+    name[0] = char(std::toupper(static_cast<unsigned char>(name[0])));
+    return name + "Element";
+}
+
+std::string Interface::element_type(MemoryId m) const {
+    return k[m].element.is_scalar() ? storage_type(m, 0) : struct_name(m);
+}
+
+/// Members at the host's offsets. Scalar block layout aligns each to its own size; words fill what is left between them.
+std::string Interface::struct_declaration(MemoryId m) {
+    const Element& element = k[m].element;
+    std::string out = "struct " + struct_name(m) + " {\n";
+    uint32_t at = 0, alignment = 1;
+    int gap = 0;
+    const auto align = [](uint32_t offset, uint32_t to) { return (offset + to - 1) / to * to; };
+    const auto pad_to = [&](uint32_t offset) {
+        for (; align(at, 4) + 4 <= offset; at = align(at, 4) + 4) out += text("    uint gap", ++gap, ";\n");
+    };
+    for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
+        const Leaf& l = element.leaves[leaf];
+        const uint32_t size = uint32_t(size_of(l.type));
+        if (align(at, size) < l.offset) pad_to(l.offset);
+        if (align(at, size) != l.offset)
+            fail("the element of ", names[m.id], " has member \"", l.path, "\" at byte ", l.offset, ", where GLSL cannot put it");
+        out += "    " + storage_type(m, leaf) + " " + member_name(l) + ";\n";
+        at = l.offset + size;
+        alignment = std::max(alignment, size);
+    }
+    if (align(at, alignment) < element.size) pad_to(element.size);
+    if (align(at, alignment) != element.size)
+        fail("the element of ", names[m.id], " has ", element.size, " bytes, which GLSL would lay out as ", align(at, alignment));
+    if (k[m].kind == MemoryKind::array) need("GL_EXT_scalar_block_layout");
+    return out + "};\n";
+}
+
+std::string Interface::buffer(MemoryId m, int binding) {
+    const Memory& memory = k[m];
+    const std::string block = text("Arg", memory.argument + 1);
+    const char* layout = memory.element.is_scalar() ? "std430" : "scalar";
+    std::string qualifiers = usage.coherent(memory, m.id) ? "restrict coherent " : "restrict ";
+    if (memory.access == Access::in) qualifiers += "readonly ";
+    for (const Leaf& l : memory.element.leaves) {
+        need(glsl_type(l.type).storage_extension);
+        if (glsl_type(l.type).feature) features.insert(*glsl_type(l.type).feature);
+    }
+    if (by_address(m)) {
+        need("GL_EXT_buffer_reference");
+        if (!options.wide_offsets) need("GL_EXT_buffer_reference_uvec2");
+        uint32_t alignment = 1;
+        for (const Leaf& l : memory.element.leaves) alignment = std::max(alignment, uint32_t(size_of(l.type)));
+        return text("layout(buffer_reference, ", layout, ", buffer_reference_align = ", alignment, ") ", qualifiers, "buffer ", block,
+                    " { ", element_type(m), " at[]; };\n");
+    }
+    bindings.push_back({memory.argument, binding, memory.access});
+    return text("layout(set = 0, binding = ", binding, ", ", layout, ") ", qualifiers, "buffer ", block, " { ", element_type(m), " ",
+                names[m.id], "[]; };\n");
+}
+
+/// A local array's launch-time size out of group sizes and constants. GLSL wants a constant expression there, so calls (the
+/// prelude's integer division, min, max) have to be spelt with operators.
+Expression Interface::size_expression(Value v) const {
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::constant) {
+        const std::string constant = glsl_constant(i.type, i.immediate);
+        return {constant, constant[0] == '-' ? unary : primary, {}, {}};
+    }
+    if (i.op == Op::group_size) return {text("int(gl_WorkGroupSize.", axis_names[i.immediate], ")"), postfix, {}, {}};
+    std::vector<Expression> operands;
+    for (const Value o : k.operands(i)) operands.push_back(size_expression(o));
+    switch (i.op) {
+        case Op::add: return fill("$0 + $1", operands);
+        case Op::sub: return fill("$0 - $1", operands);
+        case Op::mul: return fill("$0 * $1", operands);
+        case Op::div: return fill("$0 / $1", operands);
+        case Op::rem: return fill("$0 % $1", operands);
+        case Op::shl: return fill("$0 << $1", operands);
+        case Op::shr: return fill("$0 >> $1", operands);
+        case Op::min: return fill("($0 < $1 ? $0 : $1)", operands);
+        case Op::max: return fill("($0 > $1 ? $0 : $1)", operands);
+        case Op::cast: return fill(cast_text(k.type_of(k.operands(i)[0]), i.type), operands);
+        default:
+            fail("the size of ", names[0], " is computed with ", name_of(i.op), "; it may use group_size, constants, + - * / %, shifts, min and max");
+    }
+}
+
+std::string Interface::declarations() {
+    std::string blocks;
+    int binding = 0;
+    for (uint32_t id = 0; id < k.memories.size(); ++id) {
+        const MemoryId m{id};
+        const Memory& memory = k[m];
+        const bool used = usage.memories[id].loaded || usage.memories[id].stored;
+        // Only extents of an unused array can matter, so it gets no binding.
+        if (!used) continue;
+        if (!memory.element.is_scalar()) blocks += struct_declaration(m);
+        if (memory.kind == MemoryKind::array) {
+            const bool bound = !by_address(m);
+            blocks += buffer(m, binding);
+            binding += bound;
+        } else if (memory.kind == MemoryKind::local) {
+            int64_t count = 1;
+            for (const int64_t e : memory.extents) count *= e;
+            if (!memory.extents.empty()) local_bytes += count * memory.element.size;
+            const std::string size = memory.extents.empty() ? size_expression(memory.size).text : std::to_string(count);
+            blocks += text("shared ", element_type(m), " ", names[id], "[", size, "];\n");
+        }
+    }
+    if (fields.empty()) return blocks;
+
+    // The wide fields first, so that none needs padding.
+    std::stable_sort(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
+        const auto key = [](const Field& f) { return std::tuple(-size_of(f.type), f.kind, f.index, f.axis); };
+        return key(a) < key(b);
+    });
+    std::string push = "layout(push_constant, std430) uniform Push {\n";
+    for (Field& f : fields) {
+        f.offset = push_bytes;
+        push_bytes += uint32_t(size_of(f.type));
+        const bool pair = f.kind == Field::Kind::address && !options.wide_offsets;
+        push += text("    ", pair ? "uvec2" : glsl_type(f.type).push, " ", field_name(f), ";\n");
+        if (f.kind == Field::Kind::address && options.wide_offsets) need_type(Scalar::u64);
+    }
+    return push + "};\n" + blocks;
+}
+
+std::vector<std::string> Interface::private_arrays() const {
+    std::vector<std::string> out;
+    for (uint32_t id = 0; id < k.memories.size(); ++id) {
+        const Memory& m = k.memories[id];
+        if (m.kind != MemoryKind::private_ || !(usage.memories[id].loaded || usage.memories[id].stored)) continue;
+        int64_t count = 1;
+        for (const int64_t e : m.extents) count *= e;
+        out.push_back(text(element_type(MemoryId{id}), " ", names[id], "[", count, "];"));
+    }
+    return out;
+}
+
+void Interface::describe(Shader& shader) const {
+    shader.bindings = bindings;
+    shader.push = fields;
+    shader.push_bytes = push_bytes;
+    shader.local_bytes = local_bytes;
+    shader.features.assign(features.begin(), features.end());
+}
+
+}  // namespace pumice::codegen

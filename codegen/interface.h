@@ -1,0 +1,58 @@
+// What a kernel's GLSL declares before its functions: push constants, buffers, shared arrays, extensions.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "codegen/expression.h"
+#include "codegen/usage.h"
+
+namespace pumice::codegen {
+
+/// Collects what the body turns out to need, then declares it.
+class Interface {
+public:
+    Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage);
+
+    /// The name of a field of the push-constant block, which has the field from now on. `index` counts from 0, names from 1.
+    std::string field(Field::Kind kind, int index, int axis, Scalar type);
+    /// Element `index` of a memory, to load from or store to; in GLSL's storage type, see stored_as_bits and glsl_type.
+    Expression element(ir::MemoryId m, uint32_t leaf, const Expression& index);
+    /// The leaf lies in memory as the unsigned integer of its bits, for atomics that floats do not have.
+    bool stored_as_bits(ir::MemoryId m, uint32_t leaf) const;
+    /// The GLSL type of an element's leaf as it lies in memory.
+    std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
+    const std::string& name(ir::MemoryId m) const { return names[m.id]; }
+    bool by_address(ir::MemoryId m) const;
+
+    void need(std::string_view extension) { if (!extension.empty()) extensions.emplace(extension); }
+    void need_type(Scalar type);
+
+    std::string extension_lines() const;
+    /// Push block, element structs, buffers and shared arrays. Sorts the fields and gives them their offsets.
+    std::string declarations();
+    /// Lines that declare the private arrays, for the start of main.
+    std::vector<std::string> private_arrays() const;
+    void describe(Shader& shader) const;
+
+private:
+    std::string struct_name(ir::MemoryId m) const;
+    std::string struct_declaration(ir::MemoryId m);
+    std::string element_type(ir::MemoryId m) const;
+    std::string buffer(ir::MemoryId m, int binding);
+    Expression size_expression(ir::Value v) const;
+
+    const ir::Kernel& k;
+    const Options& options;
+    const Usage& usage;
+    std::vector<std::string> names;  ///< of memories
+    std::set<std::string> extensions;
+    std::set<Feature> features;
+    std::vector<Field> fields;
+    std::vector<Binding> bindings;
+    uint32_t push_bytes = 0;
+    int64_t local_bytes = 0;
+};
+
+}  // namespace pumice::codegen

@@ -1,0 +1,88 @@
+#include "codegen/prelude.h"
+
+#include <cctype>
+#include <map>
+#include <vector>
+
+#include "core/error.h"
+
+namespace pumice::codegen {
+
+extern const char* const prelude_text;
+
+namespace {
+
+/// One definition. Overloads are definitions of one name, taken and left together.
+struct Function {
+    std::string_view text;
+    std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// Every word that begins with pm_, in order, repeated ones too.
+std::vector<std::string_view> prelude_names(std::string_view body) {
+    std::vector<std::string_view> out;
+    for (size_t at = body.find("pm_"); at != body.npos; at = body.find("pm_", at + 1)) {
+        if (at > 0 && is_word(body[at - 1])) continue;
+        size_t end = at;
+        while (end < body.size() && is_word(body[end])) ++end;
+        out.push_back(body.substr(at, end - at));
+    }
+    return out;
+}
+
+/// The prelude, cut into functions. A function begins at column 0 with `TYPE pm_name(` and ends with `}` at column 0, or on its
+/// first line when it is a one-liner.
+struct Prelude {
+    std::vector<Function> functions;
+    std::multimap<std::string_view, size_t> by_name;
+
+    Prelude() {
+        std::string_view rest = prelude_text;
+        while (!rest.empty()) {
+            const std::string_view line = rest.substr(0, rest.find('\n'));
+            const size_t name = line.find(" pm_"), parenthesis = line.find('(');
+            if (line.empty() || !is_word(line[0]) || name == line.npos || parenthesis == line.npos || name > parenthesis) {
+                rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+                continue;
+            }
+            size_t end = line.size();
+            if (line.back() != '}') {
+                end = rest.find("\n}");
+                if (end == rest.npos) library_bug(text("a function of the prelude does not end: ", line));
+                end += 2;
+            }
+            const std::string_view whole = rest.substr(0, end);
+            by_name.emplace(line.substr(name + 1, parenthesis - name - 1), functions.size());
+            functions.push_back({whole, prelude_names(whole)});
+            rest.remove_prefix(std::min(rest.size(), end + 1));
+        }
+    }
+};
+
+}  // namespace
+
+std::string prelude_for(std::string_view body) {
+    static const Prelude prelude;
+    std::vector<bool> wanted(prelude.functions.size());
+    std::vector<std::string_view> work = prelude_names(body);
+    while (!work.empty()) {
+        const std::string_view name = work.back();
+        work.pop_back();
+        const auto [first, last] = prelude.by_name.equal_range(name);
+        if (first == last) library_bug(text("shaders/prelude.glsl has no function ", name));
+        for (auto f = first; f != last; ++f) {
+            if (wanted[f->second]) continue;
+            wanted[f->second] = true;
+            const auto& calls = prelude.functions[f->second].calls;
+            work.insert(work.end(), calls.begin(), calls.end());
+        }
+    }
+    std::string out;
+    for (size_t f = 0; f < wanted.size(); ++f)
+        if (wanted[f]) out += std::string(prelude.functions[f].text) + "\n\n";
+    return out;
+}
+
+}  // namespace pumice::codegen

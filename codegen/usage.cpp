@@ -1,0 +1,66 @@
+#include "codegen/usage.h"
+
+namespace pumice::codegen {
+namespace {
+
+using namespace ir;
+
+bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load; }
+
+void note_memory(Usage& u, const Kernel& k, const Inst& i) {
+    Usage::OfMemory& m = u.memories[i.memory.id];
+    m.loaded |= i.op != Op::store;
+    m.stored |= i.op != Op::load;
+    const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+    if (!atomic || !is_float(i.type)) return;
+    const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
+    (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
+}
+
+}  // namespace
+
+Usage::Usage(const Kernel& k)
+    : uses(k.values.size()), live(k.insts.size()), block(k.insts.size()), user(k.values.size()), memories(k.memories.size()) {
+    for (size_t m = 0; m < memories.size(); ++m) {
+        memories[m].float_atomics.resize(k.memories[m].element.leaves.size());
+        memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
+    }
+    std::vector<InstId> work;
+    std::vector<BlockId> blocks{BlockId{0}};
+    while (!blocks.empty()) {
+        const BlockId b = blocks.back();
+        blocks.pop_back();
+        for (const InstId i : k[b].insts) {
+            block[i.id] = b;
+            if (has_effect(k[i])) live[i.id] = true, work.push_back(i);
+            for (const BlockId inner : k[i].blocks)
+                if (inner.id != none) blocks.push_back(inner);
+        }
+    }
+    while (!work.empty()) {
+        const InstId id = work.back();
+        work.pop_back();
+        const Inst& i = k[id];
+        for (const Value v : k.operands(i)) {
+            ++uses[v.id];
+            user[v.id] = block[id.id];
+            const InstId d = k[v].inst;
+            if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
+        }
+        barrier |= i.op == Op::barrier;
+        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
+        if (i.op == Op::global_index) global_axis[i.immediate] = true;
+        if (i.op == Op::in_range)
+            for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;
+    }
+    for (const Inst& i : k.insts)
+        if (i.op == Op::in_range && i.first_result != none) in_range_uses += uses[i.first_result];
+}
+
+bool Usage::buffers_exchange(const Kernel& k) const {
+    for (size_t m = 0; m < memories.size(); ++m)
+        if (coherent(k.memories[m], m)) return true;
+    return false;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,35 @@
+// What the GLSL emitter has to know about a kernel before it writes the first line.
+#pragma once
+#include <vector>
+
+#include "core/ir.h"
+
+namespace pumice::codegen {
+
+struct Usage {
+    struct OfMemory {
+        bool loaded = false, stored = false;   ///< atomics do both
+        std::vector<bool> float_atomics;       ///< per leaf: adds that a device may have an instruction for
+        std::vector<bool> bit_atomics;         ///< per leaf: atomics on floats that go through the bits in any case
+    };
+
+    explicit Usage(const ir::Kernel& k);
+
+    std::vector<int> uses;               ///< per value: operands of live instructions that name it
+    std::vector<bool> live;              ///< per instruction: it has an effect, or something live needs its result
+    std::vector<ir::BlockId> block;      ///< per instruction: where it stands
+    std::vector<ir::BlockId> user;       ///< per value: the block of a live user
+    std::vector<OfMemory> memories;
+    bool global_axis[3] = {};            ///< the global index along it is used, by in_range too
+    int in_range_uses = 0;
+    bool barrier = false;
+
+    /// Items exchange data through this array within a group, so its accesses may not stay in a core's private cache.
+    bool coherent(const ir::Memory& m, size_t id) const {
+        return m.kind == ir::MemoryKind::array && barrier && memories[id].loaded && memories[id].stored;
+    }
+    /// Some array is both written and read, so a barrier has to order buffers too.
+    bool buffers_exchange(const ir::Kernel& k) const;
+};
+
+}  // namespace pumice::codegen

@@ -1,0 +1,65 @@
+#include "core/device.h"
+
+namespace pumice {
+namespace detail {
+
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, int element_size, bool zero) {
+    auto state = std::make_shared<ArrayState>();
+    state->device = device;
+    state->element_size = element_size;
+    int64_t bytes = element_size;
+    bool too_large = false;
+    for (int d = 0; d < rank; ++d) {
+        if (extents[d] < 0) fail("an array of extent ", extents[d], " along dimension ", d, " is asked for: extents are not negative");
+        if (extents[d] == 0) bytes = 0, too_large = false;
+        if (bytes > 0) too_large = __builtin_mul_overflow(bytes, extents[d], &bytes) || too_large;
+        if (bytes == 0) break;
+    }
+    if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
+    state->bytes = bytes;
+    if (bytes > 0) state->memory = device->backend->allocate(bytes, zero);
+    return state;
+}
+
+void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted) {
+    if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
+    if (to.memory) to.device->backend->write(*to.memory, to.offset, from, to.bytes);
+}
+
+void read(const ArrayState& from, void* to) {
+    if (from.memory) from.device->backend->read(*from.memory, from.offset, to, from.bytes);
+}
+
+void fill(const ArrayState& to, const void* value, int size) {
+    if (to.memory) to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
+}
+
+void copy(const ArrayState& from, const ArrayState& to) {
+    if (from.device->backend != to.device->backend) {
+        std::vector<std::byte> host(size_t(from.bytes));
+        read(from, host.data());
+        if (to.memory) to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
+    } else if (to.memory) {
+        to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, 0);
+    }
+}
+
+}  // namespace detail
+
+Device::Device(std::shared_ptr<Backend> backend) : state(std::make_shared<detail::DeviceState>()) {
+    state->name = backend->name();
+    state->backend = std::move(backend);
+}
+
+Stream::Stream(std::shared_ptr<detail::DeviceState> device, Priority priority) : state(std::make_shared<State>()) {
+    state->number = device->backend->create_stream(priority);
+    state->device = std::move(device);
+}
+
+Event Stream::record() const { return Event(state->device->backend->record(state->number)); }
+
+void Stream::wait_for(const Event& event) const {
+    if (event.state) state->device->backend->wait_for(state->number, event.state);
+}
+
+}  // namespace pumice

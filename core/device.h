@@ -1,0 +1,117 @@
+// Devices, streams, events and arrays: the host's side.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/error.h"
+
+namespace pumice {
+
+template <class T, int N> class Array;
+class Stream;
+
+namespace detail {
+
+/// One opened device: its backend, and the kernels compiled for it (by the kernel's number).
+struct DeviceState {
+    std::shared_ptr<Backend> backend;
+    std::mutex mutex;
+    std::unordered_map<uint64_t, std::shared_ptr<Executable>> executables;
+    std::string name;
+};
+
+/// Memory of an array: a range of an allocation. Shared by copies of the handle.
+struct ArrayState {
+    std::shared_ptr<DeviceState> device;
+    std::shared_ptr<Allocation> memory;  ///< null when there are no elements
+    int64_t offset = 0, bytes = 0;
+    int element_size = 0;
+};
+
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, int element_size, bool zero);
+void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
+void read(const ArrayState& from, void* to);
+void fill(const ArrayState& to, const void* value, int size);
+void copy(const ArrayState& from, const ArrayState& to);
+
+}  // namespace detail
+
+/// A point in a device's work.
+class Event {
+public:
+    Event() = default;
+    explicit Event(std::shared_ptr<EventState> state) : state(std::move(state)) {}
+    /// Blocks until the work before it is done; throws what went wrong in it.
+    void wait() const { if (state) state->wait(); }
+    bool done() const { return !state || state->done(); }
+    std::shared_ptr<EventState> state;
+};
+
+/// An ordered queue of work on a device. Released when its last handle goes; its pending work still runs.
+class Stream {
+public:
+    Stream() = default;
+    Stream(std::shared_ptr<detail::DeviceState> device, Priority priority);
+    /// The point reached when all work given to this stream so far is done.
+    Event record() const;
+    /// Work given to this stream from now on starts after the event.
+    void wait_for(const Event& event) const;
+    void synchronize() const { record().wait(); }
+
+    struct State;
+    std::shared_ptr<State> state;
+};
+struct Stream::State {
+    std::shared_ptr<detail::DeviceState> device;
+    int number = 0;
+    ~State() { if (device) device->backend->release_stream(number); }
+};
+
+/// One line of Device::all().
+struct DeviceInfo {
+    std::string spec;     ///< what Device::open takes: "vulkan:0", "interp"
+    std::string name;
+    bool usable = true;
+    std::string reason;   ///< why it is not usable
+};
+
+/// A handle to an opened device; copies share it, and so do two opens of the same device.
+class Device {
+public:
+    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, the CPU, a software Vulkan driver, the interpreter.
+    /// Else "interp", "vulkan", "vulkan:N", or part of a Vulkan device's name ("vulkan:llvmpipe"). Throws Error when there is none.
+    static Device open(const std::string& spec = "");
+    /// Every device of this machine, best first, the unusable ones with the reason.
+    static std::vector<DeviceInfo> all();
+
+    explicit Device(std::shared_ptr<Backend> backend);
+    explicit Device(std::shared_ptr<detail::DeviceState> state) : state(std::move(state)) {}
+
+    const std::string& name() const { return state->name; }
+    Limits limits() const { return state->backend->limits(); }
+    bool supports(Feature feature) const { return state->backend->supports(feature); }
+    /// Waits for all work of the device; throws what went wrong in it.
+    void synchronize() const { state->backend->synchronize(); }
+    Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }
+
+    // Arrays; extents in elements, dimension 0 the slowest. Errors: a negative extent, more memory than there is.
+    template <class T> Array<T, 1> upload(const std::vector<T>& host) const;
+    template <class T, std::size_t N> Array<T, int(N)> upload(const std::vector<T>& host, const int64_t (&extents)[N]) const;
+    /// Elements are whatever the memory held.
+    template <class T> Array<T, 1> empty(int64_t n) const;
+    template <class T, std::size_t N> Array<T, int(N)> empty(const int64_t (&extents)[N]) const;
+    template <class T> Array<T, 1> zeros(int64_t n) const;
+    template <class T, std::size_t N> Array<T, int(N)> zeros(const int64_t (&extents)[N]) const;
+    template <class T> Array<T, 1> full(int64_t n, T value) const;
+    template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
+
+    std::shared_ptr<detail::DeviceState> state;
+};
+
+}  // namespace pumice
+
+#include "core/array.h"

@@ -1,0 +1,199 @@
+#include "core/interp.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <new>
+
+#include "core/error.h"
+#include "core/interp_program.h"
+#include "core/interp_run.h"
+#include "core/interp_shadow.h"
+#include "core/passes.h"
+
+namespace pumice {
+namespace {
+
+using namespace interp;
+
+int64_t physical_memory() {
+    static const int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGE_SIZE));
+    return bytes;
+}
+
+struct HostMemory : Allocation {
+    HostMemory(int64_t size, bool zero) {
+        bytes = size;
+        data.reset(static_cast<std::byte*>(zero ? std::calloc(size_t(size), 1) : std::malloc(size_t(size))));
+        if (!data) fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
+        if (!zero) std::memset(data.get(), 0xCD, size_t(size));
+    }
+    std::unique_ptr<std::byte[], Shadow::Free> data;
+    Shadow shadow;
+};
+
+HostMemory& host(Allocation& memory) { return static_cast<HostMemory&>(memory); }
+
+/// All work is done when it was given, so every point has been reached.
+struct Reached : EventState {
+    void wait() override {}
+    bool done() override { return true; }
+};
+
+/// From recorded IR to what the interpreter runs.
+ir::Kernel prepare(const ir::Kernel& recorded) {
+    ir::Kernel k = ir::promote(recorded);
+    k = ir::simplify(k);
+    // Last, as it also drops the loads that simplifying leaves unused: a load that nothing needs must not be checked.
+    return ir::dead(k);
+}
+
+class Interp final : public Backend {
+public:
+    explicit Interp(InterpMode mode) : mode(mode) {}
+
+    std::string name() const override { return "interp"; }
+    Limits limits() const override {
+        Limits l;
+        l.max_group_size = max_items;
+        l.max_group_extent = {max_items, max_items, max_items};
+        l.local_memory = 64 << 10;
+        l.max_array_bytes = l.memory = physical_memory();
+        l.subgroup_size = 1;
+        return l;
+    }
+    bool supports(Feature) const override { return true; }
+
+    std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
+        if (bytes > physical_memory())
+            fail("Device interp cannot allocate ", bytes, " bytes: the machine has ", physical_memory(), " bytes of memory.");
+        return std::make_shared<HostMemory>(bytes, zero);
+    }
+    void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
+        std::lock_guard lock(mutex);
+        std::memcpy(host(to).data.get() + offset, from, size_t(bytes));
+    }
+    void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override {
+        std::lock_guard lock(mutex);
+        std::memcpy(to, host(from).data.get() + offset, size_t(bytes));
+    }
+    void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int) override {
+        std::lock_guard lock(mutex);
+        for (int64_t at = 0; at < bytes; at += pattern_size) std::memcpy(host(to).data.get() + offset + at, pattern, size_t(pattern_size));
+    }
+    void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int) override {
+        std::lock_guard lock(mutex);
+        std::memmove(host(to).data.get() + to_offset, host(from).data.get() + from_offset, size_t(bytes));
+    }
+
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
+        return std::make_shared<Program>(mode == InterpMode::recorded ? *kernel : prepare(*kernel));
+    }
+    std::array<int64_t, 3> choose_group(const ir::Kernel&, const Launch& launch) const override {
+        const int64_t side = launch.rank == 1 ? 64 : launch.rank == 2 ? 8 : 4;
+        std::array<int64_t, 3> group{1, 1, 1};
+        for (size_t axis = 0; axis < size_t(launch.rank); ++axis) group[axis] = std::min(side, launch.extent[axis]);
+        return group;
+    }
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override {
+        std::lock_guard lock(mutex);
+        const Program& program = static_cast<const Program&>(*executable);
+        check_local_memory(program.kernel, launch);
+        if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
+        Run(program, launch, views_of(program, launch), scratch).all_groups();
+    }
+
+    int create_stream(Priority) override { return ++streams; }
+    void release_stream(int) override {}
+    std::shared_ptr<EventState> record(int) override { return std::make_shared<Reached>(); }
+    void wait_for(int, const std::shared_ptr<EventState>&) override {}
+    void synchronize() override {}
+
+private:
+    void check_local_memory(const ir::Kernel& k, const Launch& launch) const {
+        int64_t bytes = 0;
+        for (const ir::Memory& m : k.memories)
+            if (m.kind == ir::MemoryKind::local) bytes += local_elements(k, m, launch.group) * m.element.size;
+        if (bytes > limits().local_memory)
+            fail("Kernel \"", k.name, "\" needs ", bytes, " bytes of local memory for a group of ",
+                 launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of interp is ", limits().local_memory, " bytes.");
+    }
+
+    /// Where the kernel's arrays lie, with cells for those whose memory the launch writes: no other can have a race.
+    std::vector<View> views_of(const Program& program, const Launch& launch) {
+        const ir::Kernel& k = program.kernel;
+        std::vector<View> views(k.memories.size());
+        for (size_t m = 0; m < views.size(); ++m) {
+            const ir::Memory& memory = k.memories[m];
+            if (memory.kind != ir::MemoryKind::array) continue;
+            const Launch::Array& array = launch.arguments[size_t(memory.argument)].array;
+            View& view = views[m];
+            view.elements = 1;
+            for (int axis = memory.rank - 1; axis >= 0; --axis) {
+                view.extents.push_back(array.extents[size_t(axis)]);
+                view.elements *= view.extents.back();
+            }
+            if (array.memory) view.data = host(*array.memory).data.get() + array.offset;
+        }
+        for (size_t m = 0; m < views.size(); ++m)
+            if (program.written[m] && views[m].data) give_cells(k, launch, *launch.arguments[size_t(k.memories[m].argument)].array.memory, views);
+        return views;
+    }
+
+    /// Sets the cells of all arrays that lie in an allocation.
+    void give_cells(const ir::Kernel& k, const Launch& launch, Allocation& memory, std::vector<View>& views) {
+        // The granule fits every view of the memory: it is the smallest leaf that any of them has, or their misalignment.
+        int shift = 3;
+        const auto each_view = [&](auto&& f) {
+            for (size_t m = 0; m < views.size(); ++m) {
+                if (k.memories[m].kind != ir::MemoryKind::array) continue;
+                const Launch::Array& array = launch.arguments[size_t(k.memories[m].argument)].array;
+                if (array.memory == &memory) f(k.memories[m], views[m], array.offset);
+            }
+        };
+        each_view([&](const ir::Memory& m, View&, int64_t offset) {
+            shift = std::min(shift, granule_shift(m.element));
+            for (const Leaf& leaf : m.element.leaves)
+                shift = std::min(shift, std::countr_zero(uint64_t(offset) | leaf.offset | m.element.size | 8u));
+        });
+        Shadow& shadow = host(memory).shadow;
+        const bool fits = shadow.cells && shadow.granule_shift <= shift && shadow.generation == scratch.generation;
+        if (!fits) {
+            const size_t count = size_t((memory.bytes >> shift) + 1);
+            shadow.cells.reset(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));
+            if (!shadow.cells)
+                fail("Device interp cannot allocate ", count * sizeof(Cell), " bytes for the race checks of an allocation of ", memory.bytes,
+                     " bytes: the system gives no more memory.");
+            shadow.granule_shift = shift;
+            shadow.generation = scratch.generation;
+        }
+        each_view([&](const ir::Memory&, View& view, int64_t offset) {
+            view.cells = shadow.cells.get() + (offset >> shadow.granule_shift);
+            view.granule_shift = shadow.granule_shift;
+        });
+    }
+
+    /// Epochs are 32 bits. Before they run out, all that was remembered is dropped: between launches nothing refers to it.
+    void begin_epochs_anew() {
+        scratch.epoch = 0;
+        ++scratch.generation;
+        std::fill(scratch.local_cells.begin(), scratch.local_cells.end(), Cell{});
+        std::fill(scratch.private_written.begin(), scratch.private_written.end(), 0);
+    }
+
+    const InterpMode mode;
+    std::mutex mutex;  ///< over all below, and over the contents of allocations
+    Scratch scratch;
+    int streams = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> open_interp(InterpMode mode) { return std::make_shared<Interp>(mode); }
+
+}  // namespace pumice

@@ -1,0 +1,176 @@
+// Loads, stores and atomics of the reference interpreter, with their checks.
+#include <cstring>
+
+#include "core/evaluate.h"
+#include "core/interp_run.h"
+#include "core/ops.h"
+
+namespace pumice::interp {
+
+using namespace ir;
+
+namespace {
+
+/// Calls f with an integer of the type's size, zero-initialised.
+template <class F>
+void with_size(Scalar type, F&& f) {
+    switch (size_of(type)) {
+        case 1: return f(uint8_t());
+        case 2: return f(uint16_t());
+        case 4: return f(uint32_t());
+        default: return f(uint64_t());
+    }
+}
+
+template <class T>
+T read(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+/// The new value of an element; nothing where the exchange leaves it as it is.
+uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
+    Op op = Op::add;
+    switch (what) {
+        case Atomic::add: op = Op::add; break;
+        case Atomic::sub: op = Op::sub; break;
+        case Atomic::min: op = Op::min; break;
+        case Atomic::max: op = Op::max; break;
+        case Atomic::and_: op = Op::and_; break;
+        case Atomic::or_: op = Op::or_; break;
+        case Atomic::xor_: op = Op::xor_; break;
+        case Atomic::exchange: return operand;
+    }
+    const uint64_t operands[2] = {old, operand};
+    uint64_t result = 0;
+    if (!evaluate_scalar(op, type, operands, result)) library_bug(text("an atomic ", name_of(op), " of ", name_of(type)));
+    return result;
+}
+
+}  // namespace
+
+/// Sets `places` of the items from the instruction's indices, each of which must lie inside.
+void Run::find_places(const Inst& inst, Items items) {
+    const View& view = views[inst.memory.id];
+    const Element& element = k[inst.memory].element;
+    const auto indices = indices_of(k, inst);
+    int64_t* const place = places;
+    bool outside = false;
+    for (size_t n = 0; n < indices.size(); ++n) {
+        const int64_t extent = indices.size() == 1 ? view.elements : view.extents[n];
+        with_scalar(k.type_of(indices[n]), [&](auto type) {
+            using T = decltype(type);
+            if constexpr (is_int(*scalar_of<T>())) {
+                const T* index = at<T>(indices[n]);
+                uint64_t bad = 0;
+                if (n == 0) each(items, [=, &bad](int i) { place[i] = int64_t(index[i]); bad |= uint64_t(place[i] >= extent) | uint64_t(place[i] < 0); });
+                else each(items, [=, &bad](int i) {
+                    const int64_t next = int64_t(index[i]);
+                    bad |= uint64_t(next >= extent) | uint64_t(next < 0);
+                    place[i] = place[i] * extent + next;
+                });
+                outside = outside || bad;
+            } else library_bug("an index that is no integer: " + print(k, inst));
+        });
+        if (outside) out_of_bounds(inst, items);
+    }
+    const int64_t stride = element.size, leaf = element.leaves[inst.leaf].offset, item_bytes = view.item_bytes;
+    each(items, [=](int i) { place[i] = place[i] * stride + leaf + i * item_bytes; });
+}
+
+/// Finds races and reads of what was never written.
+void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
+    const View& view = views[inst.memory.id];
+    if (view.private_written) return check_private(inst, how, items);
+    if (!view.cells) return;
+    const bool local_memory = k[inst.memory].kind == MemoryKind::local;
+    const int shift = view.granule_shift;
+    const int64_t granules = std::max<int64_t>(1, size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift);
+    for (int n = 0; n < items.count; ++n) {
+        const int item = items.list[n];
+        Cell* const first = view.cells + (places[item] >> shift);
+        for (Cell* cell = first; cell < first + granules; ++cell) {
+            if (local_memory && how != Touch::write && !epochs.of_this_group(cell->write)) unset(inst, item, places[item]);
+            Access access;
+            access.when = epochs.now, access.item = uint32_t(item) & (max_items - 1), access.inst = id & (max_insts - 1);
+            Touch other;
+            if (const Access* before = epochs.touch(*cell, how, access, other)) race(inst, how, item, places[item], *before, other);
+        }
+    }
+}
+
+void Run::check_private(const Inst& inst, Touch how, Items items) {
+    const View& view = views[inst.memory.id];
+    const int shift = view.granule_shift;
+    const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
+    for (int n = 0; n < items.count; ++n) {
+        uint32_t* const first = view.private_written + (places[items.list[n]] >> shift);
+        for (uint32_t* written = first; written < first + granules; ++written) {
+            if (how != Touch::write && *written < epochs.group) unset(inst, items.list[n], places[items.list[n]]);
+            *written = epochs.now;
+        }
+    }
+}
+
+void Run::load(const Inst& inst, Items items) {
+    const std::byte* data = views[inst.memory.id].data;
+    const int64_t* place = places;
+    const Value to = k.result(inst);
+    if (inst.type == Scalar::boolean) {
+        bool* r = at<bool>(to);
+        return each(items, [=](int i) { r[i] = read<uint8_t>(data + place[i]) != 0; });
+    }
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        std::byte* r = at<std::byte>(to);
+        each(items, [=](int i) { std::memcpy(r + size_t(i) * sizeof(T), data + place[i], sizeof(T)); });
+    });
+}
+
+void Run::store(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    const int64_t* place = places;
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const std::byte* value = at<std::byte>(k.operands(inst).back());
+        each(items, [=](int i) { std::memcpy(data + place[i], value + size_t(i) * sizeof(T), sizeof(T)); });
+    });
+}
+
+/// Item by item, in their order: one of the orders that a device may take.
+void Run::atomic(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    with_scalar(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const T* operand = at<T>(k.operands(inst).back());
+        T* r = at<T>(k.result(inst));
+        for (int n = 0; n < items.count; ++n) {
+            const int i = items.list[n];
+            const T old = read<T>(data + places[i]);
+            const T now = from_bits<T>(updated(Atomic(inst.immediate), inst.type, to_bits(old), to_bits(operand[i])));
+            r[i] = old;
+            std::memcpy(data + places[i], &now, sizeof(T));
+        }
+    });
+}
+
+/// Values are compared by their bits, as devices do.
+void Run::compare_exchange(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    const auto operands = k.operands(inst);
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const std::byte* expected = at<std::byte>(operands[operands.size() - 2]);
+        const std::byte* desired = at<std::byte>(operands[operands.size() - 1]);
+        std::byte* r = at<std::byte>(k.result(inst));
+        for (int n = 0; n < items.count; ++n) {
+            const size_t i = items.list[n];
+            const T old = read<T>(data + places[i]);
+            if (old == read<T>(expected + i * sizeof(T))) std::memcpy(data + places[i], desired + i * sizeof(T), sizeof(T));
+            std::memcpy(r + i * sizeof(T), &old, sizeof(T));
+        }
+    });
+}
+
+}  // namespace pumice::interp

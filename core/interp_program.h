@@ -1,0 +1,36 @@
+// A kernel made ready for the reference interpreter.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/interp_scalar.h"
+
+namespace pumice::interp {
+
+/// The kernel, and what is known of it before any launch. Instructions are executed from the kernel itself; beside each lies
+/// the loop that computes it, so that a group pays one look-up an instruction and not one an item.
+struct Program : Executable {
+    explicit Program(ir::Kernel ready);
+
+    const ir::Kernel kernel;
+    std::vector<Loop> loops;            ///< an instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
+    std::vector<uint32_t> value_place;  ///< a value: where its array over the items starts, in bytes an item of the group
+    uint32_t value_bytes = 0;           ///< of all values, an item
+    std::vector<ir::InstId> constants;  ///< instructions whose result is the same for all groups of a launch
+    std::vector<bool> written;          ///< a memory: true when something stores to it or updates it
+    int depth = 0;                      ///< nesting of control constructs
+
+private:
+    void scan(ir::BlockId block, int nesting);
+    void place_values();
+};
+
+/// Elements of a local array in a group of these extents. Throws Error when that is not positive.
+int64_t local_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);
+/// log2 of the size of the smallest leaf.
+int granule_shift(const Element& element);
+
+}  // namespace pumice::interp

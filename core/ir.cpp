@@ -1,0 +1,35 @@
+#include "core/ir.h"
+
+#include <algorithm>
+
+namespace pumice::ir {
+
+bool is_pure(Op op) {
+    if (is_scalar_op(op)) return true;
+    switch (op) {
+        case Op::constant: case Op::select: case Op::cast: case Op::bitcast: case Op::argument: case Op::global_index:
+        case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size: case Op::group_count:
+        case Op::in_range: case Op::extent:
+            return true;
+        default: return false;
+    }
+}
+
+bool contains_barrier(const Kernel& k, const Inst& i) {
+    if (i.op == Op::barrier) return true;
+    for (const BlockId block : i.blocks) {
+        if (block.id == none) continue;
+        const auto& insts = k[block].insts;
+        if (std::any_of(insts.begin(), insts.end(), [&](InstId id) { return contains_barrier(k, k[id]); })) return true;
+    }
+    return false;
+}
+
+std::string Kernel::where(Loc loc) const {
+    if (loc.line == 0 || loc.file >= files.size()) return "?";
+    const std::string& file = files[loc.file];
+    const size_t slash = file.find_last_of("/\\");
+    return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(loc.line);
+}
+
+}  // namespace pumice::ir

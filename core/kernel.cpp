@@ -1,0 +1,261 @@
+#include "core/kernel.h"
+
+#include <atomic>
+
+#include "core/passes.h"
+
+namespace pumice {
+
+// ---- ranges --------------------------------------------------------------------------------------------------------
+
+Range Range::with_group(std::initializer_list<int64_t> extents) const {
+    if (extents.size() > 3) fail("a group of ", extents.size(), " dimensions is asked for; the limit is 3");
+    Range r = *this;
+    r.group_rank = int(extents.size());
+    r.group_extents = {1, 1, 1};
+    std::copy(extents.begin(), extents.end(), r.group_extents.begin());
+    return r;
+}
+
+Range Range::on(const Stream& s) const {
+    if (!s.state) throw Error("a launch is put on a stream that was never made: make it with Device::stream");
+    Range r = *this;
+    r.stream = s;
+    return r;
+}
+
+// ---- recording -----------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+ir::MemoryId declare_array(Recorder& r, Scalar type, int rank, ir::Access access, Place place) {
+    ir::Memory m;
+    m.name = text("arg", r.kernel.params.size() + 1);
+    m.element = Element::of(type);
+    m.rank = rank;
+    m.access = access;
+    m.argument = int(r.kernel.params.size());
+    const ir::MemoryId id = r.add_memory(std::move(m), place);
+    r.kernel.params.push_back({true, type, id});
+    return id;
+}
+
+Handle declare_scalar(Recorder& r, Scalar type, Place place) {
+    r.kernel.params.push_back({false, type, {}});
+    return r.handle(r.at(place).build.argument(int(r.kernel.params.size()) - 1, type));
+}
+
+}  // namespace detail
+
+struct KernelBase::State {
+    std::string name;
+    KernelOptions options;
+    detail::Place place;
+    std::function<void(detail::Recorder&)> record;
+    uint64_t number;
+    std::mutex mutex;
+    std::shared_ptr<const ir::Kernel> recorded;
+};
+
+namespace {
+std::atomic<uint64_t> kernel_numbers{0};
+
+void check_name(const std::string& name) {
+    const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; };
+    bool good = !name.empty() && name[0] != '.' && name.size() <= 100;
+    for (const char c : name) good = good && allowed(c);
+    if (!good) fail("a kernel is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
+}
+}  // namespace
+
+KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place, std::function<void(detail::Recorder&)> record)
+    : state(std::make_shared<State>()) {
+    check_name(name);
+    state->name = std::move(name);
+    state->options = options;
+    state->place = place;
+    state->record = std::move(record);
+    state->number = ++kernel_numbers;
+}
+
+KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::make_shared<State>()) {
+    check_name(recorded->name);
+    state->name = recorded->name;
+    state->recorded = std::move(recorded);
+    state->number = ++kernel_numbers;
+}
+
+const std::string& KernelBase::name() const { return state->name; }
+
+std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
+    // A kernel that is asked for while it is itself being recorded would wait for itself; Recorder says so first.
+    if (detail::Recorder* r = detail::Recorder::current_or_null())
+        fail("kernel \"", state->name, "\" is used while kernel \"", r->kernel.name, "\" is being recorded: a kernel cannot launch another one");
+    std::lock_guard lock(state->mutex);
+    if (!state->recorded) {
+        detail::Recorder recorder(state->name, state->place);
+        recorder.kernel.whole_groups = state->options.whole_groups;
+        recorder.kernel.math = state->options.math;
+        try {
+            state->record(recorder);
+            state->recorded = recorder.finish();
+        } catch (const Error& e) {
+            const std::string file = state->place.file;
+            throw e.within(text("while recording kernel \"", state->name, "\" (", file.substr(file.find_last_of('/') + 1), ":", state->place.line, ")"));
+        }
+    }
+    return state->recorded;
+}
+
+std::string KernelBase::ir() const { return ir::print(ir::dead(ir::simplify(ir::promote(*recorded())))); }
+
+AnyKernel parse_ir(const std::string& text) {
+    auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));
+    if (const std::string broken = ir::verify(*kernel); !broken.empty()) fail("the kernel text breaks a rule of the IR: ", broken);
+    return AnyKernel(std::move(kernel));
+}
+
+// ---- launching -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Collects one launch and checks it; every message starts with the kernel.
+class LaunchCheck {
+public:
+    LaunchCheck(const ir::Kernel& kernel, const Range& range, std::span<const detail::HostArgument> arguments)
+        : kernel(kernel), range(range), arguments(arguments) {}
+
+    std::shared_ptr<detail::DeviceState> device;
+    Launch launch;
+
+    /// False where the range is empty.
+    bool collect() {
+        check_arguments();
+        check_aliases();
+        return check_range();
+    }
+    void check_group(const Limits& limits) const {
+        int64_t items = 1;
+        for (int a = 0; a < 3; ++a) {
+            const int64_t n = launch.group[a];
+            if (n < 1) refuse("a group of extent ", n, " is asked for: extents are positive");
+            items = n > (int64_t(1) << 40) / items ? int64_t(1) << 40 : items * n;
+        }
+        if (items > limits.max_group_size)
+            refuse("a group of ", items, " work-items is asked for; the limit of ", device->name, " is ", limits.max_group_size);
+        for (int a = 0; a < 3; ++a)
+            if (launch.group[a] > limits.max_group_extent[a])
+                refuse("a group of ", launch.group[a], " work-items along dimension ", range.rank - 1 - a, " is asked for; the limit of ", device->name,
+                       " is ", limits.max_group_extent[a]);
+    }
+
+private:
+    template <class... Parts>
+    [[noreturn]] void refuse(const Parts&... parts) const {
+        fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): ", parts...);
+    }
+
+    void check_arguments() {
+        if (arguments.size() != kernel.params.size())
+            refuse("it is launched with ", arguments.size(), " arguments and takes ", kernel.params.size());
+        launch.arguments.resize(arguments.size());
+        int first = 0;
+        for (size_t i = 0; i < arguments.size(); ++i) {
+            const detail::HostArgument& given = arguments[i];
+            const ir::Parameter& wanted = kernel.params[i];
+            if (given.is_array != wanted.is_array)
+                refuse("argument ", i + 1, " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ", wanted.is_array ? "an array" : "a scalar");
+            if (given.type != wanted.type) refuse("argument ", i + 1, " is of type ", name_of(given.type), ", and the kernel takes ", name_of(wanted.type));
+            launch.arguments[i].bits = given.bits;
+            if (!given.is_array) continue;
+            if (!given.array) refuse("argument ", i + 1, " is an array that was never allocated");
+            if (given.rank != kernel[wanted.memory].rank)
+                refuse("argument ", i + 1, " has ", given.rank, " dimensions, and the kernel takes ", kernel[wanted.memory].rank);
+            if (!device) device = given.device, first = int(i) + 1;
+            if (given.device->backend != device->backend)
+                refuse("argument ", i + 1, " lies on ", given.device->name, ", and argument ", first, " on ", device->name);
+            Launch::Array& array = launch.arguments[i].array;
+            array = {given.array->memory.get(), given.array->offset, given.array->bytes, {1, 1, 1}};
+            for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
+        }
+        const Stream& stream = range.stream;
+        if (stream.state) {
+            if (device && device->backend != stream.state->device->backend)
+                refuse("it is put on a stream of ", stream.state->device->name, ", and argument ", first, " lies on ", device->name);
+            device = stream.state->device;
+            launch.stream = stream.state->number;
+        }
+        if (!device) device = Device::open().state;
+    }
+
+    void check_aliases() const {
+        for (size_t i = 0; i < arguments.size(); ++i)
+            for (size_t j = i + 1; j < arguments.size(); ++j) {
+                const Launch::Array &a = launch.arguments[i].array, &b = launch.arguments[j].array;
+                if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) continue;
+                const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in, written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
+                if (written_a || written_b)
+                    refuse("argument ", i + 1, " and argument ", j + 1, " overlap in memory, and argument ", written_a ? i + 1 : j + 1, " is written");
+            }
+    }
+
+    bool check_range() {
+        if (kernel.rank != 0 && kernel.rank != range.rank)
+            refuse("it is launched over a range of ", range.rank, " dimensions and uses ", kernel.rank, "-dimensional indices");
+        launch.rank = range.rank;
+        bool empty = false;
+        for (int d = 0; d < range.rank; ++d) {
+            const int axis = range.rank - 1 - d;
+            const int64_t extent = range.to[d] - range.from[d];
+            if (extent < 0) refuse("its range has extent ", extent, " along dimension ", d, ": extents are not negative");
+            if (range.to[d] > INT32_MAX || range.from[d] < INT32_MIN)
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, "; the limit of an index is ", INT32_MAX);
+            launch.start[axis] = range.from[d];
+            launch.extent[axis] = extent;
+            empty = empty || extent == 0;
+        }
+        if (range.group_rank) {
+            if (range.group_rank != range.rank)
+                refuse("its group has ", range.group_rank, " dimensions and its range ", range.rank);
+            launch.group = {1, 1, 1};
+            for (int d = 0; d < range.rank; ++d) launch.group[range.rank - 1 - d] = range.group_extents[d];
+        }
+        return !empty;
+    }
+
+    const ir::Kernel& kernel;
+    const Range& range;
+    std::span<const detail::HostArgument> arguments;
+};
+
+}  // namespace
+
+Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    LaunchCheck check(*kernel, range, arguments);
+    const bool any = check.collect();
+    detail::DeviceState& device = *check.device;
+    if (range.group_rank) check.check_group(device.backend->limits());
+    if (!any) return {};
+
+    std::shared_ptr<Executable> executable;
+    {
+        std::lock_guard lock(device.mutex);
+        if (const auto found = device.executables.find(state->number); found != device.executables.end()) executable = found->second;
+    }
+    if (!executable) {
+        std::lock_guard compiling(state->mutex);
+        try {
+            executable = device.backend->compile(kernel);
+        } catch (const Error& e) {
+            throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device.name));
+        }
+        std::lock_guard lock(device.mutex);
+        executable = device.executables.emplace(state->number, executable).first->second;
+    }
+    if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
+    device.backend->launch(executable, check.launch);
+    return Event(device.backend->record(check.launch.stream));
+}
+
+}  // namespace pumice

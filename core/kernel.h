@@ -1,0 +1,217 @@
+// Kernels: recorded once from a lambda, launched over ranges with host arguments.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <tuple>
+
+#include "core/control.h"
+#include "core/device.h"
+#include "core/indices.h"
+
+namespace pumice {
+
+/// The index space of a launch: 1 to 3 dimensions, written like the indices (dimension 0 the slowest).
+class Range {
+public:
+    /// Fixes the group's extents, as many as the range has dimensions; without, the device chooses.
+    template <std::integral... E> Range group(E... extents) const { return with_group({int64_t(extents)...}); }
+    /// Puts the launch on a stream instead of the default one.
+    Range on(const Stream& stream) const;
+
+    int rank = 1;
+    std::array<int64_t, 3> from{}, to{1, 1, 1};  ///< the end excluded
+    std::array<int64_t, 3> group_extents{};      ///< zeros: the device chooses
+    int group_rank = 0;
+    Stream stream;
+
+private:
+    Range with_group(std::initializer_list<int64_t> extents) const;
+};
+/// A range of extents.
+template <std::integral... E> requires(sizeof...(E) >= 1)
+Range ndrange(E... extents) {
+    static_assert(sizeof...(E) <= 3, "pumice: ranges have 1 to 3 dimensions");
+    Range r;
+    r.rank = int(sizeof...(E));
+    r.to = {int64_t(extents)...};
+    return r;
+}
+/// A range with an offset, the end excluded: ndrange({1, 1}, {nx - 1, ny - 1}).
+template <std::size_t N>
+Range ndrange(const int64_t (&from)[N], const int64_t (&to)[N]) {
+    static_assert(N <= 3, "pumice: ranges have 1 to 3 dimensions");
+    Range r;
+    r.rank = int(N);
+    for (std::size_t d = 0; d < N; ++d) r.from[d] = from[d], r.to[d] = to[d];
+    return r;
+}
+
+/// An option of a kernel: items past the range run too, and the kernel guards itself with in_range().
+struct WholeGroups {};
+inline constexpr WholeGroups whole_groups;
+using Math = ir::Math;
+
+class KernelOptions {
+public:
+    KernelOptions() = default;
+    KernelOptions(WholeGroups) : whole_groups(true) {}
+    KernelOptions(Math math) : math(math) {}
+    bool whole_groups = false;
+    Math math = Math::contract;
+};
+
+namespace detail {
+
+/// What a host passes for one parameter.
+struct HostArgument {
+    bool is_array = false;
+    const ArrayState* array = nullptr;  ///< null: never allocated
+    std::shared_ptr<DeviceState> device;
+    std::array<int64_t, 3> extents{1, 1, 1};  ///< dimension 0 first
+    int rank = 1;
+    Scalar type = Scalar::f32;
+    uint64_t bits = 0;
+};
+
+template <class T> uint64_t bits_of(T value) {
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof(T));
+    return bits;
+}
+template <ScalarType T> HostArgument host_argument(const T& value) {
+    HostArgument a;
+    a.type = *scalar_of<T>();
+    a.bits = bits_of(value);
+    return a;
+}
+template <class T, int N> HostArgument host_argument(const Array<T, N>& value) {
+    HostArgument a;
+    a.is_array = true;
+    a.array = value.state.get();
+    if (a.array) a.device = value.state->device;
+    a.type = *scalar_of<T>();
+    a.rank = N;
+    for (int d = 0; d < N; ++d) a.extents[d] = value.extents[d];
+    return a;
+}
+
+// How a parameter of the lambda's signature is declared in a recording, and what the host passes for it.
+ir::MemoryId declare_array(Recorder& r, Scalar type, int rank, ir::Access access, Place place);
+Handle declare_scalar(Recorder& r, Scalar type, Place place);
+template <class P> struct parameter {
+    static_assert(never<P>, "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> and Val<T>, taken by value");
+};
+template <class P, class T, int N, ir::Access access> struct array_parameter {
+    using host = Array<T, N>;
+    template <class A> static constexpr bool takes = std::is_same_v<A, Array<T, N>>;
+    static P declare(Recorder& r, Place place) { return P(declare_array(r, *scalar_of<T>(), N, access, place), r.serial); }
+};
+template <class T, int N> struct parameter<In<T, N>> : array_parameter<In<T, N>, T, N, ir::Access::in> {};
+template <class T, int N> struct parameter<Out<T, N>> : array_parameter<Out<T, N>, T, N, ir::Access::out> {};
+template <class T, int N> struct parameter<InOut<T, N>> : array_parameter<InOut<T, N>, T, N, ir::Access::inout> {};
+template <class T> struct parameter<Val<T>> {
+    using host = T;
+    template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A>;
+    static Val<T> declare(Recorder& r, Place place) { return Val<T>(declare_scalar(r, *scalar_of<T>(), place)); }
+};
+/// Checked for each argument of a launch, so that the compiler's message names its number, what is wanted and what is given.
+template <int Number, class Wanted, class Given, bool right>
+struct Argument {
+    static_assert(right, "pumice: an argument of a kernel launch has the wrong type (see its number, the wanted and the given type)");
+};
+
+}  // namespace detail
+
+/// A kernel whatever its parameters: its names and texts. Handles share one kernel.
+class KernelBase {
+public:
+    const std::string& name() const;
+    /// The IR that was recorded, tidied (variables promoted, dead code removed), as text that parse_ir reads.
+    std::string ir() const;
+    /// The GLSL and the SPIR-V of the kernel; needs no device. Throws Error when recording fails.
+    std::string glsl() const;
+    std::vector<uint32_t> spirv() const;
+    /// The IR as recorded; recorded at the first use. Throws Error naming the kernel and the line of a misuse.
+    std::shared_ptr<const ir::Kernel> recorded() const;
+    /// Checks the arguments, compiles for their device if need be, and starts the launch.
+    Event launch(const Range& range, std::span<const detail::HostArgument> arguments) const;
+
+    struct State;
+    std::shared_ptr<State> state;
+
+protected:
+    KernelBase(std::string name, KernelOptions options, detail::Place place, std::function<void(detail::Recorder&)> record);
+    explicit KernelBase(std::shared_ptr<const ir::Kernel> recorded);
+};
+
+/// What kernel() gives: P are the lambda's parameter types.
+template <class... P>
+class Kernel : public KernelBase {
+public:
+    template <class F>
+    Kernel(std::string name, KernelOptions options, F f, detail::Place place)
+        : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
+              std::tuple<P...> params{detail::parameter<P>::declare(r, place)...};  // braces: from left to right
+              std::apply(f, params);
+          }) {}
+
+    /// Starts the kernel over the range, asynchronously; the device is that of the arrays. Arrays stand for In, Out and InOut,
+    /// host scalars for Val. Throws Error for misuse; the launch then did not happen.
+    template <class... A>
+    Event operator()(const Range& range, const A&... arguments) const {
+        static_assert(sizeof...(A) == sizeof...(P), "pumice: the kernel is launched with another number of arguments than it has parameters");
+        if constexpr (sizeof...(A) == sizeof...(P)) return launch_checked(range, std::index_sequence_for<P...>(), arguments...);
+        else return {};
+    }
+
+private:
+    template <std::size_t... I, class... A>
+    Event launch_checked(const Range& range, std::index_sequence<I...>, const A&... arguments) const {
+        constexpr bool right = (detail::parameter<P>::template takes<A> && ...);
+        (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
+        if constexpr (right) {
+            const std::array<detail::HostArgument, sizeof...(P)> all{
+                detail::host_argument(static_cast<const typename detail::parameter<P>::host&>(arguments))...};
+            return launch(range, all);
+        } else {
+            return {};
+        }
+    }
+};
+
+/// A kernel read from text: its arguments are checked at the launch.
+class AnyKernel : public KernelBase {
+public:
+    explicit AnyKernel(std::shared_ptr<const ir::Kernel> kernel) : KernelBase(std::move(kernel)) {}
+    template <class... A>
+    Event operator()(const Range& range, const A&... arguments) const {
+        const std::array<detail::HostArgument, sizeof...(A)> all{detail::host_argument(arguments)...};
+        return launch(range, all);
+    }
+};
+/// Reads kernel text, as ir() writes it. Throws Error with the line of the text.
+AnyKernel parse_ir(const std::string& text);
+
+/// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm and NAME.json (the manifest) into a folder, which is made if it is missing.
+void dump(const KernelBase& kernel, const std::filesystem::path& folder);
+
+namespace detail {
+template <class> struct signature;
+template <class R, class F, class... P> struct signature<R (F::*)(P...) const> { using kernel = Kernel<std::remove_cvref_t<P>...>; };
+template <class R, class F, class... P> struct signature<R (F::*)(P...)> { using kernel = Kernel<std::remove_cvref_t<P>...>; };
+template <class F> using kernel_of = typename signature<decltype(&F::operator())>::kernel;
+}  // namespace detail
+
+/// Defines a kernel. The name (letters, digits, _ - .) appears in messages and file names. Options: whole_groups, Math::strict.
+template <class F>
+auto kernel(std::string name, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), KernelOptions(), std::move(f), PUMICE_HERE); }
+template <class F>
+auto kernel(std::string name, KernelOptions option, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), option, std::move(f), PUMICE_HERE); }
+template <class F>
+auto kernel(std::string name, KernelOptions a, KernelOptions b, F f, PUMICE_AT) {
+    a.whole_groups |= b.whole_groups;
+    if (b.math != Math::contract) a.math = b.math;
+    return detail::kernel_of<F>(std::move(name), a, std::move(f), PUMICE_HERE);
+}
+
+}  // namespace pumice

@@ -1,0 +1,168 @@
+// Memory seen from a kernel: array parameters (In, Out, InOut), local and private arrays, atomics, barriers.
+#pragma once
+#include "core/value.h"
+
+namespace pumice {
+namespace detail {
+
+/// An index: any integer device value or host integer, as i32 (64-bit types as i64).
+struct IndexOperand {
+    Handle handle;
+    Place place;
+    template <class A> requires(DeviceValue<A> && is_int(*scalar_of<device_type_t<A>>()))
+    IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), place(PUMICE_HERE) {}
+    template <std::integral A> requires(!std::is_same_v<A, bool>)
+    IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
+        Recorder& r = Recorder::current("a subscript", place);
+        const bool wide = int64_t(a) != int64_t(int32_t(a));
+        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, int64_t(a), 0, false, place));
+    }
+    ir::Value use(Recorder& r) const {
+        const ir::Value v = r.use(handle, place);
+        return r.at(place).index_value(v);
+    }
+};
+template <class A>
+concept DeviceIndex = std::is_convertible_v<const A&, IndexOperand>;
+
+/// One memory of the kernel being recorded.
+class MemoryBase {
+public:
+    MemoryBase() = default;
+    MemoryBase(ir::MemoryId id, uint32_t recording) : id(id), recording(recording) {}
+    ir::MemoryId id;
+    uint32_t recording = 0;
+
+    Recorder& recorder(Place place) const {
+        Recorder& r = Recorder::current("an array in a kernel", place);
+        r.use(Handle{{}, recording}, place);
+        return r;
+    }
+    template <class T>
+    Val<T> load(std::initializer_list<IndexOperand> indices) const {
+        ir::Value values[3];
+        Recorder& r = recorder(indices.begin()->place);
+        const auto used = collect(r, indices, values);
+        return Val<T>(r.handle(r.at(indices.begin()->place).build.load(id, 0, used)));
+    }
+    template <class T>
+    Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
+        ir::Value values[3];
+        Recorder& r = recorder(indices.begin()->place);
+        const auto used = collect(r, indices, values);
+        return Ref<T>(id, used, r, indices.begin()->place);
+    }
+    /// The extent along dimension d of an array parameter, dimension 0 the slowest.
+    Val<int> extent(int d, int rank, PUMICE_AT) const {
+        Recorder& r = recorder(PUMICE_HERE);
+        return Val<int>(r.handle(r.at(PUMICE_HERE).build.extent(id, rank - 1 - d)));
+    }
+
+private:
+    static std::span<const ir::Value> collect(Recorder& r, std::initializer_list<IndexOperand> indices, ir::Value* values) {
+        size_t n = 0;
+        for (const IndexOperand& i : indices) values[n++] = i.use(r);
+        return {values, n};
+    }
+};
+
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Element element, std::vector<int64_t> extents, ir::Value size, Place place);
+
+}  // namespace detail
+
+/// A kernel parameter: an array that is read, and that no written argument overlaps. `a[i]` is linear (row-major), `a(i, j)`
+/// takes one index a dimension.
+template <class T, int N = 1>
+class In : public detail::MemoryBase {
+public:
+    using detail::MemoryBase::MemoryBase;
+    Val<T> operator[](detail::IndexOperand i) const { return this->template load<T>({i}); }
+    template <detail::DeviceIndex... I> requires(sizeof...(I) == N)
+    Val<T> operator()(const I&... indices) const { return this->template load<T>({detail::IndexOperand(indices)...}); }
+    /// Extent along dimension d as a device value; dimension 0 is the slowest.
+    Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
+};
+
+/// A kernel parameter: an array that is read and written.
+template <class T, int N = 1>
+class InOut : public detail::MemoryBase {
+public:
+    using detail::MemoryBase::MemoryBase;
+    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
+    template <detail::DeviceIndex... I> requires(sizeof...(I) == N)
+    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+    Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
+};
+
+/// A kernel parameter: an array that is written (and may be read where this kernel has written it).
+template <class T, int N = 1>
+class Out : public InOut<T, N> {
+public:
+    using InOut<T, N>::InOut;
+};
+
+/// An array shared by the work-items of a group; unset until written. Extents are static (Local<float, 16, 17>), or one size made
+/// of group sizes and constants (Local<float>(group_size())).
+template <class T, int... N>
+class Local : public detail::MemoryBase {
+public:
+    explicit Local(PUMICE_AT) requires(sizeof...(N) > 0) {
+        detail::Recorder& r = detail::Recorder::current("Local", PUMICE_HERE);
+        id = detail::add_array(r, *this, ir::MemoryKind::local, Element::of(*scalar_of<T>()), {N...}, {}, PUMICE_HERE);
+    }
+    explicit Local(detail::IndexOperand size) requires(sizeof...(N) == 0) {
+        detail::Recorder& r = detail::Recorder::current("Local", size.place);
+        id = detail::add_array(r, *this, ir::MemoryKind::local, Element::of(*scalar_of<T>()), {}, size.use(r), size.place);
+    }
+    Local(const Local&) = delete;
+    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
+    template <detail::DeviceIndex... I> requires(sizeof...(I) == sizeof...(N) && sizeof...(I) > 0)
+    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+};
+
+/// An array of one work-item's own; unset until written, kept across barriers.
+template <class T, int... N>
+class Private : public detail::MemoryBase {
+public:
+    static_assert(sizeof...(N) > 0, "pumice: a Private array has static extents: Private<float, 4>");
+    explicit Private(PUMICE_AT) {
+        detail::Recorder& r = detail::Recorder::current("Private", PUMICE_HERE);
+        id = detail::add_array(r, *this, ir::MemoryKind::private_, Element::of(*scalar_of<T>()), {N...}, {}, PUMICE_HERE);
+    }
+    Private(const Private&) = delete;
+    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
+    template <detail::DeviceIndex... I> requires(sizeof...(I) == sizeof...(N))
+    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+};
+
+/// All work-items of the group arrive before any goes on; orders their local and global memory.
+void synchronize(PUMICE_AT);
+
+namespace detail {
+Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle value, Place place);
+Handle emit_compare_exchange(ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place);
+}  // namespace detail
+
+// Atomic read-modify-write of an element of global or local memory; each gives the value before. The order among work-items is
+// not defined; min and max of floats ignore NaN.
+#define PUMICE_ATOMIC(name, what, condition)                                                                           \
+    template <class T> requires(condition)                                                                             \
+    Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
+        return Val<T>(detail::emit_atomic(ir::Atomic::what, element.memory, element.index_span(), element.value, value.handle, value.place)); \
+    }
+PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
+PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
+PUMICE_ATOMIC(atomic_min, min, (!std::is_same_v<T, bool>))
+PUMICE_ATOMIC(atomic_max, max, (!std::is_same_v<T, bool>))
+PUMICE_ATOMIC(atomic_and, and_, is_int(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_or, or_, is_int(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_xor, xor_, is_int(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_exchange, exchange, (!std::is_same_v<T, bool>))
+#undef PUMICE_ATOMIC
+/// Writes `desired` where the element's bits equal `expected`'s; gives the value before.
+template <class T>
+Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
+    return Val<T>(detail::emit_compare_exchange(element.memory, element.index_span(), element.value, expected.handle, desired.handle, desired.place));
+}
+
+}  // namespace pumice

@@ -1,0 +1,370 @@
+// Text to kernel; the format is described in docs/ir.md. What is parsed is well-formed (every index reaches something), but
+// only verify() says whether it obeys the rules of the IR.
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/lexer.h"
+#include "core/ops.h"
+#include "core/text_names.h"
+
+namespace pumice::ir {
+namespace {
+
+template <class T>
+bool reads_as(std::string_view literal, T& value) {
+    const char* end = literal.data() + literal.size();
+    const auto [stop, problem] = std::from_chars(literal.data(), end, value);
+    return problem == std::errc() && stop == end;
+}
+
+bool float_bits(Scalar type, std::string_view literal, uint64_t& bits) {
+    if (literal.starts_with("nan(0x") && literal.ends_with(")")) {
+        const char* end = literal.data() + literal.size() - 1;
+        const auto [stop, problem] = std::from_chars(literal.data() + 6, end, bits, 16);
+        return problem == std::errc() && stop == end && (size_of(type) == 8 || bits >> (8 * size_of(type)) == 0);
+    }
+    if (type == Scalar::f64) {
+        double value = 0;
+        if (!reads_as(literal, value)) return false;
+        bits = std::bit_cast<uint64_t>(value);
+        return true;
+    }
+    float value = 0;
+    if (!reads_as(literal, value)) return false;
+    bits = type == Scalar::f16 ? half(value).bits : std::bit_cast<uint32_t>(value);
+    return true;
+}
+
+/// The bits of a literal; false when it is not one of the type, or out of the type's range.
+bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits) {
+    if (type == Scalar::boolean) {
+        bits = literal == "true";
+        return literal == "true" || literal == "false";
+    }
+    if (is_float(type)) return float_bits(type, literal, bits);
+    const int width = 8 * size_of(type);
+    const uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
+    if (is_unsigned_int(type)) return reads_as(literal, bits) && bits <= mask;
+    int64_t value = 0;
+    if (!reads_as(literal, value) || value > int64_t(mask >> 1) || value < -int64_t(mask >> 1) - 1) return false;
+    bits = uint64_t(value) & mask;
+    return true;
+}
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) : in(text) {}
+
+    Kernel whole() {
+        header();
+        k.blocks.emplace_back();
+        while (true) {
+            if (in.accept_word("local")) local(MemoryKind::local);
+            else if (in.accept_word("private")) local(MemoryKind::private_);
+            else break;
+        }
+        block(BlockId{0});
+        if (!in.at_end()) in.expected("the end of the text");
+        for (const Size& size : sizes) {
+            const auto found = values.find(size.name);
+            if (found == values.end()) fail("kernel text line ", size.line, ": the size %", size.name, " is not defined in the kernel");
+            k.memories[size.memory].size = found->second;
+        }
+        return std::move(k);
+    }
+
+private:
+    struct Size { uint32_t memory; std::string name; int line; };
+    static constexpr int max_depth = 256;  // of blocks in blocks: text is read recursively
+
+    void header() {
+        in.expect_word("kernel");
+        k.name = in.string("the kernel's name in quotes");
+        in.expect_word("math");
+        if (in.accept_word("strict")) k.math = Math::strict;
+        else in.expect_word("contract");
+        k.whole_groups = in.accept_word("whole_groups");
+        in.expect_word("rank");
+        k.rank = int(in.number("a rank", 3));
+        in.expect("(");
+        while (!in.accept(")")) {
+            if (!k.params.empty()) in.expect(",");
+            parameter();
+        }
+        k.loc = in.loc();
+        in.expect_word("files");
+        in.expect("[");
+        while (!in.accept("]")) {
+            if (!k.files.empty()) in.expect(",");
+            k.files.push_back(in.string("a file's name in quotes"));
+        }
+        in.expect("{");
+    }
+
+    void parameter() {
+        const std::string name(in.word("a parameter's name"));
+        in.expect(":");
+        Parameter p;
+        Memory m;
+        if (in.accept_word("in")) m.access = Access::in;
+        else if (in.accept_word("out")) m.access = Access::out;
+        else if (!in.accept_word("inout")) {
+            p.type = in.scalar();
+            if (!scalars.emplace(name, k.params.size()).second || memories.count(name)) in.error(pumice::text("`", name, "` is defined twice"));
+            k.params.push_back(p);
+            return;
+        }
+        m.name = name;
+        m.argument = int(k.params.size());
+        m.element = element();
+        in.expect("[");
+        m.rank = int(in.number("a rank", 255));
+        in.expect("]");
+        m.loc = in.loc();
+        p.is_array = true;
+        p.memory = define(std::move(m));
+        k.params.push_back(p);
+    }
+
+    MemoryId define(Memory m) {
+        const MemoryId id{uint32_t(k.memories.size())};
+        if (!memories.emplace(m.name, id).second || scalars.count(m.name)) in.error(pumice::text("`", m.name, "` is defined twice"));
+        k.memories.push_back(std::move(m));
+        return id;
+    }
+
+    Element element() {
+        if (!in.accept("{")) return Element::of(in.scalar());
+        Element e;
+        do {
+            Leaf leaf;
+            leaf.path = in.path();
+            in.expect(":");
+            leaf.type = in.scalar();
+            in.expect("@");
+            leaf.offset = uint32_t(in.number("a byte offset", none));
+            e.leaves.push_back(std::move(leaf));
+        } while (in.accept(","));
+        in.expect("}");
+        in.expect(":");
+        e.size = uint32_t(in.number("the element's size", none));
+        return e;
+    }
+
+    void local(MemoryKind kind) {
+        Memory m;
+        m.kind = kind;
+        m.name = in.word("the memory's name");
+        in.expect(":");
+        m.element = element();
+        in.expect("[");
+        if (in.accept_word("size")) {
+            const int line = in.line();
+            sizes.push_back({uint32_t(k.memories.size()), std::string(in.value_name()), line});
+        } else {
+            do m.extents.push_back(int64_t(in.number("an extent", uint64_t(std::numeric_limits<int64_t>::max()))));
+            while (in.accept(","));
+            m.rank = int(m.extents.size());
+        }
+        in.expect("]");
+        m.loc = in.loc();
+        define(std::move(m));
+    }
+
+    /// The instructions up to the closing brace.
+    void block(BlockId id) {
+        if (++depth > max_depth) in.error(pumice::text("blocks lie more than ", max_depth, " deep"));
+        while (!in.accept("}")) {
+            if (in.at_end()) in.expected("an instruction or `}`");
+            instruction(id);
+        }
+        --depth;
+    }
+
+    void instruction(BlockId where) {
+        std::vector<std::string> results;
+        if (in.at_value()) {
+            do results.emplace_back(in.value_name());
+            while (in.accept(","));
+            in.expect("=");
+        }
+        const std::string_view name = in.word("an instruction");
+        const auto op = op_named(name);
+        if (!op) in.error(pumice::text("`", name, "` is not the name of an instruction"));
+        Inst i;
+        i.op = *op;
+        std::vector<Value> operands;
+        std::vector<Scalar> types;
+        Names params;
+        if (i.op == Op::if_) operands.push_back(use());
+        else if (i.op == Op::for_) for_head(operands, params);
+        else if (i.op == Op::while_) carried(operands, params);
+        else plain(i, operands);
+        std::string_view literal = i.op == Op::constant ? in.literal() : std::string_view();
+        if (in.accept(":")) {
+            const bool several = in.accept("(");
+            do types.push_back(in.scalar());
+            while (several && in.accept(","));
+            if (several) in.expect(")");
+        }
+        i.loc = in.loc();
+        if (!types.empty()) i.type = types[0];
+        if (i.op == Op::store || i.op == Op::set) {
+            if (types.size() != 1) in.expected("`:` and the stored type");
+            types.clear();
+        }
+        if (types.size() != results.size() || types.size() > 255)
+            in.error(pumice::text("the instruction names ", results.size(), " results but gives ", types.size(), " result types"));
+        if (i.op == Op::constant && (types.empty() || !constant_bits(types[0], literal, i.immediate)))
+            in.error(pumice::text("`", literal, "` is not a constant of its type"));
+        append(where, i, operands, results, types, params);
+    }
+
+    using Names = std::vector<std::pair<std::string, Scalar>>;
+
+    void append(BlockId where, Inst i, const std::vector<Value>& operands, const std::vector<std::string>& results,
+                const std::vector<Scalar>& types, const Names& params) {
+        const InstId id{uint32_t(k.insts.size())};
+        i.first_operand = uint32_t(k.pool.size());
+        i.operand_count = uint32_t(operands.size());
+        k.pool.insert(k.pool.end(), operands.begin(), operands.end());
+        i.result_count = uint8_t(types.size());
+        if (!types.empty()) i.first_result = uint32_t(k.values.size());
+        for (uint32_t r = 0; r < types.size(); ++r) define(results[r], {types[r], id, {}, r});
+        k.insts.push_back(i);
+        k.blocks[where.id].insts.push_back(id);
+        if (i.op != Op::if_ && i.op != Op::for_ && i.op != Op::while_) return;
+        in.expect("{");
+        k.insts[id.id].blocks[0] = owned_block(params);
+        if (i.op == Op::for_) return;
+        in.expect_word(i.op == Op::if_ ? "else" : "do");
+        in.expect("{");
+        k.insts[id.id].blocks[1] = owned_block({});
+    }
+
+    BlockId owned_block(const Names& params) {
+        const BlockId id{uint32_t(k.blocks.size())};
+        k.blocks.emplace_back();
+        for (uint32_t p = 0; p < params.size(); ++p)
+            k.blocks[id.id].params.push_back(define(params[p].first, {params[p].second, {}, id, p}));
+        block(id);
+        return id;
+    }
+
+    Value define(const std::string& name, ValueInfo info) {
+        const Value v{uint32_t(k.values.size())};
+        if (!values.emplace(name, v).second) in.error(pumice::text("%", name, " is defined twice"));
+        k.values.push_back(info);
+        return v;
+    }
+
+    Value use() {
+        const std::string name(in.value_name());
+        const auto found = values.find(name);
+        if (found == values.end()) in.error(pumice::text("%", name, " is not defined above"));
+        return found->second;
+    }
+    /// Operands stand on the line of their instruction: the next line may begin with a value, too.
+    void uses(std::vector<Value>& operands) {
+        if (!in.same_line() || !in.at_value()) return;
+        do operands.push_back(use());
+        while (in.accept(","));
+    }
+
+    void for_head(std::vector<Value>& operands, Names& params) {
+        const std::string index(in.value_name());
+        in.expect("=");
+        operands.push_back(use());
+        in.expect_word("to");
+        operands.push_back(use());
+        in.expect_word("step");
+        operands.push_back(use());
+        params.emplace_back(index, k.type_of(operands[0]));
+        if (in.accept_word("carry")) carried(operands, params);
+    }
+
+    /// `(%a = %initial, ...)`
+    void carried(std::vector<Value>& operands, Names& params) {
+        in.expect("(");
+        if (in.accept(")")) return;
+        do {
+            const std::string name(in.value_name());
+            in.expect("=");
+            operands.push_back(use());
+            params.emplace_back(name, k.type_of(operands.back()));
+        } while (in.accept(","));
+        in.expect(")");
+    }
+
+    /// What stands between the name and the type.
+    void plain(Inst& i, std::vector<Value>& operands) {
+        switch (i.op) {
+            case Op::constant: break;
+            case Op::argument: {
+                const std::string name(in.word("a scalar parameter"));
+                const auto found = scalars.find(name);
+                if (found == scalars.end()) in.error(pumice::text("`", name, "` is not a scalar parameter"));
+                i.immediate = found->second;
+                break;
+            }
+            case Op::global_index: case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size:
+            case Op::group_count:
+                i.immediate = in.number("an axis", none);
+                break;
+            case Op::extent:
+                i.memory = memory();
+                in.expect(",");
+                i.immediate = in.number("an axis", none);
+                break;
+            case Op::atomic: {
+                const std::string_view what = in.word("an atomic operation");
+                const auto found = std::find(std::begin(atomic_names), std::end(atomic_names), what);
+                if (found == std::end(atomic_names)) in.error(pumice::text("`", what, "` is not an atomic operation"));
+                i.immediate = uint64_t(found - std::begin(atomic_names));
+                place(i, operands);
+                break;
+            }
+            case Op::load: case Op::store: case Op::compare_exchange: place(i, operands); break;
+            default: uses(operands);
+        }
+    }
+
+    MemoryId memory() {
+        const std::string name(in.word("an array or memory"));
+        const auto found = memories.find(name);
+        if (found == memories.end()) in.error(pumice::text("`", name, "` is not an array or memory of the kernel"));
+        return found->second;
+    }
+
+    void place(Inst& i, std::vector<Value>& operands) {
+        i.memory = memory();
+        in.expect("[");
+        uses(operands);
+        in.expect("]");
+        const std::string path = in.accept(".") ? in.path() : "";
+        const auto& leaves = k[i.memory].element.leaves;
+        const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return l.path == path; });
+        if (found == leaves.end()) in.error(pumice::text("`", k[i.memory].name, "` has no member `", path, "`"));
+        i.leaf = uint32_t(found - leaves.begin());
+        while (in.accept(",")) operands.push_back(use());
+    }
+
+    Lexer in;
+    Kernel k;
+    int depth = 0;
+    std::unordered_map<std::string, Value> values;
+    std::map<std::string, MemoryId> memories;
+    std::map<std::string, uint64_t> scalars;
+    std::vector<Size> sizes;
+};
+
+}  // namespace
+
+Kernel parse(std::string_view text) { return Parser(text).whole(); }
+
+}  // namespace pumice::ir

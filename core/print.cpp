@@ -1,0 +1,298 @@
+// Kernel to text; the format is described in docs/ir.md. Printing never fails: the verifier prints broken instructions too,
+// so that what an index does not reach prints as `?`.
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/ir.h"
+#include "core/text_names.h"
+
+namespace pumice::ir {
+namespace {
+
+std::string quoted(std::string_view text) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\', out += c;
+        else if (uint8_t(c) < 0x20 || c == 0x7f) out += "\\x", out += digits[uint8_t(c) >> 4], out += digits[c & 15];
+        else out += c;
+    }
+    return out + '"';
+}
+
+template <class F>
+std::string shortest(F value) {
+    char buffer[64];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    std::string out(buffer, end);
+    if (out.find_first_of(".e") == std::string::npos) out += ".0";
+    return out;
+}
+
+std::string hex(uint64_t bits) {
+    char buffer[20];
+    return "0x" + std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, bits, 16).ptr);
+}
+
+std::string float_text(Scalar type, uint64_t bits) {
+    half h;
+    h.bits = uint16_t(bits);
+    const double value = type == Scalar::f16   ? double(float(h))
+                         : type == Scalar::f32 ? double(std::bit_cast<float>(uint32_t(bits)))
+                                               : std::bit_cast<double>(bits);
+    if (std::isnan(value)) return "nan(" + hex(bits) + ")";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    // The shortest decimal that is this float is this half, too: halves are a subset.
+    return type == Scalar::f64 ? shortest(value) : shortest(float(value));
+}
+
+std::string constant_text(Scalar type, uint64_t bits) {
+    if (type == Scalar::boolean) return bits ? "true" : "false";
+    if (is_float(type)) return float_text(type, bits);
+    if (is_unsigned_int(type)) return std::to_string(bits);
+    const int unused = 64 - 8 * size_of(type);
+    return std::to_string(int64_t(bits << unused) >> unused);
+}
+
+class Printer {
+public:
+    explicit Printer(const Kernel& kernel) : k(kernel), numbers(kernel.values.size(), none), numbered(kernel.blocks.size()) {}
+
+    std::string whole() {
+        if (!k.blocks.empty()) number(BlockId{0});
+        header();
+        for (const Memory& m : k.memories)
+            if (m.kind != MemoryKind::array) local(m);
+        if (!k.blocks.empty()) block(BlockId{0});
+        out += "}\n";
+        return std::move(out);
+    }
+
+    /// One instruction as it stands in the whole kernel's text, without what its blocks hold.
+    std::string one(const Inst& i) {
+        if (!k.blocks.empty()) number(BlockId{0});
+        depth = 0;
+        brief = true;
+        inst(i);
+        while (!out.empty() && out.back() == '\n') out.pop_back();
+        return std::move(out);
+    }
+
+private:
+    // Numbers are given in the order in which the text defines values: results, then what the blocks define.
+    void number(BlockId id) {
+        if (id.id >= k.blocks.size() || numbered[id.id]) return;
+        numbered[id.id] = true;
+        for (const Value v : k[id].params) number(v);
+        for (const InstId i : k[id].insts) {
+            if (i.id >= k.insts.size()) continue;
+            for (int r = 0; r < k[i].result_count; ++r) number(k.result(k[i], r));
+            for (const BlockId b : k[i].blocks) number(b);
+        }
+    }
+    void number(Value v) {
+        if (v.id < numbers.size() && numbers[v.id] == none) numbers[v.id] = next++;
+    }
+
+    void header() {
+        out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : " math contract");
+        if (k.whole_groups) out += " whole_groups";
+        out += text(" rank ", k.rank, " (");
+        for (size_t i = 0; i < k.params.size(); ++i) {
+            const Parameter& p = k.params[i];
+            if (i) out += ", ";
+            if (!p.is_array) out += text("arg", i + 1, ": ", name_of(p.type));
+            else if (p.memory.id >= k.memories.size()) out += "?";
+            else {
+                const Memory& m = k[p.memory];
+                out += text(m.name, ": ", access_name(m.access), " ");
+                element(m.element);
+                out += text("[", m.rank, "]");
+                loc(m.loc);
+            }
+        }
+        out += ")";
+        loc(k.loc);
+        out += " files [";
+        for (size_t i = 0; i < k.files.size(); ++i) out += (i ? ", " : "") + quoted(k.files[i]);
+        out += "] {\n";
+    }
+
+    void element(const Element& e) {
+        if (e.is_scalar() && e == Element::of(e.leaves[0].type)) {
+            out += name_of(e.leaves[0].type);
+            return;
+        }
+        out += "{";
+        for (size_t i = 0; i < e.leaves.size(); ++i) {
+            out += i ? ", " : "";
+            path(e.leaves[i].path);
+            out += text(": ", name_of(e.leaves[i].type), " @", e.leaves[i].offset);
+        }
+        out += text("}:", e.size);
+    }
+
+    void path(const std::string& p) { out += is_plain_path(p) ? p : quoted(p); }
+
+    void local(const Memory& m) {
+        out += text("  ", m.kind == MemoryKind::local ? "local " : "private ", m.name, ": ");
+        element(m.element);
+        out += "[";
+        if (m.size) out += "size ", value(m.size);
+        for (size_t i = 0; i < m.extents.size(); ++i) out += text(i ? ", " : "", m.extents[i]);
+        out += "]";
+        loc(m.loc);
+        out += "\n";
+    }
+
+    void loc(Loc l) {
+        if (l == Loc{}) return;
+        out += l.file ? text(" @", l.file, ":", l.line) : text(" @", l.line);
+    }
+
+    void value(Value v) {
+        if (v.id < numbers.size() && numbers[v.id] != none) out += text("%", numbers[v.id]);
+        else out += "%?";
+    }
+    void list(std::span<const Value> values) {
+        for (size_t i = 0; i < values.size(); ++i) {
+            if (i) out += ", ";
+            value(values[i]);
+        }
+    }
+
+    void block(BlockId id) {
+        if (brief || id.id >= k.blocks.size()) return;
+        ++depth;
+        for (const InstId i : k[id].insts) inst(k[i]);
+        --depth;
+    }
+
+    void inst(const Inst& i) {
+        indent();
+        for (int r = 0; r < i.result_count; ++r) {
+            out += r ? ", " : "";
+            value(k.result(i, r));
+        }
+        if (i.result_count) out += " = ";
+        if (i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_) control(i);
+        else plain(i);
+        out += "\n";
+    }
+
+    void plain(const Inst& i) {
+        out += name_of(i.op);
+        const auto v = k.operands(i);
+        switch (i.op) {
+            case Op::constant: out += " " + constant_text(i.type, i.immediate); break;
+            case Op::argument: out += text(" arg", i.immediate + 1); break;
+            case Op::global_index: case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size:
+            case Op::group_count:
+                out += text(" ", i.immediate);
+                break;
+            case Op::extent: out += text(" ", memory_name(i), ", ", i.immediate); break;
+            case Op::load: place(i, v, 0); break;
+            case Op::store: place(i, v, 1); break;
+            case Op::atomic:
+                out += text(" ", atomic_name(Atomic(i.immediate)));
+                place(i, v, 1);
+                break;
+            case Op::compare_exchange: place(i, v, 2); break;
+            default:
+                if (!v.empty()) out += " ";
+                list(v);
+        }
+        if (i.result_count || i.op == Op::store || i.op == Op::set) out += text(" : ", name_of(i.type));
+        loc(i.loc);
+    }
+
+    std::string memory_name(const Inst& i) const { return i.memory.id < k.memories.size() ? k[i.memory].name : "?"; }
+
+    /// ` memory[indices].leaf, others`
+    void place(const Inst& i, std::span<const Value> v, size_t others) {
+        out += text(" ", memory_name(i), "[");
+        others = std::min(others, v.size());
+        list(v.first(v.size() - others));
+        out += "]";
+        if (i.memory.id < k.memories.size()) {
+            const auto& leaves = k[i.memory].element.leaves;
+            if (i.leaf >= leaves.size()) out += text(".?", i.leaf);
+            else if (!leaves[i.leaf].path.empty()) out += ".", path(leaves[i.leaf].path);
+        }
+        if (others) out += ", ";
+        list(v.last(others));
+    }
+
+    void control(const Inst& i) {
+        const auto v = k.operands(i);
+        out += name_of(i.op);
+        if (i.op == Op::if_) {
+            out += " ";
+            list(v);
+        } else if (i.op == Op::for_) {
+            const auto params = params_of(i.blocks[0]);
+            const size_t bounds = std::min<size_t>(3, v.size());
+            out += " ";
+            list(params.first(std::min<size_t>(1, params.size())));
+            constexpr const char* words[] = {" = ", " to ", " step "};
+            for (size_t b = 0; b < bounds; ++b) out += words[b], value(v[b]);
+            if (v.size() > 3 || params.size() > 1) {
+                out += " carry ";
+                carried(params.subspan(std::min<size_t>(1, params.size())), v.subspan(bounds));
+            }
+        } else {
+            out += " ";
+            carried(params_of(i.blocks[0]), v);
+        }
+        if (i.result_count == 1) out += text(" : ", name_of(i.type));
+        else if (i.result_count) {
+            out += " : (";
+            for (int r = 0; r < i.result_count; ++r) out += text(r ? ", " : "", name_of(k.type_of(k.result(i, r))));
+            out += ")";
+        }
+        loc(i.loc);
+        if (brief) return;
+        out += " {\n";
+        block(i.blocks[0]);
+        if (i.op != Op::for_) {
+            indent();
+            out += i.op == Op::if_ ? "} else {\n" : "} do {\n";
+            block(i.blocks[1]);
+        }
+        indent();
+        out += "}";
+    }
+
+    std::span<const Value> params_of(BlockId b) const {
+        return b.id < k.blocks.size() ? std::span(k[b].params) : std::span<const Value>();
+    }
+    void carried(std::span<const Value> params, std::span<const Value> initial) {
+        out += "(";
+        for (size_t c = 0; c < std::max(params.size(), initial.size()); ++c) {
+            if (c) out += ", ";
+            list(params.subspan(std::min(c, params.size()), c < params.size()));
+            out += " = ";
+            list(initial.subspan(std::min(c, initial.size()), c < initial.size()));
+        }
+        out += ")";
+    }
+
+    void indent() { out.append(2 * depth, ' '); }
+
+    const Kernel& k;
+    std::vector<uint32_t> numbers;
+    std::vector<bool> numbered;  ///< blocks: a broken kernel may hold one twice
+    uint32_t next = 0;
+    size_t depth = 0;
+    bool brief = false;
+    std::string out;
+};
+
+}  // namespace
+
+std::string print(const Kernel& kernel) { return Printer(kernel).whole(); }
+std::string print(const Kernel& kernel, const Inst& inst) { return Printer(kernel).one(inst); }
+
+}  // namespace pumice::ir

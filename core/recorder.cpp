@@ -1,0 +1,216 @@
+#include "core/recorder.h"
+
+#include <atomic>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/evaluate.h"
+
+namespace pumice::detail {
+namespace {
+
+thread_local Recorder* recording = nullptr;
+std::atomic<uint32_t> serials{0};
+
+std::string base_name(const std::string& file) { return file.substr(file.find_last_of('/') + 1); }
+std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
+
+}  // namespace
+
+Recorder::Recorder(std::string name, Place place) : build(kernel), serial(++serials), outer(recording) {
+    if (outer) fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name, "\" is being recorded: a kernel "
+                    "cannot launch or define another one (", where(place), ")");
+    recording = this;
+    kernel.name = std::move(name);
+    build.enter(build.new_block());
+    at(place);
+    kernel.loc = build.loc;
+}
+
+Recorder::~Recorder() { recording = outer; }
+
+Recorder* Recorder::current_or_null() { return recording; }
+
+Recorder& Recorder::current(const char* what, Place place) {
+    if (!recording) fail(what, " is used outside a kernel (", where(place), "): device code stands in a lambda given to kernel() or function()");
+    return *recording;
+}
+
+uint32_t Recorder::file_index(const char* file) {
+    if (file == last_file) return last_file_index;
+    const std::string name = base_name(file);
+    last_file = file;
+    for (last_file_index = 0; last_file_index < kernel.files.size(); ++last_file_index)
+        if (kernel.files[last_file_index] == name) return last_file_index;
+    kernel.files.push_back(name);
+    return last_file_index;
+}
+
+Recorder& Recorder::at(Place place) {
+    if (!place.line) return *this;  // unknown: the line of what came before
+    build.loc = {file_index(place.file), uint32_t(place.line)};
+    return *this;
+}
+
+ir::Value Recorder::use(Handle h, Place place) {
+    if (h.recording != serial)
+        fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", where(place), "): values, variables and "
+             "local arrays live only while their own kernel is recorded");
+    return h.value;
+}
+
+ir::Value Recorder::constant(Scalar type, int64_t whole, double real, bool is_real, Place place) {
+    at(place);
+    if (is_float(type)) return build.constant_float(type, is_real ? real : double(whole));
+    if (type == Scalar::boolean) return build.constant_bool(whole != 0);
+    // u64 values above the signed limit arrive as negative ones: they keep their bits.
+    const uint64_t bits = cast_bits(Scalar::i64, type, uint64_t(whole));
+    if (size_of(type) < 8 && int64_t(cast_bits(type, Scalar::i64, bits)) != whole)
+        fail("the constant ", whole, " does not fit into ", name_of(type), " (", where(place), ", kernel \"", kernel.name, "\")");
+    return build.constant(type, bits);
+}
+
+void Recorder::require_rank(int rank, const char* what, Place place) {
+    if (kernel.rank != 0 && kernel.rank != rank)
+        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ", kernel.rank,
+             "-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)");
+    kernel.rank = rank;
+}
+
+ir::MemoryId Recorder::add_memory(ir::Memory memory, Place place) {
+    at(place);
+    memory.loc = build.loc;
+    if (memory.name.empty()) {
+        int same = 1;
+        for (const ir::Memory& m : kernel.memories) same += m.kind == memory.kind;
+        memory.name = text(memory.kind == ir::MemoryKind::local ? "local" : memory.kind == ir::MemoryKind::private_ ? "private" : "arg", same);
+    }
+    kernel.memories.push_back(std::move(memory));
+    return {uint32_t(kernel.memories.size() - 1)};
+}
+
+ir::Value Recorder::index_value(ir::Value v) {
+    return build.cast(size_of(kernel.type_of(v)) == 8 ? Scalar::i64 : Scalar::i32, v);
+}
+
+// ---- control flow -------------------------------------------------------------------------------------------------
+
+// A block that is closed ends in a yield unless it left otherwise.
+void Recorder::close_block() {
+    if (!build.terminated()) build.terminate(ir::Op::yield);
+    build.leave();
+}
+
+// Takes the yield off a closed block, so that more can follow.
+void Recorder::reopen(ir::BlockId block) {
+    kernel.blocks[block.id].insts.pop_back();
+    build.enter(block);
+}
+
+void Recorder::begin_if(Handle condition, Place place) {
+    at(place);
+    const ir::Value c = use(condition, place);
+    const ir::BlockId block = build.new_block();
+    open.push_back({Kind::if_, place, false, block, {}, {}, {}, {c, {}, {}}});
+    build.enter(block);
+}
+
+void Recorder::begin_else(bool elif, Place place) {
+    at(place);
+    const auto& insts = kernel[build.current()].insts;
+    if (insts.empty() || last_if.else_blocks.empty() || insts.back() != last_if.chain)
+        fail(elif ? "$elif" : "$else", " at ", where(place), " does not follow a $if (kernel \"", kernel.name, "\"): nothing may stand between them");
+    open.push_back({Kind::else_, place, elif, last_if.else_blocks.back(), {}, last_if.else_blocks, last_if.chain, {}});
+    for (const ir::BlockId b : open.back().else_blocks) reopen(b);
+}
+
+void Recorder::begin_while(Place place) {
+    at(place);
+    const ir::BlockId test = build.new_block();
+    open.push_back({Kind::while_, place, false, {}, test, {}, {}, {}});
+    build.enter(test);
+}
+
+void Recorder::while_condition(Handle condition, Place place) {
+    at(place);
+    const ir::Value c = use(condition, place);
+    build.terminate(ir::Op::test, {&c, 1});
+    build.leave();
+    open.back().block = build.new_block();
+    build.enter(open.back().block);
+}
+
+Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, Place place) {
+    at(place);
+    const Scalar type = kernel.type_of(from);
+    const ir::BlockId block = build.new_block({&type, 1});
+    open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}});
+    build.enter(block);
+    return handle(kernel[block].params[0]);
+}
+
+void Recorder::end() {
+    const Open top = std::move(open.back());
+    open.pop_back();
+    at(top.place);
+    switch (top.kind) {
+        case Kind::if_: {
+            close_block();
+            const ir::BlockId otherwise = build.new_block();
+            build.enter(otherwise);
+            close_block();
+            const ir::InstId inst = build.control(ir::Op::if_, {top.operands, 1}, {top.block, otherwise});
+            last_if = {inst, {otherwise}};
+            // An elif is an if that ends the else arm of its chain: close that arm too, so that the chain stands closed.
+            if (!open.empty() && open.back().elif) {
+                Open arm = std::move(open.back());
+                open.pop_back();
+                for ([[maybe_unused]] const ir::BlockId b : arm.else_blocks) close_block();
+                last_if = {arm.chain, std::move(arm.else_blocks)};
+                last_if.else_blocks.push_back(otherwise);
+            }
+            return;
+        }
+        case Kind::else_:
+            for ([[maybe_unused]] const ir::BlockId b : top.else_blocks) close_block();
+            last_if = {};
+            return;
+        case Kind::while_:
+            close_block();
+            build.control(ir::Op::while_, {}, {top.test, top.block});
+            return;
+        case Kind::for_:
+            close_block();
+            build.control(ir::Op::for_, {top.operands, 3}, {top.block});
+            return;
+    }
+}
+
+int Recorder::loops_open() const {
+    int loops = 0;
+    for (const Open& o : open) loops += o.kind == Kind::while_ || o.kind == Kind::for_;
+    return loops;
+}
+
+void Recorder::leave(ir::Op how, const char* what, Place place) {
+    at(place);
+    if (how != ir::Op::return_ && loops_open() == 0)
+        fail(what, " at ", where(place), " stands outside a $for or $while (kernel \"", kernel.name, "\")");
+    build.terminate(how);
+    // What follows in this block is never reached: it is recorded into a block that nothing owns.
+    build.leave();
+    build.enter(build.new_block());
+}
+
+std::shared_ptr<const ir::Kernel> Recorder::finish() {
+    if (!first_misuse.empty()) throw Error(first_misuse);
+    if (!open.empty()) fail("kernel \"", kernel.name, "\" ends inside the construct opened at ", where(open.back().place));
+    if (!build.terminated()) build.terminate(ir::Op::return_);
+    build.leave();
+    if (const std::string broken = ir::verify(kernel); !broken.empty())
+        fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") uses a value outside the block that computes it, or breaks "
+             "another rule of the language: ", broken);
+    return std::make_shared<const ir::Kernel>(std::move(kernel));
+}
+
+}  // namespace pumice::detail

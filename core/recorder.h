@@ -1,0 +1,97 @@
+// Records what a kernel's lambda does as IR: the thread's current recording, which the language's types emit into.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/builder.h"
+
+/// The source line of a call, as trailing default arguments (see detail::Place).
+#define PUMICE_AT const char *pm_file = __builtin_FILE(), int pm_line = __builtin_LINE()
+#define PUMICE_HERE ::pumice::detail::Place{pm_file, pm_line}
+
+namespace pumice::detail {
+
+/// Where in the user's source something was written.
+struct Place {
+    const char* file = "";
+    int line = 0;
+};
+
+/// A value of a recording: which one, and its number there.
+struct Handle {
+    ir::Value value;
+    uint32_t recording = 0;  ///< serial number of the recording; 0: none
+};
+
+/// One kernel being recorded. The language's types reach it through current().
+class Recorder {
+public:
+    Recorder(std::string name, Place place);
+    ~Recorder();
+    Recorder(const Recorder&) = delete;
+
+    /// The recording of this thread. Throws Error when `what` is used outside a kernel.
+    static Recorder& current(const char* what, Place place);
+    static Recorder* current_or_null();
+
+    ir::Kernel kernel;
+    ir::Builder build;
+    uint32_t serial;
+
+    /// Sets the source line of what is emitted next.
+    Recorder& at(Place place);
+    Handle handle(ir::Value v) const { return {v, serial}; }
+    /// The value of a handle; throws Error when it belongs to another (finished) recording.
+    ir::Value use(Handle h, Place place);
+
+    ir::Value constant(Scalar type, int64_t whole, double real, bool is_real, Place place);
+    /// N-dimensional indices make an N-dimensional kernel; throws Error when the kernel already is of another rank.
+    void require_rank(int rank, const char* what, Place place);
+    ir::MemoryId add_memory(ir::Memory memory, Place place);
+    /// An index operand as i32 or i64.
+    ir::Value index_value(ir::Value v);
+
+    // Control flow; each open is closed in order.
+    void begin_if(Handle condition, Place place);
+    /// Reopens the else arm of the if that was just closed. For an elif an if follows in that arm, and its end closes both.
+    void begin_else(bool elif, Place place);
+    void begin_while(Place place);
+    void while_condition(Handle condition, Place place);
+    Handle begin_for(ir::Value from, ir::Value to, ir::Value step, Place place);
+    void end();                                  ///< closes the innermost construct
+    void leave(ir::Op how, const char* what, Place place);  ///< $break, $continue, $return
+    /// Remembers a misuse found where throwing is impossible; finish() throws it.
+    void misuse(const std::string& sentence) { if (first_misuse.empty()) first_misuse = sentence; }
+
+    /// Ends the recording: everything closed, the body terminated, the IR verified.
+    std::shared_ptr<const ir::Kernel> finish();
+
+private:
+    enum class Kind { if_, else_, while_, for_ };
+    struct Open {
+        Kind kind;
+        Place place;
+        bool elif = false;                     // an else arm that holds just the if of an elif
+        ir::BlockId block, test;               // what is being filled; a while's test block
+        std::vector<ir::BlockId> else_blocks;  // of the chain that this arm ends, outermost first
+        ir::InstId chain;                      // the outermost if of the chain
+        ir::Value operands[3];                 // condition; or from, to, step
+    };
+    void close_block();
+    void reopen(ir::BlockId block);
+    uint32_t file_index(const char* file);
+    int loops_open() const;
+
+    std::vector<Open> open;
+    struct LastIf { ir::InstId chain; std::vector<ir::BlockId> else_blocks; } last_if;
+    std::string first_misuse;
+    Recorder* outer;
+    const char* last_file = nullptr;
+    uint32_t last_file_index = 0;
+};
+
+}  // namespace pumice::detail

@@ -1,0 +1,35 @@
+// The words and the lexical rules that the printer and the parser of kernel text share.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "core/ir.h"
+
+namespace pumice::ir {
+
+inline constexpr std::string_view atomic_names[] = {"add", "sub", "min", "max", "and", "or", "xor", "exchange"};
+inline constexpr std::string_view access_names[] = {"in", "out", "inout"};
+
+inline std::string_view atomic_name(Atomic a) { return int(a) < int(std::size(atomic_names)) ? atomic_names[int(a)] : "?"; }
+inline std::string_view access_name(Access a) { return access_names[int(a)]; }
+
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// A letter or `_`, then letters, digits and `_`: what a memory may be called.
+inline bool is_identifier(std::string_view s) {
+    if (s.empty() || !is_letter(s[0])) return false;
+    for (const char c : s)
+        if (!is_letter(c) && !is_digit(c)) return false;
+    return true;
+}
+
+inline bool is_path_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '[' || c == ']'; }
+/// A member path that needs no quotes.
+inline bool is_plain_path(std::string_view s) {
+    for (const char c : s)
+        if (!is_path_char(c)) return false;
+    return !s.empty();
+}
+
+}  // namespace pumice::ir

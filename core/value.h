@@ -1,0 +1,262 @@
+// Device values: Val (immutable), Var (mutable local), Ref (an element of memory), and their operators.
+#pragma once
+#include "core/recorder.h"
+#include "core/type.h"
+
+namespace pumice {
+
+template <class T> class Val;
+template <class T> class Var;
+template <class T> class Ref;
+
+namespace detail {
+
+template <class> inline constexpr bool never = false;
+
+template <class A> struct device_type { using type = void; };
+template <class T> struct device_type<Val<T>> { using type = T; };
+template <class T> struct device_type<Var<T>> { using type = T; };
+template <class T> struct device_type<Ref<T>> { using type = T; };
+/// T for Val<T>, Var<T>, Ref<T>; void for anything else.
+template <class A> using device_type_t = typename device_type<std::remove_cvref_t<A>>::type;
+template <class A> concept DeviceValue = !std::is_void_v<device_type_t<A>>;
+template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t<A>>;
+
+/// A host scalar that adopts a device type: any number for floats, whole numbers for integers, bool for bool.
+template <class T, class U>
+concept Adopts = HostScalar<U> && (is_float(*scalar_of<T>()) ? !std::is_same_v<U, bool>
+                                   : std::is_same_v<T, bool> ? std::is_same_v<U, bool>
+                                   : std::is_integral_v<U> && !std::is_same_v<U, bool>);
+template <class A, class T>
+concept OperandOf = std::is_same_v<device_type_t<A>, T> || Adopts<T, std::remove_cvref_t<A>>;
+
+/// The device type of an operation on A and B; void where they do not mix.
+template <class A, class B>
+struct common { using type = void; };
+template <DeviceValue A, class B> requires OperandOf<B, device_type_t<A>>
+struct common<A, B> { using type = device_type_t<A>; };
+template <HostScalar A, DeviceValue B> requires OperandOf<A, device_type_t<B>>
+struct common<A, B> { using type = device_type_t<B>; };
+template <class A, class B> using common_t = typename common<std::remove_cvref_t<A>, std::remove_cvref_t<B>>::type;
+template <class A, class B> concept Mix = !std::is_void_v<common_t<A, B>>;
+template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (DeviceValue<A> || HostScalar<A>) &&
+                                            (DeviceValue<B> || HostScalar<B>) && !Mix<A, B>;
+
+template <class T> Handle handle_of(const Val<T>& v, Place);
+template <class T> Handle handle_of(const Var<T>& v, Place);
+template <class T> Handle handle_of(const Ref<T>& v, Place);
+
+/// An operand of device type T, with the source line of the operation that it is converted for.
+template <class T>
+struct Operand {
+    Handle handle;
+    Place place;
+
+    template <class A> requires OperandOf<A, T>
+    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) {
+        if constexpr (DeviceValue<A>) {
+            handle = handle_of(a, place);
+        } else {
+            Recorder& r = Recorder::current("an operation on device values", place);
+            handle = r.handle(r.constant(*scalar_of<T>(), std::is_floating_point_v<A> ? 0 : int64_t(a), double(a), std::is_floating_point_v<A>, place));
+        }
+    }
+    ir::Value use(Recorder& r) const { return r.use(handle, place); }
+};
+
+Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place);
+
+// Infix operators are hidden friends of a common base, found through each of Val, Var and Ref alike; their parameters are
+// Operands, whose converting constructor knows the line. (auto: Val<T> is not complete where its base is.)
+#define PUMICE_INFIX(symbol, op, result, condition)                                                         \
+    friend auto operator symbol(Operand<T> a, Operand<T> b) requires(condition) {                           \
+        return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.place));                             \
+    }
+template <class T>
+struct Infix {
+    static constexpr bool number = !std::is_same_v<T, bool>, integer = is_int(*scalar_of<T>()), boolean = !number;
+    PUMICE_INFIX(+, add, T, number)
+    PUMICE_INFIX(-, sub, T, number)
+    PUMICE_INFIX(*, mul, T, number)
+    PUMICE_INFIX(/, div, T, number)
+    PUMICE_INFIX(%, rem, T, integer)
+    PUMICE_INFIX(&, and_, T, integer || boolean)
+    PUMICE_INFIX(|, or_, T, integer || boolean)
+    PUMICE_INFIX(^, xor_, T, integer || boolean)
+    PUMICE_INFIX(<<, shl, T, integer)
+    PUMICE_INFIX(>>, shr, T, integer)
+    PUMICE_INFIX(&&, and_, T, boolean)
+    PUMICE_INFIX(||, or_, T, boolean)
+    PUMICE_INFIX(==, eq, bool, true)
+    PUMICE_INFIX(!=, ne, bool, true)
+    PUMICE_INFIX(<, lt, bool, number)
+    PUMICE_INFIX(<=, le, bool, number)
+    PUMICE_INFIX(>, gt, bool, number)
+    PUMICE_INFIX(>=, ge, bool, number)
+    friend auto operator-(Operand<T> a) requires(number) { return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.place)); }
+    friend auto operator+(Operand<T> a) requires(number) { return Val<T>(a.handle); }
+    friend auto operator~(Operand<T> a) requires(integer) { return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.place)); }
+    friend auto operator!(Operand<T> a) requires(boolean) { return Val<bool>(emit_op(ir::Op::not_, {a.handle}, a.place)); }
+};
+#undef PUMICE_INFIX
+
+}  // namespace detail
+
+// Operands that do not mix: chosen instead of "no match for operator", to say what to write.
+#define PUMICE_CLASH(symbol)                                                                                           \
+    template <class A, class B> requires detail::Clash<A, B>                                                           \
+    auto operator symbol(const A&, const B&) {                                                                         \
+        static_assert(detail::never<A>, "pumice: the operands of " #symbol " have different types: write cast<T>(x), "  \
+                                        "and whole numbers where the other operand is an integer");                    \
+    }
+PUMICE_CLASH(+) PUMICE_CLASH(-) PUMICE_CLASH(*) PUMICE_CLASH(/) PUMICE_CLASH(%) PUMICE_CLASH(&) PUMICE_CLASH(|) PUMICE_CLASH(^)
+PUMICE_CLASH(==) PUMICE_CLASH(!=) PUMICE_CLASH(<) PUMICE_CLASH(<=) PUMICE_CLASH(>) PUMICE_CLASH(>=)
+#undef PUMICE_CLASH
+
+/// An immutable device value of scalar type T. Host scalars convert to it.
+template <class T>
+class Val : public detail::Infix<T> {
+public:
+    static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, float or double");
+    explicit Val(detail::Handle h) : handle(h) {}
+    template <class U> requires detail::Adopts<T, U>
+    Val(U constant, PUMICE_AT) : handle(detail::Operand<T>(constant, pm_file, pm_line).handle) {}
+    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    Val(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)"); }
+    Val(const Val&) = default;
+    Val& operator=(const Val&) { static_assert(detail::never<T>, "pumice: a Val cannot be assigned: write Var x = ... for a mutable local"); return *this; }
+    explicit operator bool() const {
+        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
+        return false;
+    }
+
+    detail::Handle handle;
+};
+
+/// A mutable device local. Copying one makes a new variable.
+template <class T>
+class Var : public detail::Infix<T> {
+public:
+    Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f; or Var<float> x = 0.0f;"); }
+    template <class A> requires detail::OperandOf<A, T>
+    Var(const A& initial, PUMICE_AT) { declare(detail::Operand<T>(initial, pm_file, pm_line)); }
+    Var(const Var& other, PUMICE_AT) { declare(detail::Operand<T>(other, pm_file, pm_line)); }
+    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
+    Var(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or Var x = 0.5f;"); }
+
+    // A template, since Operand and Var would be equally good conversions. The source line is that of what came before.
+    template <class A> requires detail::OperandOf<A, T>
+    Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
+    Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
+    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
+    Var& operator=(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)"); return *this; }
+    Var& operator+=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::add, v); }
+    Var& operator-=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::sub, v); }
+    Var& operator*=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::mul, v); }
+    Var& operator/=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::div, v); }
+    Var& operator%=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::rem, v); }
+    Var& operator&=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::and_, v); }
+    Var& operator|=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::or_, v); }
+    Var& operator^=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::xor_, v); }
+    Var& operator<<=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, v); }
+    Var& operator>>=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, v); }
+    explicit operator bool() const {
+        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
+        return false;
+    }
+    /// The value now.
+    operator Val<T>() const { return Val<T>(detail::handle_of(*this, {})); }
+
+    detail::Handle handle;  ///< the variable, not its value
+
+private:
+    void declare(const detail::Operand<T>& initial) {
+        detail::Recorder& r = detail::Recorder::current("a Var", initial.place);
+        const ir::Value v = initial.use(r);
+        handle = r.handle(r.at(initial.place).build.var(v));
+    }
+    Var& set(const detail::Operand<T>& v) {
+        detail::Recorder& r = detail::Recorder::current("an assignment to a Var", v.place);
+        const ir::Value variable = r.use(handle, v.place), value = v.use(r);
+        if (v.place.line) r.at(v.place);
+        r.build.set(variable, value);
+        return *this;
+    }
+    Var& update(ir::Op op, const detail::Operand<T>& v) {
+        return set(detail::Operand<T>(Val<T>(detail::emit_op(op, {detail::handle_of(*this, v.place), v.handle}, v.place)), v.place.file, v.place.line));
+    }
+};
+template <> class Var<void> {
+public:
+    template <class T = void> Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f;"); }
+};
+Var() -> Var<void>;
+template <class U> requires std::is_arithmetic_v<U> Var(U) -> Var<U>;
+template <class T> Var(const Ref<T>&) -> Var<T>;
+template <class T> Var(Val<T>) -> Var<T>;
+template <class T> Var(const Var<T>&) -> Var<T>;
+
+/// What a subscript of writable memory gives: the element's value at that point, assignable as `a[i] = v` only. A named copy
+/// cannot be assigned.
+template <class T>
+class Ref : public detail::Infix<T> {
+public:
+    /// Loads leaf 0 of the element at the indices.
+    Ref(ir::MemoryId memory, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
+        : memory(memory), index_count(int(indices.size())), place(place) {
+        for (int d = 0; d < index_count; ++d) this->indices[d] = indices[d];
+        value = r.handle(r.at(place).build.load(memory, 0, indices));
+    }
+    Ref(const Ref&) = delete;
+
+    void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
+    void operator=(const Ref& v) && { store(v.value, place); }
+    void operator+=(detail::Operand<T> v) && { update(ir::Op::add, v); }
+    void operator-=(detail::Operand<T> v) && { update(ir::Op::sub, v); }
+    void operator*=(detail::Operand<T> v) && { update(ir::Op::mul, v); }
+    void operator/=(detail::Operand<T> v) && { update(ir::Op::div, v); }
+    void operator%=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::rem, v); }
+    void operator&=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::and_, v); }
+    void operator|=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::or_, v); }
+    void operator^=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); }
+    void operator<<=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); }
+    void operator>>=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); }
+    template <class A>
+    void operator=(const A&) & {
+        static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+    }
+    explicit operator bool() const {
+        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
+        return false;
+    }
+    operator Val<T>() const { return Val<T>(value); }
+
+    detail::Handle value;  ///< the element when it was subscripted
+    ir::MemoryId memory;
+    ir::Value indices[3];
+    int index_count;
+    detail::Place place;
+    std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }
+
+private:
+    void store(detail::Handle v, detail::Place at) {
+        detail::Recorder& r = detail::Recorder::current("an assignment to an element", at);
+        r.use(value, at);
+        const ir::Value stored = r.use(v, at);
+        r.at(at).build.store(memory, 0, index_span(), stored);
+    }
+    void update(ir::Op op, const detail::Operand<T>& v) { store(detail::emit_op(op, {value, v.handle}, v.place), v.place); }
+};
+
+namespace detail {
+template <class T> Handle handle_of(const Val<T>& v, Place) { return v.handle; }
+template <class T> Handle handle_of(const Ref<T>& v, Place) { return v.value; }
+template <class T> Handle handle_of(const Var<T>& v, Place place) {
+    Recorder& r = Recorder::current("a Var", place);
+    const ir::Value variable = r.use(v.handle, place);
+    if (place.line) r.at(place);
+    return r.handle(r.build.get(variable));
+}
+}  // namespace detail
+
+}  // namespace pumice

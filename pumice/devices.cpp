@@ -1,0 +1,99 @@
+// The list of backends: which devices there are, and which one a name means.
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "core/debug.h"
+#include "core/device.h"
+#include "core/interp.h"
+#include "vulkan/vulkan.h"
+
+namespace pumice {
+namespace {
+
+/// Devices that are open now, by their exact spec ("interp", "vulkan:0"), so that two opens share one.
+std::mutex open_mutex;
+std::map<std::string, std::weak_ptr<detail::DeviceState>> open_devices;
+
+std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::function<std::shared_ptr<Backend>()>& make) {
+    std::lock_guard lock(open_mutex);
+    if (auto there = open_devices[spec].lock()) return there;
+    auto state = Device(make()).state;
+    open_devices[spec] = state;
+    return state;
+}
+
+Device open_interp_device() { return Device(shared("interp", [] { return open_interp(); })); }
+Device open_vulkan(int index) { return Device(shared(text("vulkan:", index), [&] { return vulkan::open(index); })); }
+
+/// Hardware before software drivers, else in the loader's order.
+std::vector<int> vulkan_order(const std::vector<vulkan::Found>& found) {
+    std::vector<int> order;
+    for (const bool software : {false, true})
+        for (size_t i = 0; i < found.size(); ++i)
+            if (found[i].software == software) order.push_back(int(i));
+    return order;
+}
+
+std::string devices_sentence() {
+    std::string list;
+    for (const DeviceInfo& d : Device::all()) list += text(list.empty() ? "" : ", ", d.spec, " (", d.name, d.usable ? "" : text(", not usable: ", d.reason), ")");
+    return text("this machine has ", list);
+}
+
+/// The first device of the wanted kind that opens. A driver that fails to create its device is passed over; why, is appended.
+std::optional<Device> first_vulkan(std::string& reasons, bool software_too, const std::string& name_part = "") {
+    const auto found = vulkan::list();
+    if (found.empty()) reasons += text("\n  ", vulkan::unavailable_reason());
+    for (const int i : vulkan_order(found)) {
+        if (!name_part.empty() && found[i].name.find(name_part) == std::string::npos) continue;
+        if (found[i].software && !software_too) continue;
+        if (!found[i].usable) {
+            reasons += text("\n  vulkan:", i, " (", found[i].name, ") is not usable: ", found[i].reason);
+            continue;
+        }
+        try {
+            return open_vulkan(i);
+        } catch (const Error& e) {
+            reasons += text("\n  vulkan:", i, " (", found[i].name, ") does not open: ", e.what());
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Device Device::open(const std::string& asked) {
+    const std::string spec = asked.empty() ? debug::device() : asked;
+    std::string reasons;
+    if (spec.empty()) {
+        if (auto gpu = first_vulkan(reasons, true)) return *gpu;
+        return open_interp_device();
+    }
+    if (spec == "interp") return open_interp_device();
+    if (spec == "vulkan") {
+        if (auto device = first_vulkan(reasons, true)) return *device;
+        fail("no Vulkan device opens:", reasons);
+    }
+    if (spec.rfind("vulkan:", 0) == 0) {
+        const std::string which = spec.substr(7);
+        if (which.empty() || which.find_first_not_of("0123456789") != std::string::npos) {
+            if (!which.empty())
+                if (auto device = first_vulkan(reasons, true, which)) return *device;
+        } else if (which.size() < 6 && std::stoul(which) < vulkan::list().size()) {
+            return open_vulkan(std::stoi(which));
+        }
+    }
+    fail("there is no device \"", spec, "\": ", devices_sentence(), reasons);
+}
+
+std::vector<DeviceInfo> Device::all() {
+    std::vector<DeviceInfo> all;
+    const auto found = vulkan::list();
+    for (const int i : vulkan_order(found)) all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason});
+    if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason()});
+    all.push_back({"interp", "the reference interpreter", true, ""});
+    return all;
+}
+
+}  // namespace pumice

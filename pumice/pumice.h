@@ -1,0 +1,11 @@
+// The whole library: write `#include <pumice/pumice.h>`.
+#pragma once
+#include "core/array.h"
+#include "core/control.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/functions.h"
+#include "core/indices.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "core/value.h"

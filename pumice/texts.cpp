@@ -1,0 +1,11 @@
+// What a kernel compiles to, without a device: declared with the kernel in core, made by code generation.
+#include "codegen/codegen.h"
+#include "core/kernel.h"
+
+namespace pumice {
+
+std::string KernelBase::glsl() const { return codegen::compile(*recorded()).glsl; }
+std::vector<uint32_t> KernelBase::spirv() const { return codegen::compile(*recorded()).spirv; }
+void dump(const KernelBase& kernel, const std::filesystem::path& folder) { codegen::dump(*kernel.recorded(), folder); }
+
+}  // namespace pumice

@@ -1,0 +1,13 @@
+# Every agreed file has its copy here, byte for byte.
+file(GLOB originals ${ORIGINALS}/*)
+if(NOT originals)
+    message("SKIPPED: ${ORIGINALS} is not on this machine, so the copies are not compared")
+    return()
+endif()
+foreach(original IN LISTS originals)
+    get_filename_component(name ${original} NAME)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${original} ${COPIES}/${name} RESULT_VARIABLE differs)
+    if(differs)
+        message(SEND_ERROR "tests/contract/${name} differs from ${original}.")
+    endif()
+endforeach()

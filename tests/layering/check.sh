@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# check.sh ROOT: the arrows of DESIGN.md §1, read off the #include lines, and the lengths of files. Prints every violation.
+set -euo pipefail
+cd "$1"
+violations=0
+violation() { printf '%s\n' "$*"; violations=$((violations + 1)); }
+
+# What a file of each folder may include of other folders, and from outside the repository besides the standard library
+# (headers and sources apart; tests beside the code may use gtest too).
+folders=(core autodiff codegen cpu vulkan pumice)
+declare -A arrows=(
+    [core]="" [autodiff]="core" [codegen]="core" [cpu]="core" [vulkan]="codegen core"
+    [pumice]="core autodiff codegen cpu vulkan")
+declare -A outside_sources=(
+    [core]="" [autodiff]="" [codegen]="shaderc spirv-tools nlohmann" [cpu]="llvm-c sleef tbb oneapi"
+    [vulkan]="volk vulkan windows" [pumice]="")
+declare -A outside_headers=(
+    [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="volk vulkan" [pumice]="")
+
+has_word() { [[ " $2 " == *" $1 "* ]]; }
+
+# The standard library's headers have no slash and no dot; of C's and the system's, these.
+system_headers=" math.h stdint.h stddef.h stdlib.h string.h dlfcn.h unistd.h fcntl.h sys/stat.h sys/file.h sys/mman.h sys/types.h "
+is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
+
+includes_of() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^>"]+)[>"].*/\1/p' "$1"; }
+
+check_include() {
+    local file="$1" folder="$2" included="$3" top="${3%%/*}" allowed
+    if [[ -e "$included" && "$included" == */* ]]; then
+        [[ "$top" == "$folder" ]] || has_word "$top" "${arrows[$folder]}" ||
+            violation "$file includes $included: $folder/ may not use $top/."
+        return
+    fi
+    is_standard "$included" && return
+    top="${top%.h}"
+    [[ "$file" == *_test.cpp && "$top" == gtest ]] && return
+    allowed="${outside_headers[$folder]}"
+    [[ "$file" == *.cpp ]] && allowed="${outside_sources[$folder]}"
+    has_word "$top" "$allowed" || violation "$file includes <$included>, which is neither a header of ours nor allowed here."
+}
+
+check_folder() {
+    local folder="$1" file included
+    while IFS= read -r file; do
+        while IFS= read -r included; do
+            check_include "$file" "$folder" "$included"
+        done < <(includes_of "$file")
+    done < <(find "$folder" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) | sort)
+}
+
+# Everything that <pumice/pumice.h> pulls in is installed (cmake/install.cmake: core/, pumice/ and codegen/codegen.h) and has no
+# header from outside.
+check_public() {
+    local file included seen=" " queue=()
+    [[ -f pumice/pumice.h ]] || return 0
+    mapfile -t queue < <(ls core/*.h core/*.def pumice/*.h codegen/codegen.h 2> /dev/null)
+    while [[ ${#queue[@]} -gt 0 ]]; do
+        file="${queue[0]}"
+        queue=("${queue[@]:1}")
+        [[ "$seen" == *" $file "* ]] && continue
+        seen+="$file "
+        while IFS= read -r included; do
+            if [[ -e "$included" && "$included" == */* ]]; then
+                case "$included" in
+                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h) queue+=("$included") ;;
+                    *) violation "$file is public and includes $included, which is not installed." ;;
+                esac
+            elif ! is_standard "$included"; then
+                violation "$file is public and includes <$included>, a header from outside."
+            fi
+        done < <(includes_of "$file")
+    done
+}
+
+# No source past 600 lines; tables are exempt.
+check_lengths() {
+    local file lines
+    while IFS= read -r file; do
+        [[ "$file" == tests/contract/* ]] && continue
+        lines=$(wc -l < "$file")
+        [[ "$lines" -le 600 ]] || violation "$file has $lines lines; the limit is 600."
+    done < <(find "${folders[@]}" shaders tests samples bench -type f \
+        \( -name '*.h' -o -name '*.cpp' -o -name '*.glsl' \) 2> /dev/null | sort)
+}
+
+for folder in "${folders[@]}"; do
+    [[ -d "$folder" ]] && check_folder "$folder"
+done
+check_public
+check_lengths
+[[ "$violations" -eq 0 ]]

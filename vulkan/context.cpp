@@ -1,0 +1,208 @@
+#include "vulkan/context.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+    std::fprintf(stderr, "pumice: Vulkan validation: %s\n", data->pMessage);
+    static_cast<Messages*>(user)->add(data->pMessage);
+    return VK_FALSE;
+}
+
+VkDebugUtilsMessengerCreateInfoEXT messenger_info(Messages& messages) {
+    VkDebugUtilsMessengerCreateInfoEXT info{};
+    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    // Not the general type: the loader uses it to complain of other vendors' drivers that find no device here.
+    info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+    info.pfnUserCallback = on_message;
+    info.pUserData = &messages;
+    return info;
+}
+
+template <class Property, class Enumerate>
+std::vector<Property> enumerate(Enumerate&& call) {
+    uint32_t count = 0;
+    call(&count, nullptr);
+    std::vector<Property> found(count);
+    call(&count, found.data());
+    found.resize(count);
+    return found;
+}
+
+bool has_layer(const GlobalFunctions& vk, const char* name) {
+    for (const auto& layer : enumerate<VkLayerProperties>(vk.EnumerateInstanceLayerProperties))
+        if (std::strcmp(layer.layerName, name) == 0) return true;
+    return false;
+}
+
+bool has_extension(const GlobalFunctions& vk, const char* name) {
+    const auto all = [&](uint32_t* count, VkExtensionProperties* found) {
+        return vk.EnumerateInstanceExtensionProperties(nullptr, count, found);
+    };
+    for (const auto& extension : enumerate<VkExtensionProperties>(all))
+        if (std::strcmp(extension.extensionName, name) == 0) return true;
+    return false;
+}
+
+}  // namespace
+
+void Messages::add(std::string message) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(message));
+}
+
+std::string Messages::take() {
+    const std::lock_guard lock(mutex);
+    std::string all;
+    for (const std::string& message : waiting) all += (all.empty() ? "" : "\n") + message;
+    waiting.clear();
+    return all;
+}
+
+Instance* Instance::get(bool validate, std::string& reason) {
+    struct Slot {
+        Instance instance;
+        std::string reason;
+        bool made = false;
+    };
+    static std::mutex mutex;
+    static Slot* const slots = new Slot[2];
+    const std::lock_guard lock(mutex);
+    Slot& slot = slots[validate];
+    if (!slot.made) {
+        const GlobalFunctions* global = global_functions(slot.reason);
+        if (global) slot.reason = slot.instance.create(*global, validate);
+        slot.made = slot.reason.empty();
+    }
+    reason = slot.reason;
+    return slot.made ? &slot.instance : nullptr;
+}
+
+std::string Instance::create(const GlobalFunctions& global, bool validate) {
+    VkApplicationInfo application{};
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pEngineName = "pumice";
+    application.apiVersion = VK_API_VERSION_1_3;  // the highest that is used; devices of 1.2 are taken too
+
+    std::vector<const char*> extensions, layers;
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pApplicationInfo = &application;
+    if (has_extension(global, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+        extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+        info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+    }
+    // Synchronisation validation finds missing barriers that the drivers of software devices never show.
+    const VkValidationFeatureEnableEXT enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+    VkValidationFeaturesEXT features{};
+    features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+    features.enabledValidationFeatureCount = 1;
+    features.pEnabledValidationFeatures = enable;
+    VkDebugUtilsMessengerCreateInfoEXT debug = messenger_info(messages);
+    if (validate) {
+        if (!has_layer(global, validation_layer))
+            return text("PUMICE_VALIDATE is set, but the Vulkan layer ", validation_layer,
+                        " is not installed (Debian's package is vulkan-validationlayers)");
+        layers.push_back(validation_layer);
+        extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+        features.pNext = &debug;
+        info.pNext = &features;
+    }
+    info.enabledExtensionCount = uint32_t(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    info.enabledLayerCount = uint32_t(layers.size());
+    info.ppEnabledLayerNames = layers.data();
+    const VkResult result = global.CreateInstance(&info, nullptr, &handle);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) return "there is no Vulkan driver";
+    if (result != VK_SUCCESS) return "vkCreateInstance fails with " + name_of(result);
+    vk = instance_functions(global, handle);
+    validates = validate;
+    if (validate && vk.CreateDebugUtilsMessengerEXT) vk.CreateDebugUtilsMessengerEXT(handle, &debug, nullptr, &messenger);
+    return "";
+}
+
+std::vector<VkPhysicalDevice> Instance::physical_devices() const {
+    return enumerate<VkPhysicalDevice>(
+        [&](uint32_t* count, VkPhysicalDevice* found) { return vk.EnumeratePhysicalDevices(handle, count, found); });
+}
+
+Context::Context(Instance& of, VkPhysicalDevice physical, Snapshot what, Plan how, std::string name_)
+    : name(std::move(name_)), snapshot(std::move(what)), plan(std::move(how)), validates(of.validates),
+      instance(of) {
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue_info{};
+    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue_info.queueFamilyIndex = plan.queue_family;
+    queue_info.queueCount = 1;
+    queue_info.pQueuePriorities = &priority;
+
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
+    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = true;
+    atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = true;
+    VkPhysicalDeviceVulkan12Features v12{};
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    v12.pNext = plan.float_atomics ? &atomics : nullptr;
+    v12.timelineSemaphore = true;
+    v12.bufferDeviceAddress = plan.device_addresses;
+    v12.scalarBlockLayout = plan.scalar_block_layout;
+    v12.storageBuffer8BitAccess = v12.shaderInt8 = plan.int8;
+    v12.shaderFloat16 = plan.float16;
+    v12.shaderBufferInt64Atomics = v12.shaderSharedInt64Atomics = plan.int64_atomics;
+    VkPhysicalDeviceVulkan11Features v11{};
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    v11.pNext = &v12;
+    v11.storageBuffer16BitAccess = plan.int16 || plan.float16;
+    VkPhysicalDeviceFeatures2 features{};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    features.pNext = &v11;
+    features.features.shaderInt16 = plan.int16;
+    features.features.shaderInt64 = plan.int64;
+    features.features.shaderFloat64 = plan.float64;
+
+    VkDeviceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    info.pNext = &features;
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue_info;
+    info.enabledExtensionCount = uint32_t(plan.extensions.size());
+    info.ppEnabledExtensionNames = plan.extensions.data();
+    check(instance.vk.CreateDevice(physical, &info, nullptr, &device), "vkCreateDevice");
+    vk = device_functions(instance.vk, device);
+    vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
+}
+
+Context::~Context() {
+    if (device) vk.DestroyDevice(device, nullptr);
+}
+
+void Context::check(VkResult result, const char* call) {
+    if (result == VK_SUCCESS) return;
+    if (result == VK_ERROR_DEVICE_LOST) {
+        lost = true;
+        require_alive();
+    }
+    fail(call, " fails on ", name, " with ", name_of(result));
+}
+
+void Context::require_alive() const {
+    if (lost)
+        fail("the device ", name, " is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; "
+             "it can be opened again");
+}
+
+void Context::raise_messages() {
+    const std::string all = instance.messages.take();
+    if (!all.empty()) fail("the Vulkan validation layer finds a fault on ", name, ": ", all);
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,68 @@
+// Vulkan's entry points, looked up at run time.
+//
+// Nothing here links to libvulkan: a program starts where there is none. The tables are ours, and not volk's global variables,
+// since a library must not define symbols such as vkCreateInstance: they would take the place of the functions that a host
+// application links to. A table a device also lets a test put a failing function in place of one entry.
+#pragma once
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <string>
+
+namespace pumice::vulkan {
+
+#define PUMICE_VULKAN_GLOBAL_FUNCTIONS(X) \
+    X(CreateInstance) X(EnumerateInstanceExtensionProperties) X(EnumerateInstanceLayerProperties) X(EnumerateInstanceVersion)
+
+#define PUMICE_VULKAN_INSTANCE_FUNCTIONS(X) \
+    X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) \
+    X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties) \
+    X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
+
+// Present with VK_EXT_debug_utils only.
+#define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT)
+
+#define PUMICE_VULKAN_DEVICE_FUNCTIONS(X) \
+    X(DestroyDevice) X(GetDeviceQueue) X(DeviceWaitIdle) X(QueueSubmit) \
+    X(AllocateMemory) X(FreeMemory) X(MapMemory) X(BindBufferMemory) X(CreateBuffer) X(DestroyBuffer) \
+    X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) \
+    X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \
+    X(BeginCommandBuffer) X(EndCommandBuffer) \
+    X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) \
+    X(CmdFillBuffer) X(CmdCopyBuffer) \
+    X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(WaitSemaphores) X(SignalSemaphore) \
+    X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) \
+    X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) \
+    X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData) \
+    X(CreateDescriptorPool) X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)
+
+// Present with VK_KHR_push_descriptor only.
+#define PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(X) X(CmdPushDescriptorSetKHR)
+
+#define PUMICE_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
+
+struct GlobalFunctions {
+    PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
+    PUMICE_VULKAN_GLOBAL_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+};
+
+struct InstanceFunctions {
+    PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_DEBUG_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+};
+
+struct DeviceFunctions {
+    PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+    PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(PUMICE_VULKAN_MEMBER)
+};
+#undef PUMICE_VULKAN_MEMBER
+
+/// The loader's own functions, or null with `reason` set where there is no Vulkan loader. Loaded once a process, never unloaded.
+const GlobalFunctions* global_functions(std::string& reason);
+InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
+DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
+
+/// "VK_ERROR_DEVICE_LOST" and so on; a number where the result is unknown.
+std::string name_of(VkResult result);
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,37 @@
+// Which commands need a barrier between them: byte ranges that were touched since the last one.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pumice::vulkan {
+
+/// A command's access to the bytes [begin, end) of a buffer. `write` includes reading and writing.
+struct Access {
+    uint64_t buffer = 0;
+    int64_t begin = 0, end = 0;
+    bool write = false;
+};
+
+/// True when the two may not run at the same time: they share a byte, and one of them writes.
+inline bool conflict(const Access& a, const Access& b) {
+    return (a.write || b.write) && a.buffer == b.buffer && a.begin < b.end && b.begin < a.end;
+}
+
+/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds
+/// only what came after the last barrier.
+class Hazards {
+public:
+    /// True when a barrier must precede a command with these accesses. A command does not conflict with itself.
+    bool needs_barrier(std::span<const Access> accesses) const;
+    /// Adds a command. Call after the barrier was recorded and clear() called, where one was needed.
+    void add(std::span<const Access> accesses);
+    /// A barrier was recorded.
+    void clear() { touched.clear(); }
+
+private:
+    // The ranges since the last barrier. Equal ranges are merged, so that repeated reads of one array stay one entry.
+    std::vector<Access> touched;
+};
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,60 @@
+// Device memory in big blocks, and the ranges that arrays get of them.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "vulkan/context.h"
+#include "vulkan/suballocator.h"
+
+namespace pumice::vulkan {
+
+/// One allocation from the driver with one buffer over all of it.
+struct Block {
+    Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
+    ~Block();
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
+
+    const uint64_t id;                 ///< never used twice on one device
+    const int64_t bytes;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    std::byte* mapped = nullptr;       ///< where the memory type is host-visible and mapping was asked for
+    VkDeviceAddress address = 0;       ///< where the device has addresses
+    Suballocator ranges;
+
+private:
+    Context& context;
+};
+
+struct Range {
+    Block* block = nullptr;
+    int64_t offset = 0, bytes = 0;     ///< both multiples of Plan::alignment
+};
+
+/// A new block, or null where the driver has no memory for it. Throws on any other failure.
+std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
+
+/// The arrays' memory. Guarded by the queue's mutex.
+class Memory {
+public:
+    explicit Memory(Context& context) : context(context) {}
+    /// `bytes` > 0 and at most Plan::max_block_bytes; nothing where the driver has no memory left.
+    std::optional<Range> allocate(int64_t bytes);
+    void release(const Range& range);
+    /// Gives every block without a range back to the driver.
+    void release_empty();
+    size_t block_count() const { return blocks.size(); }
+
+private:
+    Block* new_block(int64_t bytes);
+    void trim(int64_t keep);
+
+    Context& context;
+    std::vector<std::unique_ptr<Block>> blocks;
+    uint64_t next_id = 1;
+};
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,142 @@
+#include "vulkan/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+// Memory that buffers cannot be bound to without more ado.
+constexpr VkMemoryPropertyFlags special = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                                          VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+
+/// The first memory type with all of `wanted`, in the largest heap that has one. Drivers list faster types first.
+std::optional<uint32_t> memory_type(const VkPhysicalDeviceMemoryProperties& memory, VkMemoryPropertyFlags wanted) {
+    std::optional<uint32_t> best;
+    VkDeviceSize best_size = 0;
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+        const VkMemoryType& type = memory.memoryTypes[i];
+        const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
+        if ((type.propertyFlags & wanted) != wanted || (type.propertyFlags & special) || size <= best_size) continue;
+        best = i;
+        best_size = size;
+    }
+    return best;
+}
+
+/// The first family that computes and draws, else the first that computes: the families without graphics of desktop GPUs are
+/// meant to run beside drawing, and get less of the machine. A family that computes can also copy.
+std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>& families) {
+    for (VkQueueFlags wanted : {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, int(VK_QUEUE_COMPUTE_BIT)})
+        for (uint32_t i = 0; i < families.size(); ++i)
+            if (families[i].queueCount > 0 && (families[i].queueFlags & wanted) == wanted) return i;
+    return std::nullopt;
+}
+
+void plan_memory(const Snapshot& s, const Switches& switches, Plan& plan) {
+    // Arrays are mapped only where that memory is both the device's own and cached for the host: host reads of write-combined
+    // memory over a bus are slower than any copy.
+    const auto unified = memory_type(s.memory, local | visible | cached);
+    auto device = memory_type(s.memory, local);
+    const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
+    if (unified && device && heap(*unified) >= heap(*device)) device = unified, plan.mapped = !switches.staging;
+    if (!device) device = memory_type(s.memory, 0);
+    const auto upload = memory_type(s.memory, visible);
+    const auto download = memory_type(s.memory, visible | cached);
+    if (!device || !upload) {
+        plan.unusable = "it has no memory that both host and device can use";
+        return;
+    }
+    plan.array_memory = *device;
+    plan.upload_memory = *upload;
+    plan.download_memory = download.value_or(*upload);
+    plan.alignment = int64_t(std::max<VkDeviceSize>({256, s.limits.minStorageBufferOffsetAlignment, s.limits.nonCoherentAtomSize}));
+    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
+    plan.max_block_bytes = std::min(s.max_allocation_bytes, plan.limits.memory);
+    if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
+    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
+    plan.limits.max_array_bytes = plan.max_block_bytes;
+    if (!plan.device_addresses)
+        plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
+}
+
+void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
+    plan.device_addresses = s.buffer_device_address;
+    plan.scalar_block_layout = s.scalar_block_layout;
+    plan.int8 = s.shader_int8 && s.storage_8bit;
+    plan.int16 = s.shader_int16 && s.storage_16bit;
+    plan.int64 = s.shader_int64;
+    plan.float16 = s.shader_float16 && s.storage_16bit;
+    plan.float64 = s.shader_float64;
+    plan.int64_atomics = s.shader_int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
+    plan.float_atomics = s.buffer_float32_atomic_add && s.shared_float32_atomic_add;
+    plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
+    plan.all_by_address = switches.addresses && s.buffer_device_address && s.shader_int64;
+    plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
+                                  s.limits.maxPerStageResources});
+    if (plan.push_descriptors) {
+        plan.max_bindings = std::min(plan.max_bindings, s.max_push_descriptors);
+        plan.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+    }
+    if (plan.float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    // The specification demands it to be enabled where a device has it; its macro is behind VK_ENABLE_BETA_EXTENSIONS.
+    if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
+}
+
+}  // namespace
+
+Switches Switches::from_environment() {
+    const auto set = [](const char* name) {
+        const char* value = std::getenv(name);
+        return value && *value && std::strcmp(value, "0") != 0;
+    };
+    Switches switches;
+    switches.validate = set("PUMICE_VALIDATE");
+    switches.staging = set("PUMICE_VULKAN_STAGING");
+    switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
+    switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
+    return switches;
+}
+
+bool Plan::supports(Feature feature) const {
+    switch (feature) {
+        case Feature::int8: return int8;
+        case Feature::int16: return int16;
+        case Feature::int64: return int64;
+        case Feature::float16: return float16;
+        case Feature::float64: return float64;
+    }
+    return false;
+}
+
+Plan make_plan(const Snapshot& s, const Switches& switches) {
+    Plan plan;
+    const auto refuse = [&](std::string reason) {
+        plan.unusable = std::move(reason);
+        return plan;
+    };
+    if (s.api_version < VK_API_VERSION_1_2)
+        return refuse(text("it has Vulkan ", VK_API_VERSION_MAJOR(s.api_version), ".", VK_API_VERSION_MINOR(s.api_version),
+                           ", and 1.2 is needed"));
+    if (!s.timeline_semaphore) return refuse("it has no timeline semaphores");
+    const auto family = queue_family(s.queue_families);
+    if (!family) return refuse("it has no queue that computes");
+    plan.queue_family = *family;
+    plan_features(s, switches, plan);
+    plan_memory(s, switches, plan);
+    if (!plan.unusable.empty()) return plan;
+
+    plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
+    for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
+    plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
+    plan.limits.subgroup_size = s.subgroup_size;
+    return plan;
+}
+
+}  // namespace pumice::vulkan

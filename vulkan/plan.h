@@ -1,0 +1,49 @@
+// How a physical device will be used: a pure function of its snapshot, so that it is tested with no driver.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "vulkan/snapshot.h"
+
+namespace pumice::vulkan {
+
+/// What the environment asks for. The PUMICE_VULKAN_ ones force, on any driver, paths that it would not take.
+struct Switches {
+    bool validate = false;         ///< PUMICE_VALIDATE=1
+    bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
+    bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
+    bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    static Switches from_environment();
+};
+
+struct Plan {
+    std::string unusable;                 ///< why the device cannot be used, as the end of a sentence; "" when it can
+    std::vector<const char*> extensions;  ///< to enable
+    uint32_t queue_family = 0;
+
+    // features to enable
+    bool device_addresses = false, scalar_block_layout = false;
+    bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
+    bool int64_atomics = false;           ///< in buffers and in local memory
+    bool float_atomics = false;           ///< f32 add in buffers and in local memory
+
+    bool push_descriptors = false;        ///< else descriptor sets
+    bool all_by_address = false;          ///< every array through its address
+    uint32_t max_bindings = 0;            ///< storage buffers of one kernel; further arrays go by address
+
+    uint32_t array_memory = 0;            ///< memory type of arrays
+    bool mapped = false;                  ///< arrays are read and written by the host in place
+    uint32_t upload_memory = 0;           ///< memory types of the staging memory
+    uint32_t download_memory = 0;
+    int64_t alignment = 256;              ///< of allocations, and what their sizes are rounded up to; a power of two
+    int64_t max_block_bytes = 0;          ///< of one allocation from the driver
+    Limits limits;
+
+    bool supports(Feature feature) const;
+};
+
+Plan make_plan(const Snapshot& snapshot, const Switches& switches);
+
+}  // namespace pumice::vulkan

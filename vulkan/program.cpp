@@ -1,0 +1,201 @@
+#include "vulkan/program.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+#include "vulkan/group.h"
+
+namespace pumice::vulkan {
+namespace {
+
+const char* name_of(Feature feature) {
+    switch (feature) {
+        case Feature::int8: return "8-bit integers";
+        case Feature::int16: return "16-bit integers";
+        case Feature::int64: return "64-bit integers";
+        case Feature::float16: return "half-precision floats (float16)";
+        case Feature::float64: return "double-precision floats (float64)";
+    }
+    return "";
+}
+
+void check_limits(const Context& context, const codegen::Shader& shader) {
+    for (const Feature feature : shader.features)
+        if (!context.plan.supports(feature))
+            fail("the kernel ", shader.name, " uses ", name_of(feature), ", which ", context.name, " does not have");
+    const uint32_t most = context.snapshot.limits.maxPushConstantsSize;
+    if (shader.push_bytes > most)
+        fail("the kernel ", shader.name, " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ",
+             context.name, " has ", most);
+}
+
+int64_t elements(const Launch::Array& array) {
+    return array.extents[0] * array.extents[1] * array.extents[2];
+}
+
+}  // namespace
+
+Variant::Variant(Context& context, codegen::Shader with) : shader(std::move(with)) {
+    check_limits(context, shader);
+    try {
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = shader.spirv.size() * 4;
+        info.pCode = shader.spirv.data();
+        context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+        make_layouts(context);
+    } catch (const Error& error) {
+        destroy(context);
+        throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
+    }
+    buffers.resize(shader.bindings.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        VkWriteDescriptorSet write{};
+        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write.dstBinding = uint32_t(shader.bindings[i].binding);
+        write.descriptorCount = 1;
+        write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        write.pBufferInfo = &buffers[i];
+        writes.push_back(write);
+    }
+}
+
+void Variant::make_layouts(Context& context) {
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    for (const codegen::Binding& binding : shader.bindings)
+        bindings.push_back({uint32_t(binding.binding), VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    VkDescriptorSetLayoutCreateInfo set{};
+    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
+    set.bindingCount = uint32_t(bindings.size());
+    set.pBindings = bindings.data();
+    context.check(context.vk.CreateDescriptorSetLayout(context.device, &set, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
+
+    const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (shader.push_bytes + 3) / 4 * 4};
+    VkPipelineLayoutCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = 1;
+    info.pSetLayouts = &set_layout;
+    info.pushConstantRangeCount = shader.push_bytes > 0;
+    info.pPushConstantRanges = &push;
+    context.check(context.vk.CreatePipelineLayout(context.device, &info, nullptr, &layout), "vkCreatePipelineLayout");
+}
+
+void Variant::destroy(Context& context) {
+    for (const Made& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
+    made.clear();
+    // Vulkan ignores null handles here.
+    context.vk.DestroyPipelineLayout(context.device, layout, nullptr);
+    context.vk.DestroyDescriptorSetLayout(context.device, set_layout, nullptr);
+    context.vk.DestroyShaderModule(context.device, module, nullptr);
+}
+
+VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const Extents& group,
+                             const std::function<int64_t()>& local_bytes) {
+    for (const Made& one : made)
+        if (one.group == group) return one.pipeline;
+    if (const int64_t bytes = local_bytes(); bytes > context.plan.limits.local_memory)
+        fail("the kernel ", shader.name, " needs ", bytes, " bytes of local memory in a group of ", group[0], " x ", group[1],
+             " x ", group[2], " items, and ", context.name, " has ", context.plan.limits.local_memory);
+    const uint32_t values[3] = {uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2])};
+    const VkSpecializationMapEntry entries[3] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}};
+    const VkSpecializationInfo specialization{3, entries, sizeof values, values};
+    VkComputePipelineCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &specialization;
+    info.layout = layout;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    try {
+        context.check(context.vk.CreateComputePipelines(context.device, cache, 1, &info, nullptr, &pipeline),
+                      "vkCreateComputePipelines");
+    } catch (const Error& error) {
+        throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
+    }
+    made.push_back({group, pipeline});
+    return pipeline;
+}
+
+Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from) : kernel(std::move(k)), source(std::move(from)) {
+    for (size_t i = 0; i < kernel->params.size(); ++i)
+        if (kernel->params[i].is_array)
+            arrays.push_back({int(i), (*kernel)[kernel->params[i].memory].access != ir::Access::in});
+}
+
+/// True where every array fits a binding and 32-bit offsets.
+bool Variants::ordinary(const Context& context, const Launch& launch) const {
+    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
+    for (const ArrayParameter& parameter : arrays) {
+        const Launch::Array& array = launch.arguments[size_t(parameter.index)].array;
+        if (array.bytes > int64_t(limits.maxStorageBufferRange) || array.bytes > std::numeric_limits<int32_t>::max() ||
+            array.offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0)
+            return false;
+    }
+    return true;
+}
+
+codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
+    const Plan& plan = context.plan;
+    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
+    codegen::Options options;
+    options.float_atomics = plan.float_atomics;
+    options.by_address.assign(kernel->params.size(), false);
+    bool any = false;
+    size_t bound = 0;
+    for (const ArrayParameter& parameter : arrays) {
+        const Launch::Array* array = launch ? &launch->arguments[size_t(parameter.index)].array : nullptr;
+        const bool large = array && array->bytes > int64_t(limits.maxStorageBufferRange);
+        const bool unaligned = array && array->offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0;
+        if (array && elements(*array) > std::numeric_limits<int32_t>::max()) options.wide_offsets = true;
+        if (!plan.all_by_address && !large && !unaligned && bound < plan.max_bindings) {
+            ++bound;
+            continue;
+        }
+        if (!plan.device_addresses) {
+            const std::string which = text("argument ", parameter.index + 1, " of kernel ", kernel->name);
+            if (large)
+                fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ", limits.maxStorageBufferRange,
+                     " and has no device addresses");
+            if (unaligned)
+                fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at multiples of ",
+                     limits.minStorageBufferOffsetAlignment, " and has no device addresses");
+            fail("the kernel ", kernel->name, " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
+                 plan.max_bindings, " and has no device addresses");
+        }
+        options.by_address[size_t(parameter.index)] = any = true;
+    }
+    if (!any) options.by_address.clear();
+    return options;
+}
+
+Variant& Variants::variant(Context& context, const codegen::Options& options) {
+    for (const Made& one : made)
+        if (one.options.wide_offsets == options.wide_offsets && one.options.by_address == options.by_address) return *one.variant;
+    made.push_back({options, std::make_unique<Variant>(context, source(options))});
+    return *made.back().variant;
+}
+
+void Variants::prepare(Context& context) {
+    const std::lock_guard lock(mutex);
+    variant(context, options_for(context, nullptr));
+}
+
+Variants::Choice Variants::choose(Context& context, VkPipelineCache cache, const Launch& launch) {
+    const std::lock_guard lock(mutex);
+    Variant& chosen = !made.empty() && ordinary(context, launch) ? *made.front().variant
+                                                                 : variant(context, options_for(context, &launch));
+    const auto local_bytes = [&] { return local_memory(*kernel, launch.group); };
+    return {&chosen, chosen.pipeline(context, cache, launch.group, local_bytes)};
+}
+
+void Variants::destroy(Context& context) {
+    const std::lock_guard lock(mutex);
+    for (const Made& one : made) one.variant->destroy(context);
+    made.clear();
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,86 @@
+// A kernel on one device: its shader in the variants that launches need, and their pipelines.
+#pragma once
+#include <array>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "core/backend.h"
+#include "vulkan/context.h"
+
+namespace pumice::vulkan {
+
+using Extents = std::array<int64_t, 3>;
+
+/// One shader on the device with a pipeline for every group size it was launched with. Handles are destroyed by destroy(), by
+/// whoever knows that the device is done with them.
+class Variant {
+public:
+    /// Throws Error where the device lacks a feature or a limit is exceeded.
+    Variant(Context& context, codegen::Shader shader);
+    Variant(const Variant&) = delete;
+    Variant& operator=(const Variant&) = delete;
+    void destroy(Context& context);
+    /// The pipeline for this group; made at the first use. `local_bytes`: what a group of this size has of local memory.
+    VkPipeline pipeline(Context& context, VkPipelineCache cache, const Extents& group, const std::function<int64_t()>& local_bytes);
+
+    const codegen::Shader shader;
+    VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+    VkPipelineLayout layout = VK_NULL_HANDLE;
+    /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers`.
+    std::vector<VkDescriptorBufferInfo> buffers;
+    std::vector<VkWriteDescriptorSet> writes;
+
+private:
+    struct Made {
+        Extents group;
+        VkPipeline pipeline;
+    };
+    void make_layouts(Context& context);
+
+    VkShaderModule module = VK_NULL_HANDLE;
+    std::vector<Made> made;
+};
+
+/// All variants of one kernel, kept alive by the device until its work with them is done.
+class Variants {
+public:
+    /// Makes the shader for the options.
+    using Source = std::function<codegen::Shader(const codegen::Options&)>;
+
+    Variants(std::shared_ptr<const ir::Kernel> kernel, Source source);
+    struct Choice {
+        Variant* variant;
+        VkPipeline pipeline;
+    };
+    /// What runs this launch: through device addresses where an array is too large for a binding, with 64-bit offsets where it
+    /// has too many elements. Any thread.
+    Choice choose(Context& context, VkPipelineCache cache, const Launch& launch);
+    /// Makes the variant that most launches need.
+    void prepare(Context& context);
+    void destroy(Context& context);
+
+    struct ArrayParameter {
+        int index;
+        bool write;
+    };
+    const std::shared_ptr<const ir::Kernel> kernel;
+    std::vector<ArrayParameter> arrays;
+
+private:
+    struct Made {
+        codegen::Options options;
+        std::unique_ptr<Variant> variant;
+    };
+    bool ordinary(const Context& context, const Launch& launch) const;
+    codegen::Options options_for(const Context& context, const Launch* launch) const;
+    Variant& variant(Context& context, const codegen::Options& options);
+
+    const Source source;
+    std::mutex mutex;
+    std::vector<Made> made;   // made[0] is the ordinary one
+};
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,286 @@
+#include "vulkan/queue.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr int max_batch = 64;
+constexpr size_t max_in_flight = 64;            // batches; a host that runs further ahead waits, which bounds its memory
+constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may bound one
+constexpr uint32_t sets_of_a_pool = 64;
+
+}  // namespace
+
+Queue::Queue(Context& c) : context(c) {
+    VkSemaphoreTypeCreateInfo type{};
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore");
+}
+
+Queue::~Queue() {
+    // Work that was recorded and that nobody waited for is still done; a lost device cannot, and its objects go all the same.
+    try {
+        finish();
+    } catch (const Error&) {
+    }
+    context.vk.DeviceWaitIdle(context.device);
+    for (Retired& item : retired) item.act();
+    if (open) destroy(*open);
+    for (auto& batch : in_flight) destroy(*batch);
+    for (auto& batch : unused) destroy(*batch);
+    context.vk.DestroySemaphore(context.device, timeline, nullptr);
+}
+
+void Queue::destroy(Batch& batch) {
+    for (VkDescriptorPool pool : batch.sets) context.vk.DestroyDescriptorPool(context.device, pool, nullptr);
+    context.vk.DestroyCommandPool(context.device, batch.pool, nullptr);
+}
+
+void Queue::open_batch() {
+    std::unique_ptr<Batch> batch;
+    if (unused.empty()) collect();
+    if (in_flight.size() >= max_in_flight) {
+        await(in_flight.front()->value);
+        collect();
+    }
+    if (!unused.empty()) {
+        batch = std::move(unused.back());
+        unused.pop_back();
+    } else {
+        batch = std::make_unique<Batch>();
+        VkCommandPoolCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+        info.queueFamilyIndex = context.plan.queue_family;
+        context.check(context.vk.CreateCommandPool(context.device, &info, nullptr, &batch->pool), "vkCreateCommandPool");
+        VkCommandBufferAllocateInfo allocation{};
+        allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        allocation.commandPool = batch->pool;
+        allocation.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+        allocation.commandBufferCount = 1;
+        const VkResult result = context.vk.AllocateCommandBuffers(context.device, &allocation, &batch->commands);
+        if (result != VK_SUCCESS) destroy(*batch);
+        context.check(result, "vkAllocateCommandBuffers");
+    }
+    VkCommandBufferBeginInfo begin{};
+    begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    const VkResult result = context.vk.BeginCommandBuffer(batch->commands, &begin);
+    if (result != VK_SUCCESS) destroy(*batch);
+    context.check(result, "vkBeginCommandBuffer");
+    open = std::move(batch);
+    bound = VK_NULL_HANDLE;
+}
+
+VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
+    context.require_alive();
+    if (!open) open_batch();
+    if (hazards.needs_barrier(accesses)) barrier(false);
+    hazards.add(accesses);
+    if (audit) audit->push_back({false, {accesses.begin(), accesses.end()}});
+    return open->commands;
+}
+
+void Queue::end() {
+    if (++open->count >= threshold || poll() == submitted) submit();
+}
+
+/// Orders and makes visible everything before to everything after. One global barrier: drivers treat it no worse than many of
+/// single buffers, and it lets the tracker forget all.
+void Queue::barrier(bool to_host) {
+    VkMemoryBarrier memory{};
+    memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    memory.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                           VK_ACCESS_TRANSFER_WRITE_BIT;
+    const VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkPipelineStageFlags to = from;
+    if (to_host) {
+        memory.dstAccessMask |= VK_ACCESS_HOST_READ_BIT;
+        to |= VK_PIPELINE_STAGE_HOST_BIT;
+    }
+    context.vk.CmdPipelineBarrier(open->commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+    hazards.clear();
+    if (audit) audit->push_back({true, {}});
+}
+
+void Queue::submit() {
+    if (!open) return;
+    context.require_alive();
+    barrier(true);
+    VkResult result = context.vk.EndCommandBuffer(open->commands);
+    const char* call = "vkEndCommandBuffer";
+    if (result == VK_SUCCESS) {
+        const uint64_t next = submitted + 1;
+        VkTimelineSemaphoreSubmitInfo values{};
+        values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+        values.signalSemaphoreValueCount = 1;
+        values.pSignalSemaphoreValues = &next;
+        VkSubmitInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+        info.pNext = &values;
+        info.commandBufferCount = 1;
+        info.pCommandBuffers = &open->commands;
+        info.signalSemaphoreCount = 1;
+        info.pSignalSemaphores = &timeline;
+        result = context.vk.QueueSubmit(context.queue, 1, &info, VK_NULL_HANDLE);
+        call = "vkQueueSubmit";
+    }
+    finish_submission(result, call);
+}
+
+/// Books a submitted batch. After a failure its commands are lost, but the value that was promised is signalled by the host, so
+/// that nobody waits for ever, and the queue goes on.
+void Queue::finish_submission(VkResult result, const char* call) {
+    std::unique_ptr<Batch> batch = std::move(open);
+    batch->value = submitted + 1;
+    const int count = batch->count;
+    if (result == VK_SUCCESS) {
+        ++submitted;
+        in_flight.push_back(std::move(batch));
+        threshold = std::min(threshold * 2, max_batch);
+        return;
+    }
+    if (result != VK_ERROR_DEVICE_LOST && context.vk.DeviceWaitIdle(context.device) == VK_SUCCESS) {
+        VkSemaphoreSignalInfo signal{};
+        signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+        signal.semaphore = timeline;
+        signal.value = batch->value;
+        context.check(context.vk.SignalSemaphore(context.device, &signal), "vkSignalSemaphore");
+        ++submitted;
+    }
+    destroy(*batch);
+    try {
+        context.check(result, call);
+    } catch (const Error& error) {
+        throw error.within(text("the last ", count, " commands given to the device are lost"));
+    }
+}
+
+void Queue::bind(VkPipeline pipeline) {
+    if (pipeline == bound) return;
+    context.vk.CmdBindPipeline(open->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    bound = pipeline;
+}
+
+VkDescriptorPool Queue::new_descriptor_pool(uint32_t storage_buffers) {
+    const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(storage_buffers, sets_of_a_pool * 6)};
+    VkDescriptorPoolCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    info.maxSets = sets_of_a_pool;
+    info.poolSizeCount = 1;
+    info.pPoolSizes = &size;
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    context.check(context.vk.CreateDescriptorPool(context.device, &info, nullptr, &pool), "vkCreateDescriptorPool");
+    return pool;
+}
+
+VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
+    for (;;) {
+        const bool fresh = open->sets_used == open->sets.size();
+        if (fresh) open->sets.push_back(new_descriptor_pool(storage_buffers));
+        VkDescriptorSetAllocateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+        info.descriptorPool = open->sets[open->sets_used];
+        info.descriptorSetCount = 1;
+        info.pSetLayouts = &layout;
+        VkDescriptorSet set = VK_NULL_HANDLE;
+        const VkResult result = context.vk.AllocateDescriptorSets(context.device, &info, &set);
+        if (result == VK_SUCCESS) return set;
+        // A pool that is full is left for the next; a fresh one that fails, fails for good.
+        if (fresh || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
+            context.check(result, "vkAllocateDescriptorSets");
+        ++open->sets_used;
+    }
+}
+
+void Queue::retire(uint64_t value, std::function<void()> act) {
+    if (value <= completed) act();
+    else retired.push_back({value, std::move(act)});
+}
+
+void Queue::collect() {
+    const uint64_t now = poll();
+    while (!in_flight.empty() && in_flight.front()->value <= now) {
+        std::unique_ptr<Batch> batch = std::move(in_flight.front());
+        in_flight.pop_front();
+        const VkResult result = context.vk.ResetCommandPool(context.device, batch->pool, 0);
+        for (size_t i = 0; i < batch->sets.size() && i <= batch->sets_used; ++i)
+            context.vk.ResetDescriptorPool(context.device, batch->sets[i], 0);
+        batch->sets_used = 0;
+        batch->count = 0;
+        if (result == VK_SUCCESS) unused.push_back(std::move(batch));
+        else destroy(*batch);
+    }
+    // Values rise but for objects whose last use lies before that of an earlier retired one; those wait a little longer.
+    while (!retired.empty() && retired.front().value <= now) {
+        const std::function<void()> act = std::move(retired.front().act);
+        retired.pop_front();
+        act();
+    }
+}
+
+uint64_t Queue::poll() {
+    if (completed == submitted) return submitted;
+    uint64_t now = 0;
+    context.check(context.vk.GetSemaphoreCounterValue(context.device, timeline, &now), "vkGetSemaphoreCounterValue");
+    completed = now;
+    if (now == submitted) threshold = 1;
+    return now;
+}
+
+/// Blocks until a submitted value is reached; with or without the mutex.
+void Queue::await(uint64_t value) {
+    VkSemaphoreWaitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &timeline;
+    info.pValues = &value;
+    VkResult result;
+    do {
+        result = context.vk.WaitSemaphores(context.device, &info, wait_slice);
+        context.require_alive();  // another thread may have found it lost
+    } while (result == VK_TIMEOUT);
+    context.check(result, "vkWaitSemaphores");
+}
+
+void Queue::wait(uint64_t value) {
+    context.require_alive();
+    if (completed < value) {
+        {
+            const std::lock_guard lock(mutex);
+            if (value > submitted) submit();
+        }
+        await(value);
+        const std::lock_guard lock(mutex);
+        if (completed < value) completed = value;
+        if (completed == submitted) threshold = 1;
+        collect();
+    }
+    if (context.validates) context.raise_messages();
+}
+
+bool Queue::reached(uint64_t value) {
+    if (completed >= value) return true;
+    const std::lock_guard lock(mutex);
+    if (value > submitted) submit();
+    return poll() >= value;
+}
+
+void Queue::finish() {
+    uint64_t value;
+    {
+        const std::lock_guard lock(mutex);
+        value = last();
+    }
+    wait(value);
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,117 @@
+#include "vulkan/snapshot.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pumice::vulkan {
+namespace {
+
+/// Puts `item` in front of a pNext chain. VkBaseOutStructure is what all chained structures begin with.
+template <class Item>
+void chain(void*& head, Item& item) {
+    item.pNext = head;
+    head = &item;
+}
+
+void read_extensions(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
+    uint32_t count = 0;
+    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+    std::vector<VkExtensionProperties> found(count);
+    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, found.data());
+    found.resize(count);
+    for (const auto& extension : found) s.extensions.push_back(extension.extensionName);
+}
+
+void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
+    VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, nullptr, {}, {}, {}, 0, false};
+    VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, nullptr, 0, 0};
+    VkPhysicalDeviceSubgroupProperties subgroup{};
+    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+    VkPhysicalDeviceDriverProperties driver{};
+    driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    VkPhysicalDeviceMaintenance4Properties buffer{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES, nullptr, 0};
+    VkPhysicalDevicePushDescriptorPropertiesKHR push{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR, nullptr, 0};
+    void* head = nullptr;
+    chain(head, id);
+    chain(head, allocation);
+    chain(head, subgroup);
+    if (s.api_version >= VK_API_VERSION_1_2) chain(head, driver);
+    if (s.api_version >= VK_API_VERSION_1_3) chain(head, buffer);
+    if (s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) chain(head, push);
+    VkPhysicalDeviceProperties2 all{};
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    all.pNext = head;
+    vk.GetPhysicalDeviceProperties2(device, &all);
+
+    std::memcpy(s.device_uuid.data(), id.deviceUUID, VK_UUID_SIZE);
+    std::memcpy(s.driver_uuid.data(), id.driverUUID, VK_UUID_SIZE);
+    s.max_allocation_bytes = int64_t(std::min<uint64_t>(allocation.maxMemoryAllocationSize, INT64_MAX));
+    s.max_buffer_bytes = int64_t(std::min<uint64_t>(buffer.maxBufferSize, INT64_MAX));
+    s.subgroup_size = std::max(1, int(subgroup.subgroupSize));
+    s.max_push_descriptors = push.maxPushDescriptors;
+    s.driver = driver.driverName;
+    if (driver.driverInfo[0]) s.driver += std::string(s.driver.empty() ? "" : " ") + driver.driverInfo;
+}
+
+void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
+    VkPhysicalDeviceVulkan11Features v11{};
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    VkPhysicalDeviceVulkan12Features v12{};
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
+    atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+    void* head = nullptr;
+    chain(head, v11);
+    chain(head, v12);
+    if (s.has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) chain(head, atomics);
+    VkPhysicalDeviceFeatures2 all{};
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    all.pNext = head;
+    vk.GetPhysicalDeviceFeatures2(device, &all);
+
+    s.shader_int16 = all.features.shaderInt16;
+    s.shader_int64 = all.features.shaderInt64;
+    s.shader_float64 = all.features.shaderFloat64;
+    s.storage_16bit = v11.storageBuffer16BitAccess;
+    s.storage_8bit = v12.storageBuffer8BitAccess;
+    s.shader_int8 = v12.shaderInt8;
+    s.shader_float16 = v12.shaderFloat16;
+    s.timeline_semaphore = v12.timelineSemaphore;
+    s.buffer_device_address = v12.bufferDeviceAddress;
+    s.scalar_block_layout = v12.scalarBlockLayout;
+    s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
+    s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
+    s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;
+    s.shared_float32_atomic_add = atomics.shaderSharedFloat32AtomicAdd;
+}
+
+}  // namespace
+
+bool Snapshot::has(const char* extension) const {
+    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+Snapshot read_snapshot(const InstanceFunctions& vk, VkPhysicalDevice device) {
+    Snapshot s;
+    VkPhysicalDeviceProperties basic{};
+    vk.GetPhysicalDeviceProperties(device, &basic);
+    s.name = basic.deviceName;
+    s.type = basic.deviceType;
+    s.api_version = basic.apiVersion;
+    s.vendor = basic.vendorID;
+    s.device = basic.deviceID;
+    s.driver_version = basic.driverVersion;
+    s.limits = basic.limits;
+    vk.GetPhysicalDeviceMemoryProperties(device, &s.memory);
+    uint32_t families = 0;
+    vk.GetPhysicalDeviceQueueFamilyProperties(device, &families, nullptr);
+    s.queue_families.resize(families);
+    vk.GetPhysicalDeviceQueueFamilyProperties(device, &families, s.queue_families.data());
+    s.queue_families.resize(families);
+    read_extensions(vk, device, s);
+    if (s.api_version >= VK_API_VERSION_1_1) read_properties(vk, device, s);
+    if (s.api_version >= VK_API_VERSION_1_2) read_features(vk, device, s);
+    return s;
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,44 @@
+// What a physical device says of itself, as plain data: all that the plan is made from.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vulkan/functions.h"
+
+namespace pumice::vulkan {
+
+struct Snapshot {
+    std::string name;         ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
+    std::string driver;       ///< driver's name and version as text; may be empty
+    VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+    uint32_t api_version = 0;
+    uint32_t vendor = 0, device = 0, driver_version = 0;
+    std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
+
+    VkPhysicalDeviceLimits limits{};
+    int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory
+    int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 where the device does not say
+    uint32_t max_push_descriptors = 0;
+    int subgroup_size = 1;
+
+    std::vector<std::string> extensions;
+    std::vector<VkQueueFamilyProperties> queue_families;
+    VkPhysicalDeviceMemoryProperties memory{};
+
+    // features, by the names that Vulkan gives them
+    bool timeline_semaphore = false, buffer_device_address = false, scalar_block_layout = false;
+    bool shader_int8 = false, shader_int16 = false, shader_int64 = false, shader_float16 = false, shader_float64 = false;
+    bool storage_8bit = false, storage_16bit = false;
+    bool buffer_int64_atomics = false, shared_int64_atomics = false;
+    bool buffer_float32_atomic_add = false, shared_float32_atomic_add = false;
+
+    bool has(const char* extension) const;
+    bool software() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+};
+
+/// Reads it. A device below Vulkan 1.1 yields its name, version and limits only: the plan refuses it anyway.
+Snapshot read_snapshot(const InstanceFunctions& vk, VkPhysicalDevice device);
+
+}  // namespace pumice::vulkan
