@@ -17,6 +17,7 @@ if(NOT words AND NOT compiles)
     message(FATAL_ERROR "${SOURCE} starts neither with `// expect: words` nor with `// compiles`.")
 endif()
 
+set(ENV{LC_ALL} C)
 execute_process(COMMAND ${COMMAND} -fsyntax-only ${SOURCE} RESULT_VARIABLE status OUTPUT_VARIABLE message ERROR_VARIABLE message)
 if(compiles)
     if(NOT status EQUAL 0)

@@ -3,6 +3,9 @@
 say() { printf '== %s\n' "$*"; }
 stop() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# ccache fails every compile where it cannot write.
+[[ -w "${HOME:-/nonexistent}" ]] || export CCACHE_DIR="$root/build/ccache"
+
 # The packages of the named sections of packages.apt, one a line.
 package_names() {
     local section="" line wanted=" $* "
@@ -57,9 +60,14 @@ install_packages() {
     hash -r
 }
 
+# On systems with other package names: the programs, and a header of each library.
 tools_are_there() {
-    command -v cmake > /dev/null && command -v ninja > /dev/null && command -v g++ > /dev/null &&
-        [[ -e /usr/include/volk.h && -e /usr/include/gtest/gtest.h && -e /usr/include/shaderc/shaderc.h ]]
+    local header
+    command -v cmake > /dev/null && command -v ninja > /dev/null && command -v g++ > /dev/null || return 1
+    for header in volk.h vulkan/vulkan.h gtest/gtest.h shaderc/shaderc.h spirv-tools/libspirv.h nlohmann/json.hpp \
+        stb/stb_image.h; do
+        [[ -e "/usr/include/$header" ]] || return 1
+    done
 }
 
 # configure FOLDER OPTION...: only when the folder is not configured so already; Ninja notices changed CMake files by itself.

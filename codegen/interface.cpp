@@ -189,7 +189,8 @@ Expression Interface::size_expression(Value v) const {
         case Op::max: return fill("($0 > $1 ? $0 : $1)", operands);
         case Op::cast: return fill(cast_text(k.type_of(k.operands(i)[0]), i.type), operands);
         default:
-            fail("the size of ", names[0], " is computed with ", name_of(i.op), "; it may use group_size, constants, + - * / %, shifts, min and max");
+            fail("the size of a local array is computed with ", name_of(i.op),
+                 "; it may use group_size, constants, + - * / %, shifts, min and max");
     }
 }
 

@@ -7,7 +7,7 @@ using namespace ir;
 
 bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load; }
 
-void note_memory(Usage& u, const Kernel& k, const Inst& i) {
+void note_memory(Usage& u, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];
     m.loaded |= i.op != Op::store;
     m.stored |= i.op != Op::load;
@@ -48,7 +48,7 @@ Usage::Usage(const Kernel& k)
             if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
         }
         barrier |= i.op == Op::barrier;
-        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
+        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, i);
         if (i.op == Op::global_index) global_axis[i.immediate] = true;
         if (i.op == Op::in_range)
             for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;

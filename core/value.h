@@ -39,6 +39,7 @@ template <HostScalar A, DeviceValue B> requires OperandOf<A, device_type_t<B>>
 struct common<A, B> { using type = device_type_t<B>; };
 template <class A, class B> using common_t = typename common<std::remove_cvref_t<A>, std::remove_cvref_t<B>>::type;
 template <class A, class B> concept Mix = !std::is_void_v<common_t<A, B>>;
+template <class A, class T> concept OtherType = (DeviceValue<A> || HostScalar<A>) && !OperandOf<A, T>;
 template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (DeviceValue<A> || HostScalar<A>) &&
                                             (DeviceValue<B> || HostScalar<B>) && !Mix<A, B>;
 
@@ -148,8 +149,11 @@ public:
     template <class A> requires detail::OperandOf<A, T>
     Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
-    template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
-    Var& operator=(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)"); return *this; }
+    template <class A> requires detail::OtherType<A, T>
+    Var& operator=(const A&) {
+        static_assert(detail::never<A>, "pumice: the assigned value has another type than the Var: write cast<T>(x), and no float literal into an integer");
+        return *this;
+    }
     Var& operator+=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::add, v); }
     Var& operator-=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::sub, v); }
     Var& operator*=(detail::Operand<T> v) requires(!std::is_same_v<T, bool>) { return update(ir::Op::mul, v); }
@@ -211,6 +215,10 @@ public:
 
     void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
     void operator=(const Ref& v) && { store(v.value, place); }
+    template <class A> requires detail::OtherType<A, T>
+    void operator=(const A&) && {
+        static_assert(detail::never<A>, "pumice: the stored value has another type than the element: write cast<T>(x), and no float literal into an integer");
+    }
     void operator+=(detail::Operand<T> v) && { update(ir::Op::add, v); }
     void operator-=(detail::Operand<T> v) && { update(ir::Op::sub, v); }
     void operator*=(detail::Operand<T> v) && { update(ir::Op::mul, v); }

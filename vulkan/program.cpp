@@ -188,7 +188,7 @@ Variants::Choice Variants::choose(Context& context, VkPipelineCache cache, const
     const std::lock_guard lock(mutex);
     Variant& chosen = !made.empty() && ordinary(context, launch) ? *made.front().variant
                                                                  : variant(context, options_for(context, &launch));
-    const auto local_bytes = [&] { return local_memory(*kernel, launch.group); };
+    const auto local_bytes = [&] { return chosen.shader.local_bytes + sized_local_memory(*kernel, launch.group); };
     return {&chosen, chosen.pipeline(context, cache, launch.group, local_bytes)};
 }
 

@@ -23,11 +23,15 @@ has_word() { [[ " $2 " == *" $1 "* ]]; }
 system_headers=" math.h stdint.h stddef.h stdlib.h string.h dlfcn.h unistd.h fcntl.h sys/stat.h sys/file.h sys/mman.h sys/types.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
-includes_of() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]([^>"]+)[>"].*/\1/p' "$1"; }
+# What a file includes, with the opening delimiter: "core/ir.h is ours, <vulkan/vulkan.h is not.
+includes_of() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+)[>"].*/\1/p' "$1"; }
 
 check_include() {
-    local file="$1" folder="$2" included="$3" top="${3%%/*}" allowed
-    if [[ -e "$included" && "$included" == */* ]]; then
+    local file="$1" folder="$2" delimiter="${3:0:1}" included="${3:1}" allowed
+    local top="${included%%/*}"
+    if [[ "$delimiter" == '"' ]]; then
+        [[ -e "$included" && "$included" == */* ]] ||
+            violation "$file includes \"$included\", which is not the path of a file from the root."
         [[ "$top" == "$folder" ]] || has_word "$top" "${arrows[$folder]}" ||
             violation "$file includes $included: $folder/ may not use $top/."
         return
@@ -37,7 +41,7 @@ check_include() {
     [[ "$file" == *_test.cpp && "$top" == gtest ]] && return
     allowed="${outside_headers[$folder]}"
     [[ "$file" == *.cpp ]] && allowed="${outside_sources[$folder]}"
-    has_word "$top" "$allowed" || violation "$file includes <$included>, which is neither a header of ours nor allowed here."
+    has_word "$top" "$allowed" || violation "$file includes <$included>, a header from outside that $folder/ may not use there."
 }
 
 check_folder() {
@@ -61,13 +65,13 @@ check_public() {
         [[ "$seen" == *" $file "* ]] && continue
         seen+="$file "
         while IFS= read -r included; do
-            if [[ -e "$included" && "$included" == */* ]]; then
-                case "$included" in
-                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h) queue+=("$included") ;;
-                    *) violation "$file is public and includes $included, which is not installed." ;;
+            if [[ "$included" == '"'* ]]; then
+                case "${included:1}" in
+                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
+                    *) violation "$file is public and includes ${included:1}, which is not installed." ;;
                 esac
-            elif ! is_standard "$included"; then
-                violation "$file is public and includes <$included>, a header from outside."
+            elif ! is_standard "${included:1}"; then
+                violation "$file is public and includes ${included}>, a header from outside."
             fi
         done < <(includes_of "$file")
     done

@@ -36,12 +36,14 @@ clean_tree
 bash "$here/check.sh" "$scratch" || { printf 'FAILED: a clean tree does not pass\n'; failures=1; }
 planted core/ir.h '#include "codegen/codegen.h"' "core/ may not use codegen/"
 planted core/ir.cpp '  #  include <volk.h>' "core/ir.cpp includes <volk.h>"
-planted core/ir.cpp '#include <nlohmann/json.hpp>' "neither a header of ours"
+planted core/ir.cpp '#include <nlohmann/json.hpp>' "a header from outside"
 planted codegen/codegen.h '#include <shaderc/shaderc.h>' "codegen/codegen.h includes <shaderc/shaderc.h>"
 planted codegen/assemble.cpp '#include "vulkan/context.h"' "codegen/ may not use vulkan/"
 planted cpu/new.cpp '#include "codegen/codegen.h"' "cpu/ may not use codegen/"
 planted pumice/pumice.h '#include "vulkan/context.h"' "is not installed"
 planted pumice/pumice.h '#include <vulkan/vulkan.h>' "is public and includes <vulkan/vulkan.h>"
+planted core/ir.cpp '#include "ir.h"' "not the path of a file from the root"
+planted core/ir.cpp '#include <codegen/codegen.h>' "a header from outside"
 planted core/ir.h '#include <gtest/gtest.h>' "core/ir.h includes <gtest/gtest.h>"
 planted vulkan/long.cpp "$(for ((i = 0; i < 601; ++i)); do printf '//\\n'; done)" "the limit is 600"
 cd /

@@ -1,0 +1,107 @@
+// GLSL to SPIR-V, and SPIR-V to text: the one file that knows shaderc and SPIRV-Tools.
+#include <shaderc/shaderc.hpp>
+#include <spirv-tools/libspirv.hpp>
+#include <spirv-tools/optimizer.hpp>
+
+#include <future>
+#include <mutex>
+
+#include "codegen/codegen.h"
+#include "codegen/spirv.h"
+#include "core/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+// 1.2 and not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
+constexpr spv_target_env environment = SPV_ENV_VULKAN_1_2;
+
+/// Made before the warm-up, which is thus over before the compiler goes at exit.
+const shaderc::Compiler& compiler() {
+    static const shaderc::Compiler one;
+    return one;
+}
+
+std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name) {
+    shaderc::CompileOptions options;
+    options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
+    options.SetOptimizationLevel(shaderc_optimization_level_zero);
+    const auto result = compiler().CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
+    if (result.GetCompilationStatus() != shaderc_compilation_status_success)
+        library_bug(text("the GLSL of kernel \"", name, "\" does not compile:\n", result.GetErrorMessage(), "\n", glsl));
+    return {result.cbegin(), result.cend()};
+}
+
+std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name) {
+    spvtools::Optimizer optimizer(environment);
+    std::string messages;
+    optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
+        messages += std::string(message) + "\n";
+    });
+    optimizer.RegisterPerformancePasses();
+    spvtools::OptimizerOptions options;
+    spvtools::ValidatorOptions valid;
+    valid.SetScalarBlockLayout(true);
+    options.set_validator_options(valid);
+    std::vector<uint32_t> out;
+    if (!optimizer.Run(spirv.data(), spirv.size(), &out, options))
+        library_bug(text("spirv-opt refuses the SPIR-V of kernel \"", name, "\":\n", messages));
+    return out;
+}
+
+std::once_flag warm_up_started;
+std::shared_future<void> warm;  ///< of std::async: its destructor waits for the thread
+
+std::string disassembled(const uint32_t* words, size_t count, uint32_t options) {
+    std::string out;
+    if (!spvtools::SpirvTools(environment).Disassemble(words, count, &out, options)) fail("these words are not SPIR-V");
+    return out;
+}
+
+}  // namespace
+
+void warm_up() {
+    std::call_once(warm_up_started, [] {
+        compiler();
+        warm = std::async(std::launch::async, [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); }).share();
+    });
+}
+
+std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize) {
+    // Two first compiles at once would both pay; the second waits for the first here.
+    warm_up();
+    warm.wait();
+    std::vector<uint32_t> spirv = compile_glsl(glsl, name);
+    return optimize ? optimized(spirv, name) : spirv;
+}
+
+std::string disassemble(const std::vector<uint32_t>& spirv) {
+    return disassembled(spirv.data(), spirv.size(), SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES | SPV_BINARY_TO_TEXT_OPTION_INDENT);
+}
+
+std::string validate(const std::vector<uint32_t>& spirv) {
+    spvtools::SpirvTools tools(environment);
+    std::string messages;
+    tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t& at, const char* message) {
+        messages += text("word ", at.index, ": ", message, "\n");
+    });
+    spvtools::ValidatorOptions options;
+    options.SetScalarBlockLayout(true);
+    if (tools.Validate(spirv.data(), spirv.size(), options)) return "";
+    return messages.empty() ? "spirv-val refuses the module and does not say why" : messages;
+}
+
+std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv) {
+    // A header of five words, then the capabilities, two words each, before every other instruction.
+    constexpr uint32_t capability = 17, header = 5;
+    size_t end = header;
+    while (end + 1 < spirv.size() && (spirv[end] & 0xffff) == capability) end += 2;
+    const std::string text = disassembled(spirv.data(), std::min(end, spirv.size()), SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
+    constexpr std::string_view prefix = "OpCapability ";
+    std::vector<std::string> out;
+    for (size_t at = text.find(prefix); at != text.npos; at = text.find(prefix, at + 1))
+        out.push_back(text.substr(at + prefix.size(), text.find('\n', at) - at - prefix.size()));
+    return out;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,46 @@
+// The whole GLSL text of a kernel.
+#include "codegen/codegen.h"
+#include "codegen/emitter.h"
+#include "codegen/prelude.h"
+#include "core/error.h"
+#include "core/hash.h"
+
+namespace pumice::codegen {
+namespace {
+
+std::string hash_of(const ir::Kernel& lowered, const Options& options, const std::string& glsl) {
+    Hash hash;
+    hash.add(ir::print(lowered));
+    hash.add(text(options.comments, options.float_atomics, options.wide_offsets));
+    for (const bool address : options.by_address) hash.add(address ? "address" : "binding");
+    // The text too, so that a library with another emitter or prelude never finds this one's SPIR-V.
+    hash.add(glsl);
+    return hash.text();
+}
+
+}  // namespace
+
+Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
+    const Usage usage(lowered);
+    Interface interface(lowered, options, usage);
+    for (size_t i = 0; i < lowered.insts.size(); ++i)
+        if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
+
+    // The body first: it says what has to be declared.
+    Emitter emitter(lowered, options, usage, interface);
+    const std::string main = emitter.main_function();
+    const std::string functions = emitter.functions();
+    const std::string declarations = interface.declarations();
+    const std::string prelude = prelude_for(functions + main);
+
+    Shader shader;
+    shader.name = lowered.name;
+    shader.glsl = "#version 450\n" + interface.extension_lines() +
+                  "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n" + declarations + "\n" + prelude +
+                  functions + main;
+    interface.describe(shader);
+    shader.hash = hash_of(lowered, options, shader.glsl);
+    return shader;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,237 @@
+// Statements, and how values become text.
+#include <algorithm>
+
+#include "codegen/emitter.h"
+#include "codegen/glsl_type.h"
+#include "core/error.h"
+#include "core/ops.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+constexpr const char* axis_names[3] = {"x", "y", "z"};
+constexpr size_t longest_inline = 96;  ///< characters; longer expressions are given a name
+
+std::string gl(const char* builtin, int axis) { return text("int(gl_", builtin, ".", axis_names[axis], ")"); }
+
+/// Index instructions, arguments, constants: so cheap that every use writes them out.
+bool is_leaf(Op op) {
+    switch (op) {
+        case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
+        case Op::group_index: case Op::group_size: case Op::group_count: case Op::extent: case Op::in_range:
+            return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+void Emitter::line(const std::string& statement) {
+    if (options.comments && loc.line != 0 && !(loc == said_loc)) {
+        said_loc = loc;
+        out += std::string(size_t(indent) * 4, ' ') + "// " + k.where(loc) + "\n";
+    }
+    out += std::string(size_t(indent) * 4, ' ') + statement + "\n";
+}
+
+std::string Emitter::main_function() {
+    out.clear();
+    for (const std::string& array : interface.private_arrays()) line(array);
+    name_indices();
+    const std::string start = std::move(out);
+    out.clear();
+    block(BlockId{0});
+    return "void main() {\n" + start + out + "}\n";
+}
+
+std::string Emitter::functions() const {
+    std::string all;
+    for (const std::string& name : function_order) all += own_functions.at(name) + "\n";
+    return all;
+}
+
+/// Gives the index values their names at the top of main, where every block sees them: i, j, k in the written order of the
+/// range's axes (axis 0 is the last written).
+void Emitter::name_indices() {
+    const int rank = k.rank ? k.rank : 3;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+        if (!usage.global_axis[axis]) continue;
+        const std::string name(1, "ijk"[k.rank ? rank - 1 - axis : axis]);
+        const std::string start = interface.field(Field::Kind::start, 0, axis, Scalar::i32);
+        line(text("const int ", name, " = ", start, " + ", gl("GlobalInvocationID", axis), ";"));
+        for (const Inst& i : k.insts)
+            if (i.op == Op::global_index && int(i.immediate) == axis) names[i.first_result] = name;
+    }
+    struct Named { Op op; const char* name; };
+    for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}}) {
+        bool used[3] = {};
+        for (size_t i = 0; i < k.insts.size(); ++i)
+            if (usage.live[i] && k.insts[i].op == n.op) used[k.insts[i].immediate] = true;
+        const bool only_x = !used[1] && !used[2];
+        for (int axis = 0; axis < 3; ++axis) {
+            if (!used[axis]) continue;
+            const std::string name = only_x ? std::string(n.name) : text(n.name, "_", axis_names[axis]);
+            std::string value = gl("LocalInvocationID", axis);
+            if (n.op == Op::group_index)
+                value = interface.field(Field::Kind::group_base, 0, axis, Scalar::i32) + " + " + gl("WorkGroupID", axis);
+            line(text("const int ", name, " = ", value, ";"));
+            for (const Inst& i : k.insts)
+                if (i.op == n.op && int(i.immediate) == axis) names[i.first_result] = name;
+        }
+    }
+    if (usage.in_range_uses == 0) return;
+    std::string inside;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+        const char name = "ijk"[k.rank ? rank - 1 - axis : axis];
+        inside += text(inside.empty() ? "" : " && ", name, " < ", interface.field(Field::Kind::end, 0, axis, Scalar::i32));
+    }
+    if (usage.in_range_uses > 1) line("const bool inside = " + inside + ";");
+    for (const Inst& i : k.insts)
+        if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
+}
+
+void Emitter::block(BlockId b) {
+    ++depth;
+    for (const InstId id : k[b].insts) {
+        if (!usage.live[id.id]) continue;
+        loc = k[id].loc;
+        instruction(k[id]);
+    }
+    --depth;
+}
+
+void Emitter::instruction(const Inst& i) {
+    if (is_scalar_op(i.op)) return define(i, pure(i));
+    switch (i.op) {
+        case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
+        case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
+            return;  // written out at each use
+        case Op::select: case Op::cast: case Op::bitcast: return define(i, pure(i));
+        case Op::load: return define(i, load(i));
+        case Op::store: return store(i);
+        case Op::atomic: case Op::compare_exchange: return atomic(i);
+        case Op::barrier: return barrier();
+        case Op::if_: return if_statement(i);
+        case Op::for_: return for_statement(i);
+        case Op::while_: return while_statement(i);
+        case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_: return terminator(i);
+        case Op::var: case Op::get: case Op::set: break;
+        default: break;
+    }
+    library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));
+}
+
+/// + - * / sqrt and fma of floats, where the kernel promises their bits. GLSL's `precise` holds only for what is assigned to
+/// a precise variable in the same function, so each has one.
+bool Emitter::strict(const Inst& i) const {
+    if (k.math != Math::strict || !is_float(i.type)) return false;
+    return i.op == Op::add || i.op == Op::sub || i.op == Op::mul || i.op == Op::div || i.op == Op::neg || i.op == Op::sqrt ||
+           i.op == Op::fma;
+}
+
+void Emitter::define(const Inst& i, Expression e) {
+    const Value v = k.result(i);
+    if (usage.uses[v.id] == 0) return;
+    const bool local_use = usage.uses[v.id] == 1 && usage.user[v.id] == usage.block[k[v].inst.id];
+    if (local_use && !strict(i) && e.text.size() <= longest_inline) pending.emplace_back(v.id, std::move(e));
+    else declare(v, e);
+}
+
+void Emitter::declare(Value v, const Expression& e) {
+    const ValueInfo& info = k[v];
+    names[v.id] = text("v", next_name++);
+    const bool precise = info.inst.id != none && strict(k[info.inst]);
+    line(text(precise ? "precise const " : "const ", glsl_type(info.type).value, " ", names[v.id], " = ", e.text, ";"));
+}
+
+Expression Emitter::use(Value v) {
+    const auto at = std::find_if(pending.begin(), pending.end(), [&](const auto& p) { return p.first == v.id; });
+    if (at != pending.end()) {
+        Expression e = std::move(at->second);
+        pending.erase(at);
+        return e;
+    }
+    const InstId d = k[v].inst;
+    if (d.id != none && is_leaf(k[d].op)) return leaf(k[d]);
+    if (names[v.id].empty()) library_bug(text("the GLSL emitter uses a value before it is defined in kernel ", k.name));
+    Expression e{names[v.id], primary, {}, {}};
+    if (variable[v.id] != none) e.variables.push_back(variable[v.id]);
+    return e;
+}
+
+/// The value as a name or another atom, for where its text is written more than once or evaluated more than once.
+Expression Emitter::use_named(Value v) {
+    Expression e = use(v);
+    if (e.is_atom() || (e.precedence == unary && k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
+    declare(v, e);
+    return use(v);
+}
+
+std::vector<Expression> Emitter::use_all(std::span<const Value> values) {
+    std::vector<Expression> all;
+    for (const Value v : values) all.push_back(use(v));
+    return all;
+}
+
+Expression Emitter::leaf(const Inst& i) {
+    const int n = int(i.immediate);
+    switch (i.op) {
+        case Op::constant: {
+            const std::string constant = glsl_constant(i.type, i.immediate);
+            return {constant, constant[0] == '-' ? unary : constant.find('(') != constant.npos ? postfix : primary, {}, {}};
+        }
+        case Op::argument: {
+            const Scalar push = glsl_type(i.type).push_type;
+            Expression e{interface.field(Field::Kind::argument, n, 0, push), primary, {}, {}};
+            if (push == i.type) return e;
+            return i.type == Scalar::f16 ? fill("float16_t(unpackHalf2x16($0).x)", {e}) : fill(cast_text(push, i.type), {e});
+        }
+        case Op::global_size: return {interface.field(Field::Kind::size, 0, n, Scalar::i32), primary, {}, {}};
+        case Op::group_count: return {interface.field(Field::Kind::group_count, 0, n, Scalar::i32), primary, {}, {}};
+        case Op::group_size: return {gl("WorkGroupSize", n), postfix, {}, {}};
+        case Op::extent: {
+            const Memory& m = k[i.memory];
+            if (m.kind != MemoryKind::array && !m.extents.empty())
+                return {std::to_string(m.extents[m.extents.size() - 1 - size_t(n)]), primary, {}, {}};
+            const std::string name = interface.field(Field::Kind::extent, m.argument, n, options.wide_offsets ? Scalar::i64 : Scalar::i32);
+            return options.wide_offsets ? Expression{"int(" + name + ")", postfix, {}, {}} : Expression{name, primary, {}, {}};
+        }
+        case Op::in_range: {
+            const bool one_word = names[i.first_result].find(' ') == std::string::npos;
+            const bool one_axis = names[i.first_result].find('&') == std::string::npos;
+            return {names[i.first_result], one_word ? primary : one_axis ? relational : logical_and, {}, {}};
+        }
+        default: return {names[i.first_result], primary, {}, {}};
+    }
+}
+
+Expression Emitter::pure(const Inst& i) {
+    const auto operands = k.operands(i);
+    std::string pattern;
+    if (i.op == Op::select) pattern = "$0 ? $1 : $2";
+    else if (i.op == Op::cast) pattern = cast_text(k.type_of(operands[0]), i.type);
+    else if (i.op == Op::bitcast) pattern = bitcast_text(k.type_of(operands[0]), i.type);
+    else if (i.op == Op::fma && strict(i)) pattern = "pm_fma_strict($0, $1, $2)";
+    else pattern = glsl_text(i.op, k.type_of(operands[0]));
+    std::vector<Expression> texts;
+    for (size_t o = 0; o < operands.size(); ++o) texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));
+    return fill(pattern, texts);
+}
+
+/// Evaluates what is pending and loads from this memory (`none`: from any), because a write to it comes next.
+void Emitter::flush(uint32_t memory) {
+    const auto reads = [&](const Expression& e) {
+        return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();
+    };
+    std::vector<std::pair<uint32_t, Expression>> kept;
+    for (auto& [v, e] : pending) {
+        if (reads(e)) declare(Value{v}, e);
+        else kept.emplace_back(v, std::move(e));
+    }
+    pending = std::move(kept);
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,238 @@
+// Structured control flow: if, for, while, and what they carry.
+#include <algorithm>
+
+#include "codegen/emitter.h"
+#include "codegen/glsl_type.h"
+#include "core/error.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+int64_t signed_value(Scalar type, uint64_t bits) {
+    const int unused = 64 - 8 * size_of(type);
+    return is_signed_int(type) ? int64_t(bits << unused) >> unused : int64_t(bits);
+}
+
+/// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 or -1
+/// always does: the index is short of a bound that the type has.
+bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
+    uint64_t step_bits = 0, to_bits = 0;
+    if (!k.constant(step, step_bits)) return false;
+    const int64_t s = signed_value(type, step_bits);
+    if (s == 1 || s == -1) return true;
+    if (!k.constant(to, to_bits) || size_of(type) == 8) return false;
+    const int64_t t = signed_value(type, to_bits);
+    const int bits = 8 * size_of(type) - is_signed_int(type);
+    const int64_t largest = (int64_t(1) << bits) - 1, smallest = is_signed_int(type) ? -largest - 1 : 0;
+    return s > 0 ? t - 1 + s <= largest : t + 1 + s >= smallest;
+}
+
+}  // namespace
+
+
+void Emitter::braced(const std::string& head, const std::string& body) {
+    line(head + " {");
+    out += body;
+    out += std::string(size_t(indent) * 4, ' ') + "}\n";
+}
+
+/// Declares one variable a value. `initial` is empty where every path assigns it.
+void Emitter::new_variables(std::span<const Value> values, std::span<const Expression> initial) {
+    for (size_t n = 0; n < values.size(); ++n) {
+        const Value v = values[n];
+        names[v.id] = text("v", next_name++);
+        variable[v.id] = v.id;
+        const std::string_view type = glsl_type(k.type_of(v)).value;
+        line(initial.empty() ? text(type, " ", names[v.id], ";") : text(type, " ", names[v.id], " = ", initial[n].text, ";"));
+    }
+}
+
+/// All targets take their sources' values at once. Assignments go in an order in which none overwrites what a later one
+/// reads; where they read each other in a circle, one value is kept in a constant first.
+void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
+    struct Move { Value target; Expression from; };
+    std::vector<Move> moves;
+    for (size_t n = 0; n < targets.size(); ++n) {
+        if (names[targets[n].id].empty()) continue;  // nobody reads the result
+        Expression from = use(sources[n]);
+        if (from.text != names[targets[n].id]) moves.push_back({targets[n], std::move(from)});
+    }
+    const auto read_by_another = [&](const Move& m) {
+        return std::any_of(moves.begin(), moves.end(), [&](const Move& other) {
+            const auto& read = other.from.variables;
+            return &other != &m && std::find(read.begin(), read.end(), variable[m.target.id]) != read.end();
+        });
+    };
+    while (!moves.empty()) {
+        const auto free = std::find_if(moves.begin(), moves.end(), [&](const Move& m) { return !read_by_another(m); });
+        if (free != moves.end()) {
+            line(names[free->target.id] + " = " + free->from.text + ";");
+            moves.erase(free);
+            continue;
+        }
+        const std::string kept = text("v", next_name++);
+        Move& first = moves.front();
+        line(text("const ", glsl_type(k.type_of(first.target)).value, " ", kept, " = ", first.from.text, ";"));
+        first.from = {kept, primary, {}, {}};
+    }
+}
+
+void Emitter::if_statement(const Inst& i) {
+    const Value condition = k.operands(i)[0];
+    Expression test = use(condition);
+    flush(none);
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    for (const Value v : results)
+        if (usage.uses[v.id] > 0) new_variables(std::span(&v, 1), {});
+
+    yields.push_back(results);
+    const std::string then = captured([&] { block(i.blocks[0]); });
+    const std::string otherwise = captured([&] { block(i.blocks[1]); });
+    yields.pop_back();
+    loc = i.loc;
+    if (then.empty() && otherwise.empty()) return;
+    if (then.empty()) return braced("if (" + fill("!$0", {test}).text + ")", otherwise);
+    braced("if (" + test.text + ")", then);
+    if (otherwise.empty()) return;
+    out.pop_back();  // "}" and "else" share a line
+    out += " else {\n" + otherwise + std::string(size_t(indent) * 4, ' ') + "}\n";
+}
+
+std::string Emitter::condition_text(const Inst& i, const std::string& index, const std::string& to, const std::string& step) const {
+    const Value step_value = k.operands(i)[2];
+    const Scalar type = k.type_of(step_value);
+    uint64_t bits = 0;
+    if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
+    if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
+    return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ", index, " > ",
+                to);
+}
+
+/// The for statement's third part. An index that the step would carry past its type's limit becomes `to`, which ends the loop;
+/// the distance to `to` always fits the unsigned type.
+std::string Emitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
+    const Value to_value = k.operands(i)[1], step_value = k.operands(i)[2];
+    const Scalar type = k.type_of(step_value);
+    const std::string& name = names[index.id];
+    uint64_t bits = 0;
+    if (cannot_overflow(k, type, to_value, step_value)) {
+        k.constant(step_value, bits);
+        const int64_t s = signed_value(type, bits);
+        if (is_signed_int(type) && s < 0) return text(name, " -= ", glsl_constant(type, uint64_t(-s)));
+        return text(name, " += ", step);
+    }
+    const std::string t(glsl_type(type).value);
+    const Scalar wide = size_of(type) == 8 ? Scalar::u64 : Scalar::u32;
+    const std::string u(glsl_type(wide).value);
+    const std::string function = "step_" + std::string(name_of(type));
+    if (!own_functions.count(function)) {
+        std::string body = t + " " + function + "(" + t + " index, " + t + " to, " + t + " by) {\n";
+        const std::string up = u + "(to) - " + u + "(index) > " + u + "(by) ? index + by : to";
+        const std::string down = u + "(index) - " + u + "(to) > -" + u + "(by) ? index + by : to";
+        if (is_signed_int(type)) body += "    if (by < " + glsl_constant(type, 0) + ") return " + t + "(" + down + ");\n";
+        own_functions[function] = body + "    return " + t + "(" + up + ");\n}\n";
+        function_order.push_back(function);
+    }
+    return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");
+}
+
+void Emitter::for_statement(const Inst& i) {
+    const auto operands = k.operands(i);
+    const Block& body = k[i.blocks[0]];
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    const std::vector<Expression> initial = use_all(operands.subspan(3));
+    // The bounds are evaluated again in every iteration, so they are names or constants.
+    const std::string from = use(operands[0]).text;
+    const std::string to = use_named(operands[1]).text;
+    const std::string step = use_named(operands[2]).text;
+    flush(none);
+    new_variables(results, initial);
+
+    const Value index = body.params[0];
+    names[index.id] = text("v", next_name++);
+    for (size_t n = 0; n < results.size(); ++n) {
+        names[body.params[n + 1].id] = names[results[n].id];
+        variable[body.params[n + 1].id] = results[n].id;
+    }
+    uint64_t bits = 1;
+    if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
+
+    const std::string head = text("for (", glsl_type(k.type_of(index)).value, " ", names[index.id], " = ", from, "; ",
+                                  condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
+    loops.push_back({results});
+    yields.push_back(results);
+    const std::string statements = captured([&] { block(i.blocks[0]); });
+    yields.pop_back();
+    loops.pop_back();
+    loc = i.loc;
+    braced(head, statements);
+}
+
+/// `while (condition)` where the test block is one expression whose results are the carried values themselves; otherwise
+/// `while (true)` with the test block's statements at its start.
+void Emitter::while_statement(const Inst& i) {
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    const std::vector<Expression> initial = use_all(k.operands(i));
+    flush(none);
+    new_variables(results, initial);
+    const Block& test = k[i.blocks[0]];
+    for (size_t n = 0; n < results.size(); ++n) {
+        names[test.params[n].id] = names[results[n].id];
+        variable[test.params[n].id] = results[n].id;
+    }
+    loops.push_back({results});
+    yields.push_back(results);
+
+    Expression condition;
+    std::string leave;
+    std::string statements = captured([&] {
+        block(i.blocks[0]);
+        const Inst& last = k[test.insts.back()];
+        condition = use(k.operands(last)[0]);
+        leave = captured([&] { assign(results, k.operands(last).subspan(1)); });
+    });
+    const bool simple = statements.empty() && leave.empty();
+    statements += captured([&] {
+        if (!simple) {
+            const std::string stop = fill("!$0", {condition}).text;
+            if (leave.empty()) {
+                line("if (" + stop + ") break;");
+            } else {
+                const std::string pad(size_t(indent + 1) * 4, ' ');
+                braced("if (" + stop + ")", leave + pad + "break;\n");
+            }
+        }
+        block(i.blocks[1]);
+    });
+    yields.pop_back();
+    loops.pop_back();
+    loc = i.loc;
+    braced(simple ? "while (" + condition.text + ")" : "while (true)", statements);
+}
+
+void Emitter::terminator(const Inst& i) {
+    const auto operands = k.operands(i);
+    switch (i.op) {
+        case Op::yield:
+            if (!yields.empty()) assign(yields.back(), operands);
+            return;
+        case Op::test: return;  // while_statement writes it
+        case Op::break_:
+            assign(loops.back().carried, operands);
+            return line("break;");
+        case Op::continue_:
+            assign(loops.back().carried, operands);
+            return line("continue;");
+        default:
+            if (depth > 1) line("return;");
+            return;
+    }
+}
+
+}  // namespace pumice::codegen

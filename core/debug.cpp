@@ -1,0 +1,110 @@
+#include "core/debug.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "core/error.h"
+
+namespace pumice::debug {
+namespace {
+
+constexpr Switch table[] = {
+    {"PUMICE_DEVICE", "interp, vulkan, vulkan:N", "the best there is", "the device that Device::open() takes"},
+    {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, or all", "nothing",
+     "prints what every compiled kernel looks like at these stages"},
+    {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
+    {"PUMICE_VALIDATE", "0, 1", "0", "turns Vulkan's validation layers on; what they find is fatal"},
+    {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile"},
+    {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
+    {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches"},
+};
+constexpr size_t count = std::size(table);
+
+struct Environment {
+    std::mutex reading;
+    bool read = false;
+    std::array<std::string, count> values;
+};
+
+Environment& environment() {
+    static Environment* one = new Environment;  // outlives every static object that may still log
+    return *one;
+}
+
+bool on(std::string_view name) {
+    const std::string& v = value(name);
+    return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no";
+}
+
+}  // namespace
+
+std::span<const Switch> switches() { return table; }
+
+const std::string& value(std::string_view name) {
+    Environment& e = environment();
+    const std::lock_guard lock(e.reading);
+    for (size_t i = 0; i < count && !e.read; ++i) {
+        const char* set = std::getenv(table[i].name.data());
+        e.values[i] = set ? set : "";
+    }
+    e.read = true;
+    for (size_t i = 0; i < count; ++i)
+        if (table[i].name == name) return e.values[i];
+    library_bug(text("there is no debug switch ", name));
+}
+
+void reload() {
+    Environment& e = environment();
+    const std::lock_guard lock(e.reading);
+    e.read = false;
+}
+
+bool validate() { return on("PUMICE_VALIDATE"); }
+bool time() { return on("PUMICE_TIME"); }
+bool log() { return on("PUMICE_LOG"); }
+
+std::string cache_folder() {
+    const std::string& set = value("PUMICE_CACHE_DIR");
+    if (set == "off") return "";
+    if (!set.empty()) return set;
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/pumice";
+    if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/pumice";
+    return "";
+}
+
+bool dumps(std::string_view what) {
+    std::string_view rest = value("PUMICE_DUMP");
+    while (!rest.empty()) {
+        const size_t comma = rest.find(',');
+        const std::string_view item = rest.substr(0, comma);
+        if (item == what || item == "all") return true;
+        if (comma == rest.npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return false;
+}
+
+void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view contents) {
+    const std::string& folder = value("PUMICE_DUMP_DIR");
+    if (folder.empty()) {
+        const std::string all = text("---- ", kernel, ": ", what, " ----\n", contents, contents.ends_with('\n') ? "" : "\n");
+        std::fputs(all.c_str(), stderr);
+        return;
+    }
+    const std::filesystem::path path = std::filesystem::path(folder) / text(kernel, ".", what, ".", extension);
+    std::error_code problem;
+    std::filesystem::create_directories(folder, problem);
+    std::ofstream file(path, std::ios::binary);
+    file << contents;
+    if (!file.flush()) fail("the file ", path, ", which PUMICE_DUMP asks for, cannot be written");
+}
+
+void log_line(std::string_view line) {
+    if (log()) std::fputs(text("pumice: ", line, "\n").c_str(), stderr);
+}
+
+}  // namespace pumice::debug

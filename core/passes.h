@@ -1,0 +1,33 @@
+// The passes: each a free function from a verified kernel to a verified kernel with the same meaning. codegen/lower.cpp and
+// the interpreter say in which order they run.
+#pragma once
+#include "core/ir.h"
+
+namespace pumice::ir {
+
+/// Variables become values: results, carried values, yields. First of all, since the other passes see through values only.
+Kernel promote(const Kernel& kernel);
+
+/// Folds and numbers everything anew, and applies identities: ifs with a constant condition, loops that run no iteration, results
+/// that are the same on every way. After promote, which exposes constants; before dead, which removes what it leaves unused.
+Kernel simplify(const Kernel& kernel);
+
+/// Replaces loads whose value is known from an earlier store or load, and removes stores that a later store overwrites
+/// unseen. Indices must be numbered (simplify) to be recognised as equal. Before hoist and dead: it leaves indices unused.
+Kernel forward(const Kernel& kernel);
+
+/// Moves what a loop computes anew in each iteration in front of it. After forward, so that loads of the same place
+/// are one; before guard, which would shut invariants up in its branches.
+Kernel hoist(const Kernel& kernel);
+
+/// Makes the rule for items past the range explicit: what has an effect or may fault runs under `if in_range`; barriers, and
+/// what decides the control flow around them, do not. The result has whole_groups set, so that a second run changes nothing.
+/// Needs a kernel without variables. Throws Error where a return leaves items waiting at a barrier. Late: the guards part
+/// the code into pieces that other passes do not see across.
+Kernel guard(const Kernel& kernel);
+
+/// Removes what nothing needs: values, loads, memory never read, carried values, empty control flow. Last, to sweep up after the others,
+/// and wherever a smaller kernel saves the next pass work.
+Kernel dead(const Kernel& kernel);
+
+}  // namespace pumice::ir

@@ -1,0 +1,135 @@
+#include "core/rewrite.h"
+
+#include "core/error.h"
+
+namespace pumice::ir {
+
+Rewriter::Rewriter(const Kernel& kernel) : from(kernel), b(to), values(kernel.values.size()) {}
+
+Kernel Rewriter::run() {
+    to.name = from.name;
+    to.files = from.files;
+    to.loc = from.loc;
+    to.whole_groups = from.whole_groups;
+    to.math = from.math;
+    to.rank = from.rank;
+    to.params = from.params;
+    memories.resize(from.memories.size());
+    for (uint32_t m = 0; m < from.memories.size(); ++m) {
+        if (!keeps({m})) continue;
+        memories[m] = {uint32_t(to.memories.size())};
+        to.memories.push_back(from.memories[m]);
+        const Memory& kept = from.memories[m];
+        if (kept.kind == MemoryKind::array) to.params[kept.argument].memory = memories[m];
+    }
+    b.enter(b.new_block());
+    // Sizes come first: wherever a pass moves or drops the code around them, they stay.
+    for (Memory& m : to.memories)
+        if (m.size) m.size = size(m.size);
+    body();
+    b.leave();
+    return std::move(to);
+}
+
+Value Rewriter::of(Value old) const {
+    const Value now = values[old.id];
+    if (!now) library_bug(text("a pass uses value ", old.id, " of kernel \"", from.name, "\" before it has one\n", print(from)));
+    return now;
+}
+
+std::vector<Value> Rewriter::of(std::span<const Value> old) const {
+    std::vector<Value> now;
+    now.reserve(old.size());
+    for (const Value v : old) now.push_back(of(v));
+    return now;
+}
+
+void Rewriter::map_results(const Inst& old, InstId now) {
+    for (int r = 0; r < old.result_count; ++r) map(from.result(old, r), to.result(to[now], r));
+}
+
+Value Rewriter::size(Value old) {
+    const Inst& i = from[from[old].inst];
+    for (const Value v : from.operands(i)) size(v);
+    b.loc = i.loc;
+    map(old, pure(i));
+    return of(old);
+}
+
+Value Rewriter::pure(const Inst& i) {
+    const std::vector<Value> v = of(from.operands(i));
+    if (is_scalar_op(i.op)) return b.op(i.op, v);
+    switch (i.op) {
+        case Op::constant: return b.constant(i.type, i.immediate);
+        case Op::select: return b.select(v[0], v[1], v[2]);
+        case Op::cast: return b.cast(i.type, v[0]);
+        case Op::bitcast: return b.bitcast(i.type, v[0]);
+        case Op::argument: return b.argument(int(i.immediate), i.type);
+        case Op::in_range: return b.in_range();
+        case Op::extent: return b.extent(memories[i.memory.id], int(i.immediate));
+        default: return b.index(i.op, int(i.immediate));  // is_pure lists the rest: indices and sizes along an axis
+    }
+}
+
+void Rewriter::copy(InstId id) {
+    const Inst& i = from[id];
+    b.loc = i.loc;
+    if (is_pure(i.op)) return map(from.result(i), pure(i));
+    if (is_control(i.op)) return copy_control(id);
+    Inst now;
+    now.op = i.op;
+    now.type = i.type;
+    now.leaf = i.leaf;
+    now.immediate = i.immediate;
+    if (i.memory.id != none) now.memory = memories[i.memory.id];
+    std::vector<Scalar> types;
+    for (int r = 0; r < i.result_count; ++r) types.push_back(from.type_of(from.result(i, r)));
+    map_results(i, b.append(now, of(from.operands(i)), types));
+}
+
+void Rewriter::copy_control(InstId id) {
+    const Inst& i = from[id];
+    std::vector<Scalar> params;
+    for (const Value p : from[i.blocks[0]].params) params.push_back(from.type_of(p));
+    map_results(i, control(i, of(from.operands(i)), params, [&](int which, std::span<const Value> now) {
+        for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[which]].params[p], now[p]);
+        block(i, which);
+    }));
+}
+
+InstId Rewriter::control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill) {
+    BlockId made[2];
+    const int count = i.op == Op::for_ ? 1 : 2;
+    for (int which = 0; which < count; ++which) {
+        made[which] = b.new_block(which == 0 ? params : std::span<const Scalar>());
+        b.enter(made[which]);
+        const std::vector<Value> now = to[made[which]].params;
+        fill(which, now);
+        // The body of a while is emitted inside the test block's scope: it sees the values numbered there.
+        if (i.op != Op::while_) b.leave();
+    }
+    if (i.op == Op::while_) b.leave(), b.leave();
+    b.loc = i.loc;
+    return count == 1 ? b.control(i.op, operands, {made[0]}) : b.control(i.op, operands, {made[0], made[1]});
+}
+
+void Rewriter::insts(BlockId block) {
+    for (const InstId i : from[block].insts) {
+        if (b.terminated()) return;
+        inst(i);
+    }
+}
+
+void Rewriter::splice(const Inst& construct, BlockId arm) {
+    for (const InstId i : from[arm].insts) {
+        if (b.terminated()) return;
+        if (from[i].op != Op::yield) {
+            inst(i);
+            continue;
+        }
+        const auto yielded = of(from.operands(from[i]));
+        for (int r = 0; r < construct.result_count; ++r) map(from.result(construct, r), yielded[r]);
+    }
+}
+
+}  // namespace pumice::ir

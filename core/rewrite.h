@@ -1,0 +1,66 @@
+// Copies a kernel through a Builder, so that a pass only writes what it changes.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/builder.h"
+#include "core/ir.h"
+#include "core/structure.h"
+
+namespace pumice::ir {
+
+/// The base of passes: walks `from` in order and emits into `to`, where pure instructions are folded and numbered anew.
+/// A pass overrides inst(), and calls copy() for what it leaves as it is. The order of everything with an effect is kept.
+class Rewriter {
+public:
+    explicit Rewriter(const Kernel& kernel);
+    virtual ~Rewriter() = default;
+    Rewriter(const Rewriter&) = delete;
+    Rewriter& operator=(const Rewriter&) = delete;
+
+    Kernel run();
+
+protected:
+    /// Emits what one instruction becomes, and maps its results.
+    virtual void inst(InstId i) { copy(i); }
+    /// What the body becomes.
+    virtual void body() { insts(BlockId{0}); }
+    /// Whether `to` has the memory.
+    virtual bool keeps(MemoryId) const { return true; }
+
+    /// The contents of a construct's block, once the new one is entered and its parameters are mapped.
+    virtual void block(const Inst& construct, int which) { insts(construct.blocks[which]); }
+
+    /// The instruction as it is, with mapped operands; what its blocks hold goes through block().
+    void copy(InstId i);
+    /// The instructions of a block, into the current one, as long as it has no terminator.
+    void insts(BlockId block);
+    /// The instructions of an arm, into the current block; its yield gives the results of the construct.
+    void splice(const Inst& construct, BlockId arm);
+    /// Emits a construct like `i` over other operands, its (first) block with parameters of these types. `fill` is called in each
+    /// new block, with the block's position and parameters, and ends it.
+    using Fill = std::function<void(int which, std::span<const Value> params)>;
+    InstId control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill);
+
+    Value of(Value old) const;
+    bool knows(Value old) const { return values[old.id].id != none; }
+    std::vector<Value> of(std::span<const Value> old) const;
+    void map(Value old, Value now) { values[old.id] = now; }
+    void map_results(const Inst& old, InstId now);
+    Value zero(Scalar type) { return b.constant(type, 0); }
+
+    const Kernel& from;
+    Kernel to;
+    Builder b;
+
+private:
+    Value pure(const Inst& i);
+    Value size(Value old);
+    void copy_control(InstId i);
+
+    std::vector<Value> values;       ///< of `from`, in `to`
+    std::vector<MemoryId> memories;  ///< likewise
+};
+
+}  // namespace pumice::ir

@@ -1,0 +1,14 @@
+// expect: another number of arguments
+#include <pumice/pumice.h>
+
+using namespace pumice;
+
+const auto k = kernel("k", [](Out<float> y, In<float> x, Val<float> a) {
+    auto i = global_index();
+    y[i] = a * x[i];
+});
+
+void launch(Array<float>& y, Array<float>& x, Array<int>& ints, Array<float, 2>& plane) {
+    k(ndrange(4), y, x);
+    (void)y, (void)x, (void)ints, (void)plane;
+}

@@ -1,0 +1,13 @@
+// expect: a Var needs an initial value
+#include <pumice/pumice.h>
+
+using namespace pumice;
+
+const auto k = kernel("k", [](Out<float> y, In<float> x) {
+    auto i = global_index();
+    Var v = 1.0f;
+    Var n = 2;
+    Var<float> w;
+    y[i] = w;
+    (void)v, (void)n;
+});

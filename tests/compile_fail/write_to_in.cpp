@@ -1,0 +1,12 @@
+// expect: a Val cannot be assigned
+#include <pumice/pumice.h>
+
+using namespace pumice;
+
+const auto k = kernel("k", [](Out<float> y, In<float> x) {
+    auto i = global_index();
+    Var v = 1.0f;
+    Var n = 2;
+    x[i] = 1.0f;
+    (void)v, (void)n;
+});

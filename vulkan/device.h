@@ -1,0 +1,123 @@
+// The Vulkan backend: everything one open device consists of.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "vulkan/cache.h"
+#include "vulkan/context.h"
+#include "vulkan/memory.h"
+#include "vulkan/program.h"
+#include "vulkan/queue.h"
+#include "vulkan/staging.h"
+
+namespace pumice::vulkan {
+
+class Device;
+
+/// A range of device memory. Its end gives the range back once the device is done with it.
+class Buffer : public Allocation {
+public:
+    Buffer(std::shared_ptr<Device> device, Range range, int64_t bytes);
+    ~Buffer() override;
+
+    const std::shared_ptr<Device> device;
+    const Range range;
+    /// Timeline values of the last command that wrote, and of the last that touched. Guarded by the queue's mutex.
+    uint64_t last_write = 0, last_use = 0;
+};
+
+/// A kernel on a device. It does not keep the device: kernels are often global objects, which end after the driver's own ones.
+class Program : public Executable {
+public:
+    Program(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
+    ~Program() override;
+
+    const std::weak_ptr<Device> device;
+    const std::shared_ptr<Variants> variants;
+};
+
+class Event : public EventState {
+public:
+    Event(std::shared_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
+    void wait() override;
+    bool done() override;
+
+    const std::shared_ptr<Device> device;
+    const uint64_t value;
+};
+
+/// All streams feed the one queue in the order of the calls, so that each is in order, and so is everything between them.
+class Device : public Backend {
+public:
+    Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name);
+    ~Device() override;
+
+    std::string name() const override { return context.name; }
+    Limits limits() const override { return context.plan.limits; }
+    bool supports(Feature feature) const override { return context.plan.supports(feature); }
+
+    std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override;
+    void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override;
+    void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override;
+    void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) override;
+    void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) override;
+
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
+    /// The same for a shader from elsewhere; the kernel gives the parameters.
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source);
+    std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+
+    int create_stream(Priority priority) override;
+    void release_stream(int stream) override;
+    std::shared_ptr<EventState> record(int stream) override;
+    void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
+    void synchronize() override;
+
+    Context context;
+    DiskCache cache;
+    const std::string cache_key;   ///< device and driver
+    Memory memory;                 ///< with queue.mutex
+    Queue queue;
+
+private:
+    friend class Buffer;
+    friend class Program;
+    struct Stream {
+        bool used = false;
+        Priority priority = Priority::normal;
+        uint64_t last = 0;         // timeline value of its last command
+    };
+
+    std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
+    Range allocate_range(int64_t bytes);
+    void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes);
+    void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
+    void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
+    void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
+    void used(Buffer& buffer, bool write);
+    void touched(int stream);
+    void load_pipeline_cache();
+    void save_pipeline_cache();
+
+    // launching, with queue.mutex held
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch);
+    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
+                     const Extents& base);
+    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);
+
+    Staging upload, download;
+    Range dummy;                                    // what an array of no elements is bound to
+    std::vector<Stream> streams;                    // by id; 0 is the default one
+    std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
+    VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
+    size_t pipeline_cache_bytes = 0;                // as loaded
+    std::vector<Access> accesses;                   // of the command being recorded
+    std::vector<std::byte> push;                    // its push constants
+};
+
+}  // namespace pumice::vulkan

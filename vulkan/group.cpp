@@ -1,0 +1,94 @@
+#include "vulkan/group.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "core/builder.h"
+
+namespace pumice::vulkan {
+namespace {
+
+using Extents = std::array<int64_t, 3>;
+
+/// The value of an expression of constants and group sizes, as bits; nothing where it holds anything else.
+std::optional<uint64_t> value_for(const ir::Kernel& k, ir::Value v, const Extents& group, int depth = 0) {
+    const ir::InstId id = k[v].inst;
+    if (id.id == ir::none || depth > 64) return std::nullopt;
+    const ir::Inst& inst = k[id];
+    if (inst.op == ir::Op::constant) return inst.immediate;
+    if (inst.op == ir::Op::group_size) return uint64_t(group[inst.immediate % 3]);
+    if (!ir::is_pure(inst.op) || inst.operand_count == 0) return std::nullopt;
+    std::vector<uint64_t> operands;
+    for (const ir::Value operand : k.operands(inst)) {
+        const auto bits = value_for(k, operand, group, depth + 1);
+        if (!bits) return std::nullopt;
+        operands.push_back(*bits);
+    }
+    uint64_t result = 0;
+    if (!ir::evaluate(inst, k.type_of(k.operands(inst)[0]), operands, result)) return std::nullopt;
+    return result;
+}
+
+int64_t bytes_of(const ir::Kernel& kernel, const ir::Memory& memory, const Extents& group) {
+    int64_t count = 1;
+    if (memory.size) count = int64_t(int32_t(value_for(kernel, memory.size, group).value_or(0)));
+    else
+        for (const int64_t extent : memory.extents) count *= extent;
+    return count * memory.element.size;
+}
+
+int64_t items(const Extents& group) {
+    return group[0] * group[1] * group[2];
+}
+
+/// Halves the largest extent.
+void shrink(Extents& group) {
+    *std::max_element(group.begin(), group.end()) /= 2;
+}
+
+}  // namespace
+
+int64_t sized_local_memory(const ir::Kernel& kernel, const Extents& group) {
+    int64_t bytes = 0;
+    for (const ir::Memory& memory : kernel.memories)
+        if (memory.kind == ir::MemoryKind::local && memory.size) bytes += bytes_of(kernel, memory, group);
+    return bytes;
+}
+
+int64_t local_memory(const ir::Kernel& kernel, const Extents& group) {
+    int64_t bytes = 0;
+    for (const ir::Memory& memory : kernel.memories)
+        if (memory.kind == ir::MemoryKind::local) bytes += bytes_of(kernel, memory, group);
+    return bytes;
+}
+
+Extents choose_group(const ir::Kernel& kernel, const Extents& extent, int rank, const GroupLimits& with) {
+    const Limits& limits = with.limits;
+    // A power of two along each axis, at most what the range fills. Axis 0 gets a row of items first, for contiguous access;
+    // what short rows leave goes to the other axes.
+    int64_t left = int64_t(std::bit_floor(uint64_t(std::clamp<int64_t>(limits.max_group_size, 1, 256))));
+    const int64_t wanted[3] = {rank == 1 ? left : 32, rank == 2 ? left : 4, left};
+    Extents group{1, 1, 1};
+    for (int axis = 0; axis < std::clamp(rank, 1, 3); ++axis) {
+        const int64_t fill = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(extent[axis], 1))));
+        const int64_t most = int64_t(std::bit_floor(uint64_t(std::max<int64_t>(limits.max_group_extent[axis], 1))));
+        group[axis] = std::min({wanted[axis], fill, most, left});
+        left /= group[axis];
+    }
+    if (left > 1) {  // short later axes leave items over: axis 0 takes them as far as its range goes
+        const int64_t fill = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(extent[0], 1))));
+        const int64_t most = int64_t(std::bit_floor(uint64_t(std::max<int64_t>(limits.max_group_extent[0], 1))));
+        group[0] = std::min({group[0] * left, fill, most});
+    }
+    // Larger groups where the range would otherwise not fit one dispatch.
+    for (int axis = 0; axis < 3; ++axis)
+        while ((extent[axis] + group[axis] - 1) / group[axis] > with.max_count[axis] && items(group) * 2 <= limits.max_group_size &&
+               group[axis] * 2 <= limits.max_group_extent[axis])
+            group[axis] *= 2;
+    while (items(group) > 1 && local_memory(kernel, group) > limits.local_memory) shrink(group);
+    return group;
+}
+
+}  // namespace pumice::vulkan
