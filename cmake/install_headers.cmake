@@ -3,6 +3,7 @@
 # neither hides ours nor has its own hidden.
 foreach(pattern IN LISTS HEADERS)
     file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${pattern})
+    list(FILTER files EXCLUDE REGEX "_test\\.h$")
     foreach(file IN LISTS files)
         string(REGEX REPLACE "^pumice/" "" place "${file}")
         file(READ ${SOURCE}/${file} contents)

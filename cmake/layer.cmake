@@ -1,15 +1,14 @@
-# pumice_layer(name [FOLDER folder] [USES layer...]): the object library pumice_<name> of every source in the folder, and, with
-# tests on, the program <name>_test of the folder's *_test.cpp, linked with the layers it uses and no others (an arrow that
-# DESIGN.md does not have is then an undefined symbol). A folder without sources is an empty target.
+# pumice_layer(name [FOLDER folder] [OPTIONS option...]): the object library pumice_<name> of every source in the folder but its
+# *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep to the arrows
+# of DESIGN.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
 function(pumice_layer name)
-    cmake_parse_arguments(PARSE_ARGV 1 layer "" "FOLDER" "USES;OPTIONS")
+    cmake_parse_arguments(PARSE_ARGV 1 layer "" "FOLDER" "OPTIONS")
     if(NOT layer_FOLDER)
         set(layer_FOLDER ${name})
     endif()
-    set(folder ${PROJECT_SOURCE_DIR}/${layer_FOLDER})
-    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer_FOLDER}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
     set(target pumice_${name})
     if(sources)
@@ -22,10 +21,4 @@ function(pumice_layer name)
         add_library(${target} INTERFACE)
     endif()
     set_property(CACHE PUMICE_LAYERS APPEND PROPERTY VALUE ${target})
-    # What a program of this layer alone links: its objects and those of the layers under it.
-    set_property(GLOBAL PROPERTY pumice_closure_${name} ${target})
-    foreach(used IN LISTS layer_USES)
-        get_property(closure GLOBAL PROPERTY pumice_closure_${used})
-        set_property(GLOBAL APPEND PROPERTY pumice_closure_${name} ${closure})
-    endforeach()
 endfunction()

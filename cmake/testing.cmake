@@ -19,8 +19,8 @@ function(pumice_test_program target)
     pumice_compile_options(${target})
 endfunction()
 
-# pumice_unit_tests(layer): <layer>_test of the folder's *_test.cpp, linked with the layer's objects and those under it, no
-# others: an arrow that DESIGN.md does not have is an undefined symbol.
+# pumice_unit_tests(layer [DEVICES device...]): <layer>_test of the folder's *_test.cpp. They reach what no public header has:
+# the shared library exports all of namespace pumice.
 function(pumice_unit_tests layer)
     cmake_parse_arguments(PARSE_ARGV 1 unit "" "" "DEVICES")
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*_test.cpp)
@@ -28,9 +28,7 @@ function(pumice_unit_tests layer)
         return()
     endif()
     pumice_test_program(${layer}_test ${sources})
-    get_property(closure GLOBAL PROPERTY pumice_closure_${layer})
-    list(REMOVE_DUPLICATES closure)
-    target_link_libraries(${layer}_test PRIVATE ${closure} pumice_shaderc ${CMAKE_DL_LIBS})
+    target_link_libraries(${layer}_test PRIVATE pumice::pumice)
     target_precompile_headers(${layer}_test REUSE_FROM pumice_unit_headers)
     if(unit_DEVICES)
         pumice_device_test(${layer}_test GTEST DEVICES ${unit_DEVICES})

@@ -32,7 +32,7 @@ bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
 
 }  // namespace
 
-
+/// `head {`, the body, which is indented already, and `}`.
 void Emitter::braced(const std::string& head, const std::string& body) {
     line(head + " {");
     out += body;

@@ -57,7 +57,9 @@ Expression Emitter::index_of(const Inst& i) {
         std::string extent;
         if (m.kind != MemoryKind::array) extent = std::to_string(m.extents[d]);
         else extent = interface.field(Field::Kind::extent, m.argument, axis, wide ? Scalar::i64 : Scalar::i32);
-        index = fill("$0 * " + extent + " + $1", {index, integer(indices[d])});
+        const Expression row = fill("$0 * " + extent, {index});
+        const Expression next = integer(indices[d]);
+        index = next.text == "0" ? row : fill("$0 + $1", {row, next});
     }
     // A bound array of 4 GiB at most is subscripted with 32 bits; one reached by address takes all of them.
     if (wide && !interface.by_address(i.memory)) index = fill("uint($0)", {index});

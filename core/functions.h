@@ -86,6 +86,13 @@ Val<detail::common_t<A, B>> select(detail::Operand<bool> condition, const A& a, 
     return Val<T>(r.handle(r.at(PUMICE_HERE).build.select(c, x, y)));
 }
 
+/// The same of two host constants, which keep their type (a double gives a float).
+template <class A> requires std::is_arithmetic_v<A>
+auto select(detail::Operand<bool> condition, A a, A b, PUMICE_AT) {
+    using T = std::conditional_t<std::is_same_v<A, double>, float, A>;
+    return select(condition, Val<T>(a, pm_file, pm_line), Val<T>(b, pm_file, pm_line), pm_file, pm_line);
+}
+
 /// x limited to [low, high]: min(max(x, low), high).
 template <detail::DeviceValue A, class L, class H>
 auto clamp(const A& x, const L& low, const H& high, PUMICE_AT) {

@@ -3,12 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <mutex>
-#include <new>
 
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -26,13 +25,19 @@ int64_t physical_memory() {
     return bytes;
 }
 
+/// Bytes that a device's allocations hold. They may outlive the device.
+using InUse = std::shared_ptr<std::atomic<int64_t>>;
+
 struct HostMemory : Allocation {
-    HostMemory(int64_t size, bool zero) {
-        bytes = size;
+    HostMemory(InUse counter, int64_t size, bool zero) : in_use(std::move(counter)) {
         data.reset(static_cast<std::byte*>(zero ? std::calloc(size_t(size), 1) : std::malloc(size_t(size))));
         if (!data) fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
         if (!zero) std::memset(data.get(), 0xCD, size_t(size));
+        *in_use += bytes = size;
     }
+    ~HostMemory() override { *in_use -= bytes; }
+
+    InUse in_use;
     std::unique_ptr<std::byte[], Shadow::Free> data;
     Shadow shadow;
 };
@@ -70,9 +75,11 @@ public:
     bool supports(Feature) const override { return true; }
 
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
-        if (bytes > physical_memory())
-            fail("Device interp cannot allocate ", bytes, " bytes: the machine has ", physical_memory(), " bytes of memory.");
-        return std::make_shared<HostMemory>(bytes, zero);
+        // The system would promise more than there is, and end the process when it is used.
+        if (bytes > physical_memory() - *in_use)
+            fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(), " bytes of memory its arrays take ",
+                 in_use->load(), " already.");
+        return std::make_shared<HostMemory>(in_use, bytes, zero);
     }
     void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
         std::lock_guard lock(mutex);
@@ -103,6 +110,7 @@ public:
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override {
         std::lock_guard lock(mutex);
         const Program& program = static_cast<const Program&>(*executable);
+        if (launch.group[0] * launch.group[1] * launch.group[2] > max_items) library_bug("a group past the limits of interp");
         check_local_memory(program.kernel, launch);
         if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
         Run(program, launch, views_of(program, launch), scratch).all_groups();
@@ -187,6 +195,7 @@ private:
     }
 
     const InterpMode mode;
+    const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     std::mutex mutex;  ///< over all below, and over the contents of allocations
     Scratch scratch;
     int streams = 0;

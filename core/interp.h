@@ -23,7 +23,8 @@ enum class InterpMode {
 ///   group lies between. Storing the same value is a race as well;
 /// - local or private memory read, or updated atomically, before the group or item has written it;
 /// - a barrier that not all items of the group reach. Items that have returned are missing there.
-/// A subscript is a load: one whose value nothing uses is removed in mode `prepared`, and not checked.
+/// What has no effect is removed in mode `prepared`, and not checked: loads whose value nothing uses (every subscript records
+/// a load), and local or private memory that nothing reads.
 /// New device memory that is not asked to be zero holds bytes 0xCD.
 std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared);
 

@@ -217,11 +217,13 @@ void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items i
         for (size_t n = 0; n < from.size(); ++n) copy(params[first + n], from[n], items);
         return;
     }
-    scratch.carried.resize(std::max(scratch.carried.size(), from.size() * size_t(group_items)));
+    const size_t stride = size_t(group_items) * sizeof(uint64_t);
+    scratch.carried.resize(std::max(scratch.carried.size(), from.size() * stride));
+    std::byte* const aside = scratch.carried.data();
     for (size_t n = 0; n < from.size(); ++n)
-        copy_loop(k.type_of(from[n]))(items, scratch.carried.data() + n * size_t(group_items), raw(from[n]), nullptr, nullptr);
+        copy_loop(k.type_of(from[n]))(items, aside + n * stride, raw(from[n]), nullptr, nullptr);
     for (size_t n = 0; n < from.size(); ++n)
-        copy_loop(k.type_of(from[n]))(items, raw(params[first + n]), scratch.carried.data() + n * size_t(group_items), nullptr, nullptr);
+        copy_loop(k.type_of(from[n]))(items, raw(params[first + n]), aside + n * stride, nullptr, nullptr);
 }
 
 /// A list of the same items on top of the stack of lists.

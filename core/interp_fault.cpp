@@ -50,7 +50,7 @@ std::string Run::memory_text(MemoryId id) const {
     return text(memory.kind == MemoryKind::local ? "local" : "private", " array ", memory.name, " (", k.where(memory.loc), ")");
 }
 
-/// "index 8" or "index (1, 8), member .velocity.x": the element that holds the byte at `place`.
+/// "index 8" or "index (1, 8) (member velocity.x)": the element that holds the byte at `place`.
 std::string Run::element_text(const Inst& inst, int64_t place, int item) const {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
@@ -58,7 +58,7 @@ std::string Run::element_text(const Inst& inst, int64_t place, int item) const {
     std::vector<int64_t> index(view.extents.size());
     for (size_t d = index.size(); d-- > 0; linear /= std::max<int64_t>(1, view.extents[d])) index[d] = linear % std::max<int64_t>(1, view.extents[d]);
     const std::string& path = element.leaves[inst.leaf].path;
-    return "index " + tuple(index) + (path.empty() ? "" : ", member " + path + ",");
+    return "index " + tuple(index) + (path.empty() ? "" : " (member " + path + ")");
 }
 
 /// The group that ran at an epoch of this launch.

@@ -24,11 +24,11 @@ Run::Run(const Program& ready, const Launch& what, std::vector<View> memories, S
 void Run::prepare_items() {
     const size_t n = size_t(group_items);
     const auto grow = [](auto& buffer, size_t size) { buffer.resize(std::max(buffer.size(), size)); };
-    grow(scratch.values, (program.value_bytes * n + 7) / 8);
+    grow(scratch.values, program.value_bytes * n);
     grow(scratch.lists, n * size_t(3 * program.depth + 2));  // a construct takes three lists at most
     grow(scratch.fates, n);
     grow(scratch.places, n);
-    values = reinterpret_cast<std::byte*>(scratch.values.data());
+    values = scratch.values.data();
     fates = scratch.fates.data();
     places = scratch.places.data();
     for (auto& index : local) index.resize(n);

@@ -29,7 +29,7 @@ T read(const std::byte* from) {
     return value;
 }
 
-/// The new value of an element; nothing where the exchange leaves it as it is.
+/// The new value of an element, by the op's row: atomics differ from the ops in being atomic only.
 uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
     Op op = Op::add;
     switch (what) {
@@ -85,17 +85,18 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     if (view.private_written) return check_private(inst, how, items);
     if (!view.cells) return;
     const bool local_memory = k[inst.memory].kind == MemoryKind::local;
+    Epochs known = epochs;
+    if (local_memory) known.launch = known.group;  // every group has memory of its own
     const int shift = view.granule_shift;
-    const int64_t granules = std::max<int64_t>(1, size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift);
+    const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
     for (int n = 0; n < items.count; ++n) {
         const int item = items.list[n];
         Cell* const first = view.cells + (places[item] >> shift);
         for (Cell* cell = first; cell < first + granules; ++cell) {
-            if (local_memory && how != Touch::write && !epochs.of_this_group(cell->write)) unset(inst, item, places[item]);
-            Access access;
-            access.when = epochs.now, access.item = uint32_t(item) & (max_items - 1), access.inst = id & (max_insts - 1);
+            if (local_memory && how != Touch::write && !known.of_this_group(cell->write)) unset(inst, item, places[item]);
+            const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
             Touch other;
-            if (const Access* before = epochs.touch(*cell, how, access, other)) race(inst, how, item, places[item], *before, other);
+            if (const Access* before = known.touch(*cell, how, access, other)) race(inst, how, item, places[item], *before, other);
         }
     }
 }

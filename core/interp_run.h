@@ -16,11 +16,11 @@ namespace pumice::interp {
 
 /// The buffers of a launch. The device keeps them, so that a launch allocates only where it needs more than those before.
 struct Scratch {
-    std::vector<uint64_t> values;   ///< every value's array over the items of the group
+    std::vector<std::byte> values;  ///< every value's array over the items of the group
     std::vector<uint16_t> lists;    ///< of work-items; a stack
     std::vector<uint8_t> fates;
     std::vector<int64_t> places;
-    std::vector<uint64_t> carried;  ///< values on their way to a loop's parameters
+    std::vector<std::byte> carried; ///< values on their way to a loop's parameters
     std::vector<std::byte> local, private_;
     std::vector<Cell> local_cells;
     std::vector<uint32_t> private_written;  ///< the epoch of the last write of each granule

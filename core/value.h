@@ -86,8 +86,6 @@ struct Infix {
     PUMICE_INFIX(^, xor_, T, integer || boolean)
     PUMICE_INFIX(<<, shl, T, integer)
     PUMICE_INFIX(>>, shr, T, integer)
-    PUMICE_INFIX(&&, and_, T, boolean)
-    PUMICE_INFIX(||, or_, T, boolean)
     PUMICE_INFIX(==, eq, bool, true)
     PUMICE_INFIX(!=, ne, bool, true)
     PUMICE_INFIX(<, lt, bool, number)
@@ -97,11 +95,23 @@ struct Infix {
     friend auto operator-(Operand<T> a) requires(number) { return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.place)); }
     friend auto operator+(Operand<T> a) requires(number) { return Val<T>(a.handle); }
     friend auto operator~(Operand<T> a) requires(integer) { return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.place)); }
-    friend auto operator!(Operand<T> a) requires(boolean) { return Val<bool>(emit_op(ir::Op::not_, {a.handle}, a.place)); }
 };
 #undef PUMICE_INFIX
 
 }  // namespace detail
+
+// Both operands are evaluated. Templates, since an Operand would be as good a conversion as the one to a host bool; the source
+// line is that of what came before.
+template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
+auto operator&&(const A& a, const B& b) {
+    return Val<bool>(detail::emit_op(ir::Op::and_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
+}
+template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
+auto operator||(const A& a, const B& b) {
+    return Val<bool>(detail::emit_op(ir::Op::or_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
+}
+template <class A> requires std::is_same_v<detail::device_type_t<A>, bool>
+auto operator!(const A& a) { return Val<bool>(detail::emit_op(ir::Op::not_, {detail::Operand<bool>(a, "", 0).handle}, {})); }
 
 // Operands that do not mix: chosen instead of "no match for operator", to say what to write.
 #define PUMICE_CLASH(symbol)                                                                                           \

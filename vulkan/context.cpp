@@ -148,7 +148,6 @@ Context::Context(Instance& of, VkPhysicalDevice physical, Snapshot what, Plan ho
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
     atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
     atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = true;
-    atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = true;
     VkPhysicalDeviceVulkan12Features v12{};
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
     v12.pNext = plan.float_atomics ? &atomics : nullptr;

@@ -105,6 +105,7 @@ private:
     void save_pipeline_cache();
 
     // launching, with queue.mutex held
+    void list_accesses(const Variant& variant, const Launch& launch);
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch);
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
                      const Extents& base);

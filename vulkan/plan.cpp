@@ -75,9 +75,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
     plan.int64_atomics = s.shader_int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
-    plan.float_atomics = s.buffer_float32_atomic_add && s.shared_float32_atomic_add;
+    plan.float_atomics = s.buffer_float32_atomic_add;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
-    plan.all_by_address = switches.addresses && s.buffer_device_address && s.shader_int64;
+    plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
                                   s.limits.maxPerStageResources});
     if (plan.push_descriptors) {

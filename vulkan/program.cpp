@@ -36,7 +36,7 @@ int64_t elements(const Launch::Array& array) {
 
 }  // namespace
 
-Variant::Variant(Context& context, codegen::Shader with) : shader(std::move(with)) {
+Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel) : shader(std::move(with)) {
     check_limits(context, shader);
     try {
         VkShaderModuleCreateInfo info{};
@@ -49,6 +49,11 @@ Variant::Variant(Context& context, codegen::Shader with) : shader(std::move(with
         destroy(context);
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
+    for (const codegen::Binding& binding : shader.bindings) uses.push_back({binding.argument, binding.access != ir::Access::in});
+    for (const codegen::Field& field : shader.push)
+        if (field.kind == codegen::Field::Kind::address)
+            uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
+    for (const ir::Parameter& parameter : kernel.params) argument_types.push_back(parameter.type);
     buffers.resize(shader.bindings.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
         VkWriteDescriptorSet write{};
@@ -70,7 +75,8 @@ void Variant::make_layouts(Context& context) {
     set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
     set.bindingCount = uint32_t(bindings.size());
     set.pBindings = bindings.data();
-    context.check(context.vk.CreateDescriptorSetLayout(context.device, &set, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
+    context.check(context.vk.CreateDescriptorSetLayout(context.device, &set, nullptr, &set_layout),
+                  "vkCreateDescriptorSetLayout");
 
     const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (shader.push_bytes + 3) / 4 * 4};
     VkPipelineLayoutCreateInfo info{};
@@ -122,15 +128,14 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const Exte
 
 Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from) : kernel(std::move(k)), source(std::move(from)) {
     for (size_t i = 0; i < kernel->params.size(); ++i)
-        if (kernel->params[i].is_array)
-            arrays.push_back({int(i), (*kernel)[kernel->params[i].memory].access != ir::Access::in});
+        if (kernel->params[i].is_array) arrays.push_back(int(i));
 }
 
 /// True where every array fits a binding and 32-bit offsets.
 bool Variants::ordinary(const Context& context, const Launch& launch) const {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
-    for (const ArrayParameter& parameter : arrays) {
-        const Launch::Array& array = launch.arguments[size_t(parameter.index)].array;
+    for (const int parameter : arrays) {
+        const Launch::Array& array = launch.arguments[size_t(parameter)].array;
         if (array.bytes > int64_t(limits.maxStorageBufferRange) || array.bytes > std::numeric_limits<int32_t>::max() ||
             array.offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0)
             return false;
@@ -146,8 +151,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     size_t bound = 0;
-    for (const ArrayParameter& parameter : arrays) {
-        const Launch::Array* array = launch ? &launch->arguments[size_t(parameter.index)].array : nullptr;
+    for (const int parameter : arrays) {
+        const Launch::Array* array = launch ? &launch->arguments[size_t(parameter)].array : nullptr;
         const bool large = array && array->bytes > int64_t(limits.maxStorageBufferRange);
         const bool unaligned = array && array->offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0;
         if (array && elements(*array) > std::numeric_limits<int32_t>::max()) options.wide_offsets = true;
@@ -156,7 +161,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             continue;
         }
         if (!plan.device_addresses) {
-            const std::string which = text("argument ", parameter.index + 1, " of kernel ", kernel->name);
+            const std::string which = text("argument ", parameter + 1, " of kernel ", kernel->name);
             if (large)
                 fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ", limits.maxStorageBufferRange,
                      " and has no device addresses");
@@ -166,16 +171,19 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             fail("the kernel ", kernel->name, " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
                  plan.max_bindings, " and has no device addresses");
         }
-        options.by_address[size_t(parameter.index)] = any = true;
+        options.by_address[size_t(parameter)] = any = true;
     }
     if (!any) options.by_address.clear();
+    if (options.wide_offsets && !plan.int64)
+        fail("the kernel ", kernel->name, " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
+             context.name, " has no 64-bit integers to index it");
     return options;
 }
 
 Variant& Variants::variant(Context& context, const codegen::Options& options) {
     for (const Made& one : made)
         if (one.options.wide_offsets == options.wide_offsets && one.options.by_address == options.by_address) return *one.variant;
-    made.push_back({options, std::make_unique<Variant>(context, source(options))});
+    made.push_back({options, std::make_unique<Variant>(context, source(options), *kernel)});
     return *made.back().variant;
 }
 

@@ -19,14 +19,20 @@ using Extents = std::array<int64_t, 3>;
 class Variant {
 public:
     /// Throws Error where the device lacks a feature or a limit is exceeded.
-    Variant(Context& context, codegen::Shader shader);
+    Variant(Context& context, codegen::Shader shader, const ir::Kernel& kernel);
     Variant(const Variant&) = delete;
     Variant& operator=(const Variant&) = delete;
     void destroy(Context& context);
     /// The pipeline for this group; made at the first use. `local_bytes`: what a group of this size has of local memory.
     VkPipeline pipeline(Context& context, VkPipelineCache cache, const Extents& group, const std::function<int64_t()>& local_bytes);
 
+    struct Use {
+        int argument;
+        bool write;
+    };
     const codegen::Shader shader;
+    std::vector<Use> uses;                ///< the arrays that the shader touches
+    std::vector<Scalar> argument_types;   ///< by parameter; those of arrays mean nothing
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers`.
@@ -62,12 +68,7 @@ public:
     void prepare(Context& context);
     void destroy(Context& context);
 
-    struct ArrayParameter {
-        int index;
-        bool write;
-    };
     const std::shared_ptr<const ir::Kernel> kernel;
-    std::vector<ArrayParameter> arrays;
 
 private:
     struct Made {
@@ -79,6 +80,7 @@ private:
     Variant& variant(Context& context, const codegen::Options& options);
 
     const Source source;
+    std::vector<int> arrays;  // parameter indices
     std::mutex mutex;
     std::vector<Made> made;   // made[0] is the ordinary one
 };

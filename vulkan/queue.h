@@ -37,6 +37,8 @@ public:
     /// The value reached when all commands so far are done.
     uint64_t last() const { return open ? submitted + 1 : submitted; }
     void submit();
+    /// The value that the device has reached. Below value() while a batch is being recorded.
+    uint64_t poll();
     /// Runs `act` (with the mutex held) once the value is reached.
     void retire(uint64_t value, std::function<void()> act);
     /// Runs what is due of the retired.
@@ -81,7 +83,6 @@ private:
     void await(uint64_t value);
     void destroy(Batch& batch);
     VkDescriptorPool new_descriptor_pool(uint32_t storage_buffers);
-    uint64_t poll();
 
     Context& context;
     VkSemaphore timeline = VK_NULL_HANDLE;

@@ -1,0 +1,104 @@
+// What a launch costs beside the work: saxpy of 64 items, once with a wait, and 1,000 launches before one wait.
+#include "bench/harness.h"
+
+namespace bench {
+namespace {
+
+using namespace pumice;
+
+constexpr int items = 64, batch = 1000;
+const float factor = 0.5f;
+
+const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
+    auto i = global_index();
+    y[i] = a * x[i] + y[i];
+});
+
+const char* const peer_glsl = R"(#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) restrict buffer Y { float y[]; };
+layout(binding = 1) readonly restrict buffer X { float x[]; };
+layout(push_constant) uniform Push { uint n; float a; };
+void main() {
+    const uint i = gl_GlobalInvocationID.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+)";
+
+/// Both sides' arrays: one x, and as many y as launches may run at once.
+struct Setting {
+    Setting(Bench& bench, int targets)
+        : device(bench.raw), pipeline(device, "saxpy", peer_glsl, 2, 8, uint32_t(targets)), px(device, items * 4) {
+        const std::vector<float> host = noise(items, 7);
+        x = bench.device.upload(host);
+        px.upload(host);
+        for (int t = 0; t < targets; ++t) {
+            y.push_back(bench.device.zeros<float>(items));
+            py.push_back(std::make_unique<raw::Buffer>(device, items * 4));
+            sets.push_back(pipeline.bindings({py.back().get(), &px}));
+        }
+    }
+    void require_same_results() const {
+        for (size_t t = 0; t < y.size(); ++t) require_same(y[t].download(), py[t]->download<float>(), 1e-5);
+    }
+
+    raw::Device& device;
+    raw::Pipeline pipeline;
+    Array<float> x;
+    std::vector<Array<float>> y;
+    raw::Buffer px;
+    std::vector<std::unique_ptr<raw::Buffer>> py;
+    std::vector<VkDescriptorSet> sets;
+    const uint32_t push[2] = {word(items), word(factor)};
+};
+
+Measurement one_launch(Bench& bench) {
+    Setting s(bench, 1);
+    const Side ours = [&](int times) {
+        for (int t = 0; t < times; ++t) saxpy(ndrange(items).group(64), s.y[0], s.x, factor).wait();
+    };
+    const Side peer = [&](int times) {
+        for (int t = 0; t < times; ++t) {
+            s.device.begin();
+            s.pipeline.bind();
+            s.pipeline.dispatch(s.sets[0], s.push, 1);
+            s.device.submit_and_wait();
+        }
+    };
+    const Measurement m = compare(bench, ours, peer, 20);
+    s.require_same_results();
+    return m;
+}
+
+/// Each launch takes the next of `targets` arrays; with one of them, each depends on the one before.
+Measurement batched(Bench& bench, int targets) {
+    Setting s(bench, targets);
+    const Side ours = [&](int times) {
+        for (int t = 0; t < times; ++t) saxpy(ndrange(items).group(64), s.y[size_t(t % targets)], s.x, factor);
+        bench.device.synchronize();
+    };
+    const Side peer = [&](int times) {
+        s.device.begin();
+        for (int t = 0; t < times; ++t) {
+            if (targets == 1 && t > 0) s.device.barrier();
+            s.pipeline.bind();
+            s.pipeline.dispatch(s.sets[size_t(t % targets)], s.push, 1);
+        }
+        s.device.submit_and_wait();
+    };
+    const Measurement m = compare(bench, ours, peer, batch);
+    s.require_same_results();
+    return m;
+}
+
+}  // namespace
+
+std::vector<Case> launch_cases() {
+    return {
+        {"one launch and wait", Kind::launch, 1.15, 0, "", one_launch},
+        {"1,000 dependent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return batched(bench, 1); }},
+        {"1,000 independent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return batched(bench, batch); }},
+    };
+}
+
+}  // namespace bench

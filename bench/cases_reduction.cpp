@@ -1,0 +1,68 @@
+// One sum a group of 256, by a tree in local memory.
+#include "bench/harness.h"
+
+namespace bench {
+namespace {
+
+using namespace pumice;
+
+const auto block_sum = kernel("block_sum", whole_groups, [](Out<float> sums, In<float> x) {
+    Local<float, 256> tile;
+    auto l = local_index();
+    tile[l] = 0.0f;
+    $if (in_range()) { tile[l] = x[global_index()]; }
+    synchronize();
+    for (int width = 128; width > 0; width /= 2) {
+        $if (l < width) { tile[l] += tile[l + width]; }
+        synchronize();
+    }
+    $if (l == 0) { sums[group_index()] = tile[0]; }
+});
+
+const char* const peer_glsl = R"(#version 450
+#extension GL_EXT_control_flow_attributes : require
+layout(local_size_x = 256) in;
+layout(binding = 0) writeonly restrict buffer Sums { float sums[]; };
+layout(binding = 1) readonly restrict buffer X { float x[]; };
+layout(push_constant) uniform Push { uint n; };
+shared float tile[256];
+void main() {
+    const uint l = gl_LocalInvocationID.x, i = gl_GlobalInvocationID.x;
+    tile[l] = i < n ? x[i] : 0.0;
+    barrier();
+    [[unroll]] for (uint width = 128; width > 0; width /= 2) {
+        if (l < width) tile[l] += tile[l + width];
+        barrier();
+    }
+    if (l == 0) sums[gl_WorkGroupID.x] = tile[0];
+}
+)";
+
+Measurement run(Bench& bench, int n) {
+    const int groups = (n + 255) / 256;
+    const std::vector<float> host = noise(size_t(n), 6);
+    Array<float> x = bench.device.upload(host), sums = bench.device.zeros<float>(groups);
+    const Side ours = [&](int times) {
+        Event last;
+        for (int t = 0; t < times; ++t) last = block_sum(ndrange(n).group(256), sums, x);
+        last.wait();
+    };
+
+    raw::Pipeline pipeline(bench.raw, "block_sum", peer_glsl, 2, 4);
+    raw::Buffer px(bench.raw, size_t(n) * 4), psums(bench.raw, size_t(groups) * 4);
+    px.upload(host);
+    const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&psums, &px}), {word(n)}, uint32_t(groups));
+
+    const Measurement m = compare(bench, ours, peer);
+    require_same(sums.download(), psums.download<float>(), 1e-6);
+    return m;
+}
+
+}  // namespace
+
+std::vector<Case> reduction_cases() {
+    const int n = 4'000'000;
+    return {{"tiled reduction, 4M floats", Kind::kernel, 1.15, 4.0 * n, "GB/s", [](Bench& bench) { return run(bench, n); }}};
+}
+
+}  // namespace bench

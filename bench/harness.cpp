@@ -1,0 +1,107 @@
+#include "bench/harness.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace bench {
+namespace {
+
+double milliseconds_of(const std::function<void()>& act) {
+    const auto start = std::chrono::steady_clock::now();
+    act();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The value below which the fraction of them lies.
+double quantile(std::vector<double> values, double fraction) {
+    const size_t at = std::min(values.size() - 1, size_t(fraction * double(values.size())));
+    std::nth_element(values.begin(), values.begin() + long(at), values.end());
+    return values[at];
+}
+
+/// Doubles the number of times until both sides take long enough to be timed; warms both up on the way.
+int times_worth_timing(const Side& ours, const Side& peer) {
+    constexpr double enough_ms = 2;
+    ours(1), peer(1);
+    for (int times = 1;; times *= 2) {
+        const double a = milliseconds_of([&] { ours(times); }), b = milliseconds_of([&] { peer(times); });
+        if (std::min(a, b) >= enough_ms || times >= 1 << 16) return times;
+    }
+}
+
+}  // namespace
+
+Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> given) {
+    Measurement m;
+    m.times = given ? *given : times_worth_timing(ours, peer);
+    ours(m.times), peer(m.times);
+    std::vector<double> a, b, ratios;
+    double spent = 0;
+    for (int pair = 0; pair < 7 || (spent < bench.budget() * 1e3 && pair < 100000); ++pair) {
+        double mine = 0, theirs = 0;
+        const bool first = pair % 2 == 0;
+        if (first) mine = milliseconds_of([&] { ours(m.times); });
+        theirs = milliseconds_of([&] { peer(m.times); });
+        if (!first) mine = milliseconds_of([&] { ours(m.times); });
+        spent += mine + theirs;
+        a.push_back(mine / m.times);
+        b.push_back(theirs / m.times);
+        ratios.push_back(mine / theirs);
+    }
+    m.pairs = int(ratios.size());
+    m.ours_ms = quantile(a, 0.5);
+    m.peer_ms = quantile(b, 0.5);
+    m.ratio = quantile(ratios, 0.5);
+    m.ratio_low = quantile(ratios, 0.25);
+    m.ratio_high = quantile(ratios, 0.75);
+    return m;
+}
+
+Measurement measure(const Bench& bench, const std::function<void()>& act, const std::function<void()>& prepare) {
+    std::vector<double> all;
+    double spent = 0;
+    for (int i = 0; i < 9 || (spent < bench.budget() * 500 && i < 1000); ++i) {
+        if (prepare) prepare();
+        all.push_back(milliseconds_of(act));
+        spent += all.back();
+    }
+    Measurement m;
+    m.pairs = int(all.size());
+    m.ours_ms = quantile(all, 0.5);
+    return m;
+}
+
+Side dispatches(raw::Device& device, raw::Pipeline& pipeline, VkDescriptorSet set, std::vector<uint32_t> push, uint32_t x,
+                uint32_t y, uint32_t z) {
+    return [&device, &pipeline, set, push = std::move(push), x, y, z](int times) {
+        device.begin();
+        pipeline.bind();
+        for (int t = 0; t < times; ++t) {
+            if (t > 0) device.barrier();
+            pipeline.dispatch(set, push.data(), x, y, z);
+        }
+        device.submit_and_wait();
+    };
+}
+
+std::vector<float> noise(size_t count, uint32_t seed) {
+    std::vector<float> values(count);
+    uint32_t state = seed * 2654435761u + 1;
+    for (float& v : values) {
+        state = state * 1664525u + 1013904223u;
+        v = float(int32_t(state) >> 8) / float(1 << 23);
+    }
+    return values;
+}
+
+void require_same(const std::vector<float>& ours, const std::vector<float>& peer, double tolerance) {
+    if (ours.size() != peer.size()) pumice::fail("the sides give ", ours.size(), " and ", peer.size(), " numbers");
+    for (size_t i = 0; i < ours.size(); ++i) {
+        const double scale = std::max(1.0, double(std::abs(peer[i])));
+        if (!(std::abs(double(ours[i]) - double(peer[i])) <= tolerance * scale))
+            pumice::fail("the sides differ at element ", i, ": Pumice gives ", ours[i], ", raw Vulkan ", peer[i]);
+    }
+}
+
+}  // namespace bench

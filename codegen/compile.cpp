@@ -1,0 +1,51 @@
+// Recorded IR to SPIR-V.
+#include <chrono>
+#include <cstdio>
+
+#include "codegen/codegen.h"
+#include "codegen/spirv.h"
+#include "core/debug.h"
+#include "core/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+/// Milliseconds since the last call, for PUMICE_TIME.
+class Clock {
+public:
+    double lap() {
+        const auto now = std::chrono::steady_clock::now();
+        const std::chrono::duration<double, std::milli> passed = now - last;
+        last = now;
+        return passed.count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Shader compile(const ir::Kernel& recorded, const Options& options) {
+    try {
+        Clock clock;
+        const ir::Kernel lowered = lower(recorded);
+        const double lowering = clock.lap();
+        Shader shader = emit_glsl(lowered, options);
+        const double emitting = clock.lap();
+        if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
+        clock.lap();
+        shader.spirv = assemble(shader.glsl, shader.name);
+        const double assembling = clock.lap();
+        shader.capabilities = capabilities_of(shader.spirv);
+        if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
+        if (debug::time())
+            std::fprintf(stderr, "pumice: %s: passes %.3f ms, GLSL %.3f ms, SPIR-V %.3f ms\n", shader.name.c_str(), lowering, emitting,
+                         assembling);
+        return shader;
+    } catch (const Error& e) {
+        throw e.within(text("while compiling kernel \"", recorded.name, "\" (", recorded.where(recorded.loc), ")"));
+    }
+}
+
+}  // namespace pumice::codegen

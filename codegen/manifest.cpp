@@ -1,0 +1,103 @@
+// The JSON that describes a module to whoever launches it without this library.
+#include <nlohmann/json.hpp>
+
+#include "codegen/codegen.h"
+#include "core/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* axis_names[3] = {"x", "y", "z"};
+
+const char* name_of(ir::Access access) {
+    switch (access) {
+        case ir::Access::in: return "in";
+        case ir::Access::out: return "out";
+        case ir::Access::inout: return "inout";
+    }
+    return "inout";
+}
+
+const char* name_of(Feature feature) {
+    switch (feature) {
+        case Feature::int8: return "int8";
+        case Feature::int16: return "int16";
+        case Feature::int64: return "int64";
+        case Feature::float16: return "float16";
+        case Feature::float64: return "float64";
+    }
+    return "?";
+}
+
+const char* name_of(Field::Kind kind) {
+    switch (kind) {
+        case Field::Kind::start: return "start";
+        case Field::Kind::end: return "end";
+        case Field::Kind::size: return "size";
+        case Field::Kind::group_base: return "group_base";
+        case Field::Kind::group_count: return "group_count";
+        case Field::Kind::argument: return "argument";
+        case Field::Kind::extent: return "extent";
+        case Field::Kind::address: return "address";
+    }
+    return "?";
+}
+
+Json field(const Field& f) {
+    Json out = {{"kind", name_of(f.kind)}};
+    const bool of_argument = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address;
+    if (of_argument) out["argument"] = f.index + 1;
+    if (f.kind != Field::Kind::argument && f.kind != Field::Kind::address) out["axis"] = axis_names[f.axis];
+    out["offset"] = f.offset;
+    out["type"] = pumice::name_of(f.type);
+    return out;
+}
+
+Json element(const Element& e) {
+    if (e.is_scalar()) return pumice::name_of(e.leaves[0].type);
+    Json members = Json::array();
+    for (const Leaf& l : e.leaves) members.push_back({{"path", l.path}, {"type", pumice::name_of(l.type)}, {"offset", l.offset}});
+    return {{"bytes", e.size}, {"members", members}};
+}
+
+}  // namespace
+
+/// Arguments count from 1, as in errors and in the GLSL's names; offsets and sizes are bytes; axis x is the last index of a range.
+std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
+    Json out;
+    out["kernel"] = shader.name;
+    if (recorded.loc.line) out["source"] = recorded.where(recorded.loc);
+    out["entry"] = "main";
+    out["environment"] = "vulkan1.2";
+    // What the pipeline must specialise; the defaults are one item a group.
+    Json extents = Json::array();
+    for (int axis = 0; axis < 3; ++axis) extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
+    out["group_size"] = extents;
+    out["range_rank"] = recorded.rank;
+    out["whole_groups"] = recorded.whole_groups;
+    out["bindings"] = Json::array();
+    for (const Binding& b : shader.bindings) {
+        const ir::Memory& m = recorded[recorded.params[size_t(b.argument)].memory];
+        out["bindings"].push_back({{"argument", b.argument + 1},
+                                   {"set", 0},
+                                   {"binding", b.binding},
+                                   {"type", "storage_buffer"},
+                                   {"access", name_of(b.access)},
+                                   {"element", element(m.element)},
+                                   {"rank", m.rank}});
+    }
+    Json fields = Json::array();
+    for (const Field& f : shader.push) fields.push_back(field(f));
+    out["push_constants"] = {{"bytes", shader.push_bytes}, {"fields", fields}};
+    out["local_bytes"] = shader.local_bytes;
+    Json features = Json::array();
+    for (const Feature f : shader.features) features.push_back(name_of(f));
+    out["features"] = features;
+    out["capabilities"] = shader.capabilities;
+    out["hash"] = shader.hash;
+    return out.dump(2) + "\n";
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,159 @@
+// Arrays, copies, streams, events and errors from the host. Numbers in the names are those of shared/cases/kernels.md.
+#include <thread>
+
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const auto add_one = kernel("add_one", [](InOut<int> a) { a[global_index()] += 1; });
+
+TEST(Host, Case26_RoundTripsAndDeviceCopies) {
+    const std::vector<int> host = suite::iota<int>(1000);
+    Array<int> a = device().upload(host), b = device().zeros<int>(1000);
+    EXPECT_EQ(a.download(), host);
+    b.copy_from(a);
+    add_one(ndrange(1000), a);  // the copy came before
+    EXPECT_EQ(b.download(), host);
+    EXPECT_EQ(a.download(), suite::iota<int>(1000, 1));
+    b.copy_from(host);
+    add_one(ndrange(1000), b);
+    a.copy_from(b);  // and this one after
+    EXPECT_EQ(a.download(), suite::iota<int>(1000, 1));
+}
+
+TEST(Host, Case27_EmptyShapesFillAndClone) {
+    const Device d = device();
+    Array<float> none = d.zeros<float>(0);
+    EXPECT_TRUE(bool(none));
+    EXPECT_EQ(none.download(), std::vector<float>{});
+    none.fill(3);
+    EXPECT_EQ(none.clone().count(), 0);
+    const auto plane = d.zeros<int>({3, 0});
+    EXPECT_EQ(plane.count(), 0);
+    EXPECT_EQ(plane.size(0), 3);
+    const auto empty_rows = d.zeros<int>({0, 9});
+    EXPECT_EQ(empty_rows.count(), 0);
+    EXPECT_TRUE(empty_rows.download().empty());
+
+    Array<uint32_t> u = d.full<uint32_t>(5, 0xdeadbeefu);
+    Array<uint32_t> copy = u.clone();
+    u.fill(1);
+    EXPECT_EQ(copy.download(), std::vector<uint32_t>(5, 0xdeadbeefu));
+    EXPECT_EQ(u.download(), std::vector<uint32_t>(5, 1));
+    EXPECT_EQ(d.full<double>(3, 2.5).download(), std::vector<double>(3, 2.5));
+    EXPECT_EQ(d.upload(std::vector<int8_t>{1, -2, 3}).clone().download(), (std::vector<int8_t>{1, -2, 3}));
+    EXPECT_EQ(d.upload(std::vector<bool>{true, false, true}).download(), (std::vector<bool>{true, false, true}));
+}
+
+TEST(Host, AHandleSharesItsData) {
+    Array<int> a = device().zeros<int>(4), b = a;
+    add_one(ndrange(4), b);
+    EXPECT_EQ(a.download(), std::vector<int>(4, 1));
+    Array<int> nothing;
+    EXPECT_FALSE(bool(nothing));
+    EXPECT_NE(suite::message_of([&] { nothing.download(); }).find("an array that was never allocated is used"), std::string::npos);
+}
+
+TEST(Host, Case24_LaunchesFromEightThreads) {
+    const Device d = device();
+    Array<int> shared = d.zeros<int>(64);
+    const auto count = kernel("count_up", [](InOut<int> a) { atomic_add(a[global_index()], 1); });
+    std::vector<Array<int>> own;
+    for (int t = 0; t < 8; ++t) own.push_back(d.zeros<int>(64));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t)
+        threads.emplace_back([&, t] {
+            for (int k = 0; k < 50; ++k) {
+                count(ndrange(64), shared);
+                count(ndrange(64), own[t]);
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(shared.download(), std::vector<int>(64, 400));
+    for (const auto& a : own) EXPECT_EQ(a.download(), std::vector<int>(64, 50));
+}
+
+TEST(Host, Case30_StreamsAndEvents) {
+    const Device d = device();
+    Stream high = d.stream(Priority::high), low = d.stream(Priority::low);
+    Array<int> a = d.zeros<int>(100);
+    Event first = add_one(ndrange(100).on(low), a);
+    high.wait_for(first);
+    Event second = add_one(ndrange(100).on(high), a);
+    second.wait();
+    EXPECT_TRUE(second.done());
+    EXPECT_TRUE(first.done());
+    EXPECT_EQ(a.download(), std::vector<int>(100, 2));
+    EXPECT_TRUE(Event().done());
+}
+
+TEST(Host, Case32_ThousandsInFlightAndEarlyReleases) {
+    const Device d = device();
+    Array<int> a = d.zeros<int>(256);
+    for (int k = 0; k < 3000; ++k) add_one(ndrange(256), a);
+    EXPECT_EQ(a.download(), std::vector<int>(256, 3000));
+    {
+        Stream stream = d.stream();
+        for (int k = 0; k < 20; ++k) add_one(ndrange(256).on(stream), a);
+    }  // the stream goes with work pending
+    {
+        Array<int> temporary = d.zeros<int>(100'000);
+        for (int k = 0; k < 20; ++k) add_one(ndrange(100'000), temporary);
+    }  // and so does an array
+    EXPECT_EQ(a.download(), std::vector<int>(256, 3020));
+}
+
+const auto copy_two = kernel("copy_two", [](Out<float> y, In<float> x, In<float> z) { y[global_index()] = x[global_index()] + z[global_index()]; });
+
+TEST(Host, Case37_TheSameArrayTwice) {
+    Array<float> x = device().upload(suite::iota<float>(16)), y = device().zeros<float>(16);
+    copy_two(ndrange(16), y, x, x);  // read twice: fine
+    EXPECT_EQ(y.download()[5], 10.0f);
+    const std::string message = suite::message_of([&] { copy_two(ndrange(16), y, x, y); });
+    EXPECT_NE(message.find("argument 1 and argument 3 overlap in memory, and argument 1 is written"), std::string::npos) << message;
+}
+
+TEST(Host, ManyArguments) {
+    const auto many = kernel("many", [](Out<int> out, Val<int> a, Val<uint32_t> b, Val<float> c, Val<bool> d, Val<int> e, Val<int> f) {
+        out[global_index()] = a + cast<int>(b) + cast<int>(c) + select(d, 1000, 2000) + e * f;
+    });
+    Array<int> out = device().zeros<int>(2);
+    many(ndrange(2), out, 1, 2u, 3.5f, true, 10, 20);
+    EXPECT_EQ(out.download()[1], 1206);
+    many(ndrange(2), out, -1, 2u, 3.5f, false, 10, -20);
+    EXPECT_EQ(out.download()[1], 1804);
+}
+
+TEST(Host, TheDeviceIsDescribed) {
+    const Device d = device();
+    EXPECT_FALSE(d.name().empty());
+    const Limits limits = d.limits();
+    EXPECT_GE(limits.max_group_size, 64);
+    EXPECT_GE(limits.local_memory, 16 * 1024);
+    EXPECT_GT(limits.memory, 0);
+    EXPECT_GE(limits.subgroup_size, 1);
+    bool listed = false;
+    for (const DeviceInfo& info : Device::all()) listed = listed || info.usable;
+    EXPECT_TRUE(listed);
+}
+
+TEST(Host, LocalMemoryPastTheLimitNamesNeedAndLimit) {
+    const auto greedy = kernel("greedy", [](Out<float> out) {
+        Local<float, 1'000'000> tile;
+        tile[local_index()] = 1.0f;
+        synchronize();
+        out[global_index()] = tile[0];
+    });
+    Array<float> out = device().zeros<float>(4);
+    const std::string message = suite::message_of([&] { greedy(ndrange(4).group(4), out); });
+    EXPECT_NE(message.find("4000000 bytes of local memory"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::to_string(device().limits().local_memory)), std::string::npos) << message;
+    EXPECT_NE(message.find("greedy"), std::string::npos) << message;
+    copy_two(ndrange(4), out, device().full<float>(4, 1.0f), device().full<float>(4, 2.0f));
+    EXPECT_EQ(out.download(), std::vector<float>(4, 3.0f));
+}
+
+}  // namespace

@@ -1,0 +1,417 @@
+// Control flow, variables, local and private memory, barriers. Numbers in the names are those of shared/cases/kernels.md.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const auto reverse_static = kernel("reverse_static", [](InOut<int> a) {
+    Local<int, 16> tile;
+    auto l = local_index();
+    tile[l] = a[global_index()];
+    synchronize();
+    a[global_index()] = tile[15 - l];
+});
+const auto reverse_dynamic = kernel("reverse_dynamic", whole_groups, [](InOut<int> a) {
+    Local<int> tile(group_size() + 1);
+    auto l = local_index();
+    tile[l] = a[global_index()];
+    synchronize();
+    a[global_index()] = tile[group_size() - 1 - l];
+});
+
+std::vector<int> reversed_groups(int n, int g) {
+    std::vector<int> want(n);
+    for (int i = 0; i < n; ++i) want[i] = i / g * g + (g - 1 - i % g);
+    return want;
+}
+
+TEST(Language, Case09_LocalReversal) {
+    Array<int> a = device().upload(suite::iota<int>(64)), b = a.clone();
+    reverse_static(ndrange(64).group(16), a);
+    EXPECT_EQ(a.download(), reversed_groups(64, 16));
+    reverse_dynamic(ndrange(64).group(16), b);
+    EXPECT_EQ(b.download(), reversed_groups(64, 16));
+    reverse_dynamic(ndrange(64).group(32), b);  // back from groups of 16, in groups of 32
+    std::vector<int> want(64);
+    for (int i = 0; i < 64; ++i) want[i] = reversed_groups(64, 16)[i / 32 * 32 + 31 - i % 32];
+    EXPECT_EQ(b.download(), want);
+}
+
+const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> times) {
+    Local<int, 16> tile;
+    auto l = local_index();
+    auto i = global_index();
+    tile[l] = a[i] + 3;
+    $for (j, range(0, times)) {
+        tile[l] -= j;
+        synchronize();
+    }
+    a[i] = tile[group_size() - 1 - l];
+});
+
+TEST(Language, Case10_BarrierInFor) {
+    for (const int times : {1, 2, 5}) {
+        Array<int> a = device().upload(suite::iota<int>(64));
+        barrier_in_for(ndrange(64).group(16), a, times);
+        std::vector<int> want(64);
+        for (int i = 0; i < 64; ++i) want[i] = (i / 16 * 16 + 15 - i % 16) + 3 - times * (times - 1) / 2;
+        EXPECT_EQ(a.download(), want) << times;
+    }
+}
+
+const auto two_tiles = kernel("two_tiles", [](Out<float, 2> out, In<float, 2> a) {
+    Local<float, 8, 9> tile;  // a column of padding
+    Local<int, 8> row;
+    auto [i, j] = global_index<2>();
+    auto [y, x] = local_index<2>();
+    tile(y, x) = a(i, j);
+    $if (x == 0) { row[y] = cast<int>(a(i, j)); }
+    synchronize();
+    out(i, j) = tile(x, y) + cast<float>(row[x]);
+});
+
+TEST(Language, Case11_TwoLocalArraysOneTwoDimensional) {
+    Array<float, 2> a = device().upload(suite::iota<float>(64), {8, 8}), out = device().zeros<float>({8, 8});
+    two_tiles(ndrange(8, 8).group(8, 8), out, a);
+    std::vector<float> want(64);
+    for (int i = 0; i < 8; ++i) for (int j = 0; j < 8; ++j) want[i * 8 + j] = float(j * 8 + i) + float(j * 8);
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto across_barriers = kernel("across_barriers", [](InOut<int> a) {
+    Local<int, 32> tile;
+    Private<int, 4> mine;
+    auto l = local_index();
+    auto i = global_index();
+    Var v = a[i];
+    $for (k, range(0, 4)) { mine[k] = v * k; }
+    tile[l] = v;
+    synchronize();
+    v += tile[(l + 1) % group_size()];
+    synchronize();
+    tile[l] = v;
+    synchronize();
+    Var sum = 0;
+    $for (k, range(0, 4)) { sum += mine[k]; }
+    a[i] = sum + tile[(l + 1) % group_size()];
+});
+
+TEST(Language, Case12_PrivateArraysAndVarsAcrossBarriers) {
+    Array<int> a = device().upload(suite::iota<int>(64));
+    across_barriers(ndrange(64).group(32), a);
+    std::vector<int> want(64);
+    for (int i = 0; i < 64; ++i) {
+        const auto next = [](int n) { return n / 32 * 32 + (n % 32 + 1) % 32; };
+        want[i] = 6 * i + next(i) + next(next(i));
+    }
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto accumulate = kernel("accumulate", [](InOut<int, 2> in_place, InOut<int, 2> by_var, InOut<int, 2> input) {
+    auto [i, j] = global_index<2>();
+    in_place(i, j) = 0;
+    Var sum = 0;
+    $for (k, range(j, input.size(1))) {
+        in_place(i, j) += i + k;
+        sum += i + k;
+    }
+    by_var(i, j) = sum;
+    input(i, j) = i + j;
+});
+
+TEST(Language, Case13_AccumulateInPlace) {
+    Array<int, 2> a = device().zeros<int>({5, 8}), b = device().zeros<int>({5, 8}), input = device().zeros<int>({5, 8});
+    accumulate(ndrange(5, 8), a, b, input);
+    std::vector<int> want(40);
+    for (int i = 0; i < 5; ++i) for (int j = 0; j < 8; ++j) for (int k = j; k < 8; ++k) want[i * 8 + j] += i + k;
+    EXPECT_EQ(a.download(), want);
+    EXPECT_EQ(b.download(), want);
+}
+
+const auto unrolled = kernel("unrolled", [](Out<int> out) {
+    auto i = global_index();
+    Local<int, 8> tile;
+    Var sum = 0;
+    for (int k = 1; k <= 5; ++k)
+        for (int m = 6; m <= 10; ++m) sum += k * m;
+    for (int k = 0; k < 3; ++k) {
+        tile[local_index()] = sum + k;
+        synchronize();
+        sum = tile[(local_index() + 1) % 8];
+        synchronize();
+    }
+    out[i] = sum;
+});
+
+TEST(Language, Case14_HostLoopsUnroll) {
+    Array<int> out = device().zeros<int>(16);
+    unrolled(ndrange(16).group(8), out);
+    EXPECT_EQ(out.download(), std::vector<int>(16, 15 * 40 + 3));
+}
+
+template <class F>
+auto mapped(const char* name, F f) {
+    return kernel(name, [f](InOut<float> a) { a[global_index()] = f(a[global_index()]); });
+}
+
+TEST(Language, Case15_KernelsTakeACallable) {
+    Array<float> a = device().upload(suite::iota<float>(10));
+    mapped("plus_one", [](Val<float> x) { return x + 1; })(ndrange(10), a);
+    mapped("squared", [](Val<float> x) { return x * x; })(ndrange(10), a);
+    std::vector<float> want(10);
+    for (int i = 0; i < 10; ++i) want[i] = float((i + 1) * (i + 1));
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto flow = kernel("flow", [](Out<int> out, Val<int> n) {
+    auto i = global_index();
+    Var sum = 0;
+    $for (a, range(0, n)) {
+        $if (a == i) { $continue; }
+        $for (b, range(n, 0, -1)) {
+            $if (b < i) { $break; }
+            $if (b % 2 == 0) { sum += 1; } $elif (b % 3 == 0) { sum += 10; } $elif (b == 7) { $continue; } $else { sum += 100; }
+            sum += 1000;
+        }
+        Var w = a;
+        $while (w > 0) {
+            w -= 2;
+            $if (w == 3) { $break; }
+            sum += 100000;
+        }
+        $if (sum > 3000000) {
+            out[i] = -sum;
+            $return;
+        }
+    }
+    out[i] = sum;
+});
+
+TEST(Language, NestedControlFlow) {
+    const int n = 12;
+    Array<int> out = device().zeros<int>(20);
+    flow(ndrange(20).group(4), out, n);
+    std::vector<int> want(20);
+    for (int i = 0; i < 20; ++i) {
+        int sum = 0;
+        bool returned = false;
+        for (int a = 0; a < n && !returned; ++a) {
+            if (a == i) continue;
+            for (int b = n; b > 0; --b) {
+                if (b < i) break;
+                if (b % 2 == 0) sum += 1;
+                else if (b % 3 == 0) sum += 10;
+                else if (b == 7) continue;
+                else sum += 100;
+                sum += 1000;
+            }
+            int w = a;
+            while (w > 0) {
+                w -= 2;
+                if (w == 3) break;
+                sum += 100000;
+            }
+            if (sum > 3000000) want[i] = -sum, returned = true;
+        }
+        if (!returned) want[i] = sum;
+    }
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto without_macros = kernel("without_macros", [](Out<int> out) {
+    auto i = global_index();
+    Var sum = 0;
+    for_(range(0, 10), [&](Val<int> k) {
+        if_(k == 8, [&] { break_(); });
+        if_(k % 2 == 0, [&] { sum += k; }, [&] { continue_(); });
+        sum += 100;
+    });
+    while_([&] { return sum < 1000; }, [&] { sum *= 2; });
+    out[i] = sum;
+});
+
+TEST(Language, TwinsWithoutMacros) {
+    Array<int> out = device().zeros<int>(3);
+    without_macros(ndrange(3), out);
+    EXPECT_EQ(out.download(), std::vector<int>(3, 1648));
+}
+
+const auto loop_limits = kernel("loop_limits", [](Out<int> out, Val<int> step) {
+    Var up = 0;
+    $for (k, range(2147483645, 2147483647)) { up += 1; (void)k; }
+    out[0] = up;
+    Var none = 0;
+    $for (k, range(0, 5, step - step)) { none += 1; (void)k; }
+    out[1] = none;
+    Var down = 0;
+    $for (k, range(9, 0, step)) { down += k; }
+    out[2] = down;
+    Var past = 0;
+    $for (k, range(2147483000, 2147483647, 500)) { past += 1; (void)k; }
+    out[3] = past;
+});
+
+TEST(Language, LoopsEndAtTheLimitsOfTheirType) {
+    Array<int> out = device().zeros<int>(4);
+    loop_limits(ndrange(1), out, -2);
+    EXPECT_EQ(out.download(), (std::vector<int>{2, 0, 25, 2}));
+}
+
+const auto barrier_shapes = kernel("barrier_shapes", [](InOut<int> a, Val<int> outer, Val<int> inner) {
+    Local<int, 32> tile;
+    Local<int, 1> trips;
+    auto l = local_index();
+    auto i = global_index();
+    tile[l] = a[i];
+    $if (l == 0) { trips[0] = inner; }
+    synchronize();
+    $for (p, range(0, outer)) {
+        Var q = 0;
+        $while (q < trips[0]) {  // the trip count comes from local memory
+            auto next = tile[(l + 1) % group_size()];
+            synchronize();
+            tile[l] = next + p;
+            synchronize();
+            q += 1;
+        }
+    }
+    $for (p, range(0, 2)) {  // two loops back to back
+        auto next = tile[(l + 2) % group_size()];
+        synchronize();
+        tile[l] = next;
+        synchronize();
+    }
+    a[i] = tile[l];
+});
+
+TEST(Language, BarrierShapes) {
+    const int outer = 3, inner = 2;
+    Array<int> a = device().upload(suite::iota<int>(64));
+    barrier_shapes(ndrange(64).group(32), a, outer, inner);
+    std::vector<int> want(64);
+    for (int i = 0; i < 64; ++i) want[i] = i / 32 * 32 + (i % 32 + outer * inner + 4) % 32 + inner * (0 + 1 + 2);
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto partial_barriers = kernel("partial_barriers", [](InOut<int> a, Val<int> times) {
+    Local<int, 32> tile;
+    auto l = local_index();
+    auto i = global_index();
+    Var v = a[i];
+    $for (k, range(0, times)) {
+        tile[l] = v;
+        synchronize();
+        v += tile[l / 2];  // never past this item
+        synchronize();
+    }
+    a[i] = v;
+});
+
+TEST(Language, BarriersInPartialGroups) {
+    const int n = 45, times = 3;
+    Array<int> a = device().upload(suite::iota<int>(n));
+    partial_barriers(ndrange(n).group(32), a, times);
+    std::vector<int> v = suite::iota<int>(n);
+    for (int k = 0; k < times; ++k) {
+        std::vector<int> next = v;
+        for (int i = 0; i < n; ++i) next[i] += v[i / 32 * 32 + i % 32 / 2];
+        v = next;
+    }
+    EXPECT_EQ(a.download(), v);
+}
+
+const auto global_order = kernel("global_order", [](InOut<int> a) {
+    auto i = global_index();
+    a[i] = i;
+    synchronize();
+    auto other = a[group_index() * group_size() + (local_index() + 5) % group_size()];
+    synchronize();
+    a[i] = other + 1;
+});
+
+TEST(Language, BarriersOrderGlobalMemory) {
+    const int g = suite::at_most_group(256);
+    Array<int> a = device().zeros<int>(g * 4);
+    global_order(ndrange(g * 4).group(g), a);
+    std::vector<int> want(g * 4);
+    for (int i = 0; i < g * 4; ++i) want[i] = i / g * g + (i % g + 5) % g + 1;
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto value_then = kernel("value_then", [](InOut<int> a) {
+    auto before = a[0];
+    a[0] = before + 5;
+    auto after = a[0];
+    a[1] = before;
+    a[2] = after;
+    Var x = before;
+    Var y = x;  // a copy, not another name
+    y += 1;
+    a[3] = x * 10 + y;
+});
+
+TEST(Language, SubscriptsGiveTheValueAtThatPoint) {
+    Array<int> a = device().upload(std::vector<int>{7, 0, 0, 0});
+    value_then(ndrange(1), a);
+    EXPECT_EQ(a.download(), (std::vector<int>{12, 7, 12, 78}));
+}
+
+const auto many_ops = kernel("many_ops", [](InOut<float> a) {
+    Var v = a[global_index()];
+    for (int k = 0; k < 1000; ++k) { v = v * 0.5f + float(k % 7); }
+    a[global_index()] = v;
+});
+const auto deep = kernel("deep", [](Out<int> out) {
+    Var n = 0;
+    $for (a, range(2)) { $for (b, range(2)) { $for (c, range(2)) { $for (d, range(2)) { $for (e, range(2)) { $for (f, range(2)) {
+        n += a + b + c + d + e + f;
+    } } } } } }
+    out[global_index()] = n;
+});
+
+TEST(Language, Case23_ManyOperationsAndDeepLoops) {
+    Array<float> a = device().full<float>(4, 1.0f);
+    many_ops(ndrange(4), a);
+    float want = 1.0f;
+    for (int k = 0; k < 1000; ++k) want = want * 0.5f + float(k % 7);
+    for (const float got : a.download()) EXPECT_NEAR(got, want, 1e-5f);
+    Array<int> out = device().zeros<int>(2);
+    deep(ndrange(2), out);
+    EXPECT_EQ(out.download(), std::vector<int>(2, 192));
+}
+
+const auto atomics = kernel("atomics", [](InOut<int> a, InOut<uint32_t> u, InOut<float> f) {
+    auto i = global_index();
+    Local<int, 1> most;
+    $if (local_index() == 0) { most[0] = -1; }
+    synchronize();
+    atomic_max(most[0], i);
+    synchronize();
+    atomic_add(a[0], i);
+    atomic_sub(a[1], 2);
+    atomic_min(a[2], 5 - i);
+    atomic_max(a[3], most[0]);
+    atomic_and(u[0], ~(Val<uint32_t>(1u) << (cast<uint32_t>(i) % 16u)));
+    atomic_or(u[1], Val<uint32_t>(1u) << cast<uint32_t>(i % 32));
+    atomic_xor(u[2], cast<uint32_t>(i));
+    atomic_add(f[0], 0.5f);
+    atomic_max(f[1], cast<float>(i));
+    $if (atomic_compare_exchange(a[4], 0, 77) == 0) { atomic_add(a[5], 1); }
+});
+
+TEST(Language, Atomics) {
+    const int n = 200;
+    Array<int> a = device().zeros<int>(6);
+    Array<uint32_t> u = device().upload(std::vector<uint32_t>{0xffffffffu, 0, 0});
+    Array<float> f = device().zeros<float>(2);
+    atomics(ndrange(n).group(50), a, u, f);
+    uint32_t x = 0;
+    for (int i = 0; i < n; ++i) x ^= uint32_t(i);
+    EXPECT_EQ(a.download(), (std::vector<int>{n * (n - 1) / 2, -2 * n, 5 - (n - 1), n - 1, 77, 1}));
+    EXPECT_EQ(u.download(), (std::vector<uint32_t>{0xffff0000u, 0xffffffffu, x}));
+    EXPECT_EQ(f.download(), (std::vector<float>{100.0f, 199.0f}));
+}
+
+}  // namespace

@@ -1,0 +1,190 @@
+// Ranges, groups and indices. Numbers in the names are those of shared/cases/kernels.md.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const auto count_items = kernel("count_items", [](InOut<int> hits, InOut<int> groups) {
+    auto i = global_index();
+    hits[i] += 1;
+    $if (local_index() == 0) { atomic_add(groups[0], 1); }
+});
+
+TEST(Ranges, Case01_GroupsOf64) {
+    for (const auto& [n, groups] : {std::pair{128, 2}, {129, 3}, {1, 1}, {63, 1}}) {
+        Array<int> hits = device().zeros<int>(n + 64), group_hits = device().zeros<int>(1);
+        count_items(ndrange(n).group(64), hits, group_hits);
+        std::vector<int> want(n + 64, 0);
+        std::fill_n(want.begin(), n, 1);
+        EXPECT_EQ(hits.download(), want);
+        EXPECT_EQ(group_hits.download()[0], groups);
+    }
+}
+
+TEST(Ranges, Case02_NoGroupGiven) {
+    for (const int n : {1, 7, 1000, 4099}) {
+        Array<int> hits = device().zeros<int>(n), groups = device().zeros<int>(1);
+        count_items(ndrange(n), hits, groups);
+        EXPECT_EQ(hits.download(), std::vector<int>(n, 1));
+    }
+}
+
+const auto linear_2d = kernel("linear_2d", [](InOut<int> hits, InOut<int, 2> place) {
+    auto [i, j] = global_index<2>();
+    hits[global_index_linear()] += 1;
+    place(i, j) = global_index_linear();
+});
+
+TEST(Ranges, Case03_GlobalLinearIndexCoversOnce) {
+    Array<int> hits = device().zeros<int>(256);
+    Array<int, 2> place = device().full<int>({16, 16}, -1);
+    linear_2d(ndrange(16, 16).group(8, 8), hits, place);
+    EXPECT_EQ(hits.download(), std::vector<int>(256, 1));
+    EXPECT_EQ(place.download(), suite::iota<int>(256));  // row-major
+}
+
+const auto local_1d = kernel("local_1d", [](Out<int> out) { out[global_index()] = local_index(); });
+const auto local_2d = kernel("local_2d", [](Out<int, 2> out) {
+    auto [i, j] = global_index<2>();
+    out(i, j) = local_index_linear();
+});
+
+TEST(Ranges, Case03_LocalIndexRestarts) {
+    for (const int g : {8, 16}) {
+        Array<int> out = device().zeros<int>(64);
+        local_1d(ndrange(64).group(g), out);
+        std::vector<int> want(64);
+        for (int i = 0; i < 64; ++i) want[i] = i % g;
+        EXPECT_EQ(out.download(), want);
+    }
+    Array<int, 2> out = device().zeros<int>({16, 4});
+    local_2d(ndrange(16, 4).group(8, 2), out);
+    std::vector<int> want(64);
+    for (int i = 0; i < 16; ++i) for (int j = 0; j < 4; ++j) want[i * 4 + j] = i % 8 * 2 + j % 2;
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto mark_2d = kernel("mark_2d", [](InOut<int, 2> out) {
+    auto [i, j] = global_index<2>();
+    out(i, j) += 1;
+});
+
+TEST(Ranges, Case04_PartialGroups) {
+    Array<int, 2> out = device().zeros<int>({9, 9});
+    mark_2d(ndrange(7, 7).group(4, 4), out);
+    std::vector<int> want(81, 0);
+    for (int i = 0; i < 7; ++i) for (int j = 0; j < 7; ++j) want[i * 9 + j] = 1;
+    EXPECT_EQ(out.download(), want);
+
+    Array<int> line = device().zeros<int>(8);
+    local_1d(ndrange(5).group(8), line);
+    EXPECT_EQ(line.download(), (std::vector<int>{0, 1, 2, 3, 4, 0, 0, 0}));
+}
+
+const auto sizes_3d = kernel("sizes_3d", [](Out<int> out) {
+    auto [x, y, z] = global_size<3>();
+    auto [gx, gy, gz] = group_size<3>();
+    auto [cx, cy, cz] = group_count<3>();
+    auto [i, j, k] = group_index<3>();
+    $if (global_index_linear() == 5 * 7 * 13 - 1) {
+        out[0] = x; out[1] = y; out[2] = z;
+        out[3] = gx; out[4] = gy; out[5] = gz;
+        out[6] = cx; out[7] = cy; out[8] = cz;
+        out[9] = i; out[10] = j; out[11] = k;
+        out[12] = group_size_linear(); out[13] = group_count_linear(); out[14] = group_index_linear();
+    }
+});
+
+TEST(Ranges, Case05_SizesInThreeDimensions) {
+    Array<int> out = device().zeros<int>(15);
+    sizes_3d(ndrange(5, 7, 13).group(2, 4, 8), out);
+    EXPECT_EQ(out.download(), (std::vector<int>{5, 7, 13, 2, 4, 8, 3, 2, 2, 2, 1, 1, 64, 12, 11}));
+}
+
+TEST(Ranges, Case05_WrongRankIsAnError) {
+    Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
+    const std::string message = suite::message_of([&] { count_items(ndrange(2, 2), hits, groups); });
+    EXPECT_NE(message.find("kernel \"count_items\" (ranges_test.cpp:"), std::string::npos) << message;
+    EXPECT_NE(message.find("it is launched over a range of 2 dimensions and uses 1-dimensional indices"), std::string::npos) << message;
+}
+
+TEST(Ranges, Case06_EmptyRangesDoNothing) {
+    Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
+    count_items(ndrange(1), hits, groups);
+    count_items(ndrange(0), hits, groups).wait();
+    count_items(ndrange(1), hits, groups);
+    EXPECT_EQ(hits.download(), (std::vector<int>{2, 0, 0, 0}));
+    Array<int, 2> plane = device().zeros<int>({2, 2});
+    mark_2d(ndrange(0, 2), plane);
+    mark_2d(ndrange(2, 0), plane);
+    EXPECT_EQ(plane.download(), std::vector<int>(4, 0));
+}
+
+TEST(Ranges, Case07_GroupPastTheLimit) {
+    Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
+    const int64_t limit = device().limits().max_group_size;
+    const std::string message = suite::message_of([&] { count_items(ndrange(4).group(limit * 2), hits, groups); });
+    EXPECT_NE(message.find(text("a group of ", limit * 2, " work-items is asked for; the limit of ", device().name(), " is ", limit)), std::string::npos) << message;
+    EXPECT_NE(suite::message_of([&] { count_items(ndrange(-3), hits, groups); }).find("its range has extent -3 along dimension 0"), std::string::npos);
+    EXPECT_NE(suite::message_of([&] { count_items(ndrange(4).group(0), hits, groups); }).find("a group of extent 0 is asked for"), std::string::npos);
+    EXPECT_NE(suite::message_of([&] { count_items(ndrange(4).group(2, 2), hits, groups); }).find("its group has 2 dimensions and its range 1"), std::string::npos);
+    count_items(ndrange(4), hits, groups);
+    EXPECT_EQ(hits.download(), std::vector<int>(4, 1));
+}
+
+const auto group_extents = kernel("group_extents", [](Out<int> out) {
+    $if (global_index_linear() == 0) { out[0] = group_size_linear(); }
+});
+
+TEST(Ranges, Case08_ChosenGroupsAreWithinLimits) {
+    const Limits limits = device().limits();
+    Array<int> out = device().zeros<int>(1);
+    for (const Range& r : {ndrange(1), ndrange(1000), ndrange(100, 3), ndrange(1, 77), ndrange(5, 7, 13), ndrange(1, 1, 1), ndrange(300, 1, 2)}) {
+        group_extents(r, out);
+        const int n = out.download()[0];
+        EXPECT_GE(n, 1);
+        EXPECT_LE(n, limits.max_group_size);
+    }
+}
+
+const auto offset_2d = kernel("offset_2d", [](Out<int, 2> out) {
+    auto [i, j] = global_index<2>();
+    out(i, j) = 100 * i + j;
+});
+
+TEST(Ranges, OffsetsAreIncludedInTheIndex) {
+    Array<int, 2> out = device().full<int>({6, 5}, -1);
+    offset_2d(ndrange({2, 1}, {5, 4}), out);
+    std::vector<int> want(30, -1);
+    for (int i = 2; i < 5; ++i) for (int j = 1; j < 4; ++j) want[i * 5 + j] = 100 * i + j;
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto many_groups = kernel("many_groups", [](Out<int> out) {
+    auto i = global_index();
+    $if (local_index() == group_size() - 1) { out[group_index()] = i; }
+});
+
+TEST(Ranges, MoreGroupsThan65535) {
+    const int groups = 65'536 + 3, size = 2;
+    Array<int> out = device().full<int>(groups, -1);
+    many_groups(ndrange(groups * size).group(size), out);
+    std::vector<int> want(groups);
+    for (int g = 0; g < groups; ++g) want[g] = g * size + size - 1;
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto whole = kernel("whole", whole_groups, [](InOut<int> inside, InOut<int> outside) {
+    $if (in_range()) { atomic_add(inside[0], 1); } $else { atomic_add(outside[0], 1); }
+});
+
+TEST(Ranges, WholeGroupsRunPastTheRange) {
+    Array<int> inside = device().zeros<int>(1), outside = device().zeros<int>(1);
+    whole(ndrange(10).group(8), inside, outside);
+    EXPECT_EQ(inside.download()[0], 10);
+    EXPECT_EQ(outside.download()[0], 6);
+}
+
+}  // namespace

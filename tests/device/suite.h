@@ -1,0 +1,35 @@
+// What the device suite shares: the device under test, and ways to make inputs.
+#pragma once
+#include <gtest/gtest.h>
+#include <pumice/pumice.h>
+
+#include <numeric>
+
+namespace suite {
+
+/// The device that PUMICE_DEVICE names; every test runs on it.
+inline pumice::Device device() { return pumice::Device::open(); }
+
+inline bool is_checking_device() { return device().name() == "interp"; }
+
+template <class T>
+std::vector<T> iota(int64_t n, T first = T(0)) {
+    std::vector<T> v(static_cast<size_t>(n));
+    std::iota(v.begin(), v.end(), first);
+    return v;
+}
+
+template <class F>
+std::string message_of(F&& act) {
+    try {
+        act();
+    } catch (const pumice::Error& e) {
+        return e.what();
+    }
+    return "(no error)";
+}
+
+/// A device that is not `size` long along the group may refuse a size: the largest of the wanted sizes that it takes.
+inline int at_most_group(int wanted) { return int(std::min<int64_t>(wanted, device().limits().max_group_size)); }
+
+}  // namespace suite

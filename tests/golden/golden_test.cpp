@@ -1,0 +1,98 @@
+// Each *.txt beside this file is a test: kernel text, the passes to run on it, the expected text (or `error: ...`).
+//
+//     kernel ... { ... }
+//     --- pass: promote simplify
+//     --- expect
+//     kernel ... { ... }
+//
+// PUMICE_BLESS=1 rewrites what is expected; read the difference before you commit it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/ir.h"
+#include "core/passes.h"
+
+namespace pumice::ir {
+namespace {
+
+struct Golden {
+    std::filesystem::path path;
+    std::string input, passes, expected;
+};
+
+std::string read(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream all;
+    all << file.rdbuf();
+    return all.str();
+}
+
+Golden golden(const std::filesystem::path& path) {
+    const std::string all = read(path), pass = "--- pass: ", expect = "--- expect\n";
+    const size_t p = all.find(pass), e = all.find(expect);
+    if (p == std::string::npos || e == std::string::npos || e < p) fail(path.string(), " has no `--- pass:` and `--- expect` sections");
+    const size_t begin = p + pass.size();
+    return {path, all.substr(0, p), all.substr(begin, all.find('\n', begin) - begin), all.substr(e + expect.size())};
+}
+
+using Pass = Kernel (*)(const Kernel&);
+Pass pass_named(const std::string& name) {
+    constexpr std::pair<const char*, Pass> passes[] = {{"promote", promote}, {"simplify", simplify}, {"forward", forward},
+                                                       {"hoist", hoist},     {"guard", guard},       {"dead", dead}};
+    for (const auto& [known, pass] : passes)
+        if (name == known) return pass;
+    fail("there is no pass \"", name, "\"");
+}
+
+std::vector<std::filesystem::path> all_files() {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path()))
+        if (entry.path().extension() == ".txt") found.push_back(entry.path());
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+class GoldenTest : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(GoldenTest, text) {
+    const Golden test = golden(GetParam());
+    std::string got;
+    try {
+        Kernel k = parse(test.input);
+        ASSERT_EQ(verify(k), "") << "the input is wrong";
+        std::istringstream names(test.passes);
+        for (std::string name; names >> name;) {
+            k = pass_named(name)(k);
+            ASSERT_EQ(verify(k), "") << "after " << name << ":\n" << print(k);
+        }
+        got = print(k);
+        EXPECT_EQ(print(parse(got)), got);
+    } catch (const Error& e) {
+        got = text("error: ", e.what(), "\n");
+    }
+    if (const char* bless = std::getenv("PUMICE_BLESS"); bless && *bless == '1' && got != test.expected) {
+        std::ofstream(test.path, std::ios::binary) << test.input << "--- pass: " << test.passes << "\n--- expect\n" << got;
+        return;
+    }
+    EXPECT_EQ(got, test.expected) << test.path;
+}
+
+/// The kernel's own text is a fixed point of the pass where it has nothing left to do.
+TEST_P(GoldenTest, a_second_run_changes_nothing) {
+    const Golden test = golden(GetParam());
+    if (test.expected.starts_with("error: ")) return;
+    std::istringstream names(test.passes);
+    Kernel k = parse(test.expected);
+    for (std::string name; names >> name;) k = pass_named(name)(k);
+    EXPECT_EQ(print(k), test.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, GoldenTest, testing::ValuesIn(all_files()), [](const auto& info) { return info.param.stem().string(); });
+
+}  // namespace
+}  // namespace pumice::ir

@@ -1,0 +1,172 @@
+// Opening and closing a device, allocation, streams. Copies are in transfer.cpp, kernels in launch.cpp.
+#include "vulkan/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+// The staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
+constexpr uint64_t upload_id = uint64_t(1) << 63, download_id = upload_id + 1;
+
+constexpr int64_t dummy_bytes = 256;
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std::move(on)), range(of) {
+    bytes = size;
+}
+
+Buffer::~Buffer() {
+    const std::lock_guard lock(device->queue.mutex);
+    device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
+}
+
+Program::Program(std::weak_ptr<Device> on, std::shared_ptr<Variants> of) : device(std::move(on)), variants(std::move(of)) {}
+
+Program::~Program() {
+    const std::shared_ptr<Device> alive = device.lock();
+    if (!alive) return;  // the device has destroyed the variants
+    const std::lock_guard lock(alive->queue.mutex);
+    std::erase(alive->kernels, variants);
+    alive->queue.retire(alive->queue.last(), [context = &alive->context, variants = variants] { variants->destroy(*context); });
+}
+
+void Event::wait() {
+    device->queue.wait(value);
+}
+
+bool Event::done() {
+    return device->queue.reached(value);
+}
+
+Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name)
+    : context(instance, physical, std::move(snapshot), std::move(plan), std::move(name)),
+      cache(DiskCache::default_folder()),
+      cache_key(device_key(context.snapshot)),
+      memory(context),
+      queue(context),
+      upload(context, queue, context.plan.upload_memory, upload_id),
+      download(context, queue, context.plan.download_memory, download_id),
+      streams(1) {
+    streams[0].used = true;
+    push.resize(context.snapshot.limits.maxPushConstantsSize);
+    dummy = allocate_range(dummy_bytes);
+    load_pipeline_cache();
+}
+
+Device::~Device() {
+    try {
+        queue.finish();
+    } catch (const Error&) {
+        // A lost device. What it held goes below all the same.
+    }
+    context.vk.DeviceWaitIdle(context.device);
+    save_pipeline_cache();
+    context.vk.DestroyPipelineCache(context.device, pipeline_cache, nullptr);
+    for (const auto& kernel : kernels) kernel->destroy(context);
+}
+
+Range Device::allocate_range(int64_t bytes) {
+    const int64_t most = context.plan.max_block_bytes;
+    if (bytes > most)
+        fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ", most, " bytes there");
+    const auto attempt = [&]() -> std::optional<Range> {
+        const std::lock_guard lock(queue.mutex);
+        queue.collect();
+        return memory.allocate(bytes);
+    };
+    if (const auto range = attempt()) return *range;
+    // What is retired but still in use, what is empty, and the staging memory can all be given back.
+    queue.finish();
+    {
+        const std::lock_guard lock(queue.mutex);
+        queue.collect();
+        memory.release_empty();
+    }
+    upload.release();
+    download.release();
+    if (const auto range = attempt()) return *range;
+    fail("cannot allocate ", bytes, " bytes on ", context.name, ": the device has not that much memory left (it has ",
+         context.plan.limits.memory, " bytes in all)");
+}
+
+std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
+    context.require_alive();
+    if (bytes > context.plan.limits.max_array_bytes)
+        fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ",
+             context.plan.limits.max_array_bytes, " bytes there");
+    auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
+    if (!zero) return buffer;
+    // Nothing uses a new range, so mapped memory is cleared in place.
+    if (const Range& range = buffer->range; range.block->mapped) std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
+    else {
+        const uint32_t zeros = 0;
+        fill(*buffer, 0, (bytes + 3) / 4 * 4, &zeros, 4, 0);
+    }
+    return buffer;
+}
+
+void Device::load_pipeline_cache() {
+    const std::string stored = cache.read("pipelines-" + cache_key).value_or("");
+    VkPipelineCacheCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    info.initialDataSize = stored.size();
+    info.pInitialData = stored.data();
+    // The driver checks the data's own header and ignores what is not its own.
+    context.check(context.vk.CreatePipelineCache(context.device, &info, nullptr, &pipeline_cache), "vkCreatePipelineCache");
+    pipeline_cache_bytes = stored.size();
+}
+
+void Device::save_pipeline_cache() {
+    size_t bytes = 0;
+    if (!cache.on() || context.vk.GetPipelineCacheData(context.device, pipeline_cache, &bytes, nullptr) != VK_SUCCESS) return;
+    // Some drivers keep nothing but the header; then there is no file.
+    if (bytes <= sizeof(VkPipelineCacheHeaderVersionOne) || bytes == pipeline_cache_bytes) return;
+    std::string data(bytes, '\0');
+    if (context.vk.GetPipelineCacheData(context.device, pipeline_cache, &bytes, data.data()) != VK_SUCCESS) return;
+    data.resize(bytes);
+    cache.write("pipelines-" + cache_key, data);
+}
+
+int Device::create_stream(Priority priority) {
+    const std::lock_guard lock(queue.mutex);
+    size_t id = 1;
+    while (id < streams.size() && streams[id].used) ++id;
+    if (id == streams.size()) streams.emplace_back();
+    streams[id] = {true, priority, 0};
+    return int(id);
+}
+
+void Device::release_stream(int stream) {
+    const std::lock_guard lock(queue.mutex);
+    streams.at(size_t(stream)).used = false;
+}
+
+/// The command being recorded belongs to the stream.
+void Device::touched(int stream) {
+    streams.at(size_t(stream)).last = queue.value();
+}
+
+std::shared_ptr<EventState> Device::record(int stream) {
+    const std::lock_guard lock(queue.mutex);
+    return std::make_shared<Event>(self(), streams.at(size_t(stream)).last);
+}
+
+void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
+    const auto* own = dynamic_cast<const Event*>(event.get());
+    if (!own || own->device.get() != this) return event->wait();
+    // The queue is in order, so only the stream's own point moves.
+    const std::lock_guard lock(queue.mutex);
+    uint64_t& last = streams.at(size_t(stream)).last;
+    last = std::max(last, own->value);
+}
+
+void Device::synchronize() {
+    queue.finish();
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,518 @@
+// The backend on every device of every driver found, with the validation layers on, in each way that it can be made to work.
+// The kernels are hand-written GLSL: this is the backend's own test, and not the code generator's.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "vulkan/device.h"
+#include "vulkan/vulkan.h"
+
+namespace pumice::vulkan {
+namespace {
+
+using codegen::Field;
+using codegen::Shader;
+
+const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES"};
+
+struct Case {
+    int index;
+    std::string device, mode;
+};
+
+/// Before the first use of Vulkan: validation, and SwiftShader where Debian's chromium-common has brought it.
+void set_up_environment() {
+    setenv("PUMICE_VALIDATE", "1", 1);
+    setenv("PUMICE_CACHE_DIR", "", 1);
+    const char* swiftshader = "/usr/lib/chromium/vk_swiftshader_icd.json";
+    if (!getenv("VK_DRIVER_FILES") && std::filesystem::exists(swiftshader)) setenv("VK_ADD_DRIVER_FILES", swiftshader, 0);
+}
+
+std::vector<Case> cases() {
+    set_up_environment();
+    std::vector<Case> all;
+    for (const Found& found : list())
+        if (found.usable)
+            for (const char* mode : modes) all.push_back({found.index, found.name, mode});
+    if (all.empty()) std::fprintf(stderr, "pumice: NO VULKAN DEVICE IS TESTED: %s\n", unavailable_reason().c_str());
+    return all;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+    std::string name = info.param.device + "_" + info.param.mode;
+    std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; });
+    return std::to_string(info.param.index) + name;
+}
+
+struct Parameter {
+    bool array;
+    ir::Access access = ir::Access::inout;
+    Scalar type = Scalar::f32;
+};
+
+std::shared_ptr<ir::Kernel> kernel(const std::string& name, const std::vector<Parameter>& parameters) {
+    auto k = std::make_shared<ir::Kernel>();
+    k->name = name;
+    for (const Parameter& p : parameters) {
+        ir::Parameter parameter{p.array, p.type, {}};
+        if (p.array) {
+            ir::Memory memory;
+            memory.element = Element::of(p.type);
+            memory.access = p.access;
+            memory.argument = int(k->params.size());
+            parameter.memory.id = uint32_t(k->memories.size());
+            k->memories.push_back(memory);
+        }
+        k->params.push_back(parameter);
+    }
+    return k;
+}
+
+const char* const head =
+    "#version 460\n#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n"
+    "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
+
+/// y[i] = a * x[i] + y[i], with bindings or with addresses.
+Shader saxpy_shader(const codegen::Options& options) {
+    Shader s;
+    s.name = "saxpy";
+    const bool by_address = !options.by_address.empty() && options.by_address[0];
+    const std::string fields = "float a; int start; int end; int base;";
+    std::string glsl = head;
+    if (by_address)
+        glsl += "layout(buffer_reference, std430) buffer Y { float at[]; }; layout(buffer_reference, std430) readonly buffer X { float "
+                "at[]; };\nlayout(push_constant) uniform Push { uvec2 y; uvec2 x; " + fields + " };\n#define YY Y(y).at\n#define XX X(x).at\n";
+    else
+        glsl += "layout(binding = 0) buffer Y { float y[]; }; layout(binding = 1) readonly buffer X { float x[]; };\n"
+                "layout(push_constant) uniform Push { " + fields + " };\n#define YY y\n#define XX x\n";
+    glsl += "void main() { int i = start + int(gl_GlobalInvocationID.x); if (i < end) YY[i] = a * XX[i] + YY[i]; }\n";
+    s.glsl = glsl;
+    s.spirv = codegen::assemble(glsl, "saxpy");
+    const uint32_t at = by_address ? 16 : 0;
+    if (by_address) {
+        s.push = {{Field::Kind::address, 0, 0, 0, Scalar::u64}, {Field::Kind::address, 1, 0, 8, Scalar::u64}};
+    } else {
+        s.bindings = {{0, 0, ir::Access::inout}, {1, 1, ir::Access::in}};
+    }
+    s.push.push_back({Field::Kind::argument, 2, 0, at, Scalar::f32});
+    s.push.push_back({Field::Kind::start, 0, 0, at + 4, Scalar::i32});
+    s.push.push_back({Field::Kind::end, 0, 0, at + 8, Scalar::i32});
+    s.push.push_back({Field::Kind::group_base, 0, 0, at + 12, Scalar::i32});
+    s.push_bytes = at + 16;
+    return s;
+}
+
+std::shared_ptr<ir::Kernel> saxpy_kernel() {
+    return kernel("saxpy", {{true, ir::Access::inout}, {true, ir::Access::in}, {false}});
+}
+
+Launch::Argument whole(const std::shared_ptr<Allocation>& memory, int64_t element = 4) {
+    Launch::Argument argument;
+    argument.array = {memory.get(), 0, memory->bytes, {memory->bytes / element, 1, 1}};
+    return argument;
+}
+
+Launch::Argument scalar(float value) {
+    Launch::Argument argument;
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    argument.bits = bits;
+    return argument;
+}
+
+class DeviceTest : public testing::TestWithParam<Case> {
+protected:
+    void SetUp() override { device = open_again(); }
+    /// Everything is released, and whatever the validation layer said late shows here.
+    void TearDown() override {
+        if (device) device->synchronize();
+        device.reset();
+    }
+    std::shared_ptr<Device> open_again() {
+        const std::string& mode = GetParam().mode;
+        if (mode != "plain") setenv(mode.c_str(), "1", 1);
+        auto opened = std::static_pointer_cast<Device>(open(GetParam().index));
+        unsetenv(mode.c_str());
+        return opened;
+    }
+    std::shared_ptr<Allocation> upload(const std::vector<float>& values) {
+        auto memory = device->allocate(int64_t(values.size()) * 4, false);
+        device->write(*memory, 0, values.data(), memory->bytes);
+        return memory;
+    }
+    std::vector<float> download(const std::shared_ptr<Allocation>& memory) {
+        std::vector<float> values(size_t(memory->bytes / 4));
+        device->read(*memory, 0, values.data(), memory->bytes);
+        return values;
+    }
+    Launch saxpy_launch(const std::shared_ptr<Allocation>& y, const std::shared_ptr<Allocation>& x, float a) {
+        Launch l;
+        l.extent = {y->bytes / 4, 1, 1};
+        l.group = {64, 1, 1};
+        l.arguments = {whole(y), whole(x), scalar(a)};
+        return l;
+    }
+    std::shared_ptr<Device> device;
+};
+
+std::vector<float> ramp(size_t n, float from = 0) {
+    std::vector<float> values(n);
+    std::iota(values.begin(), values.end(), from);
+    return values;
+}
+
+TEST_P(DeviceTest, Saxpy) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(1000)), y = upload(std::vector<float>(1000, 1.0f));
+    device->launch(program, saxpy_launch(y, x, 2.0f));
+    const std::vector<float> got = download(y);
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2.0f * float(i) + 1.0f) << i;
+}
+
+TEST_P(DeviceTest, CopiesOfAnySizeAndPlace) {
+    std::mt19937 random(7);
+    const size_t n = (size_t(40) << 20) + 13;  // past the staging ring
+    std::vector<unsigned char> host(n), back(n);
+    for (auto& byte : host) byte = static_cast<unsigned char>(random());
+    auto memory = device->allocate(int64_t(n), false);
+    device->write(*memory, 0, host.data(), int64_t(n));
+    device->read(*memory, 0, back.data(), int64_t(n));
+    EXPECT_EQ(host, back);
+    device->write(*memory, 5, "abc", 3);
+    std::memcpy(host.data() + 5, "abc", 3);
+    device->read(*memory, 3, back.data(), 9);
+    EXPECT_EQ(std::memcmp(back.data(), host.data() + 3, 9), 0);
+}
+
+TEST_P(DeviceTest, FillsOfEveryPattern) {
+    for (const int size : {1, 2, 3, 4, 8, 12, 16, 20})
+        for (const int64_t offset : {0, 3, 4}) {
+            const int64_t count = 5000 / size;
+            auto memory = device->allocate(6000, true);
+            std::vector<unsigned char> pattern(static_cast<size_t>(size)), expected(6000, 0), got(6000, 1);
+            for (int i = 0; i < size; ++i) pattern[size_t(i)] = static_cast<unsigned char>(i + 1);
+            for (int64_t i = 0; i < count * size; ++i) expected[size_t(offset + i)] = pattern[size_t(i % size)];
+            device->fill(*memory, offset, count * size, pattern.data(), size, 0);
+            device->read(*memory, 0, got.data(), 6000);
+            EXPECT_EQ(got, expected) << size << " at " << offset;
+        }
+}
+
+TEST_P(DeviceTest, CopiesWithinTheDeviceMayOverlap) {
+    auto memory = upload(ramp(4096));
+    auto other = device->allocate(4096 * 4, true);
+    device->copy(*memory, 0, *other, 4 * 96, 4 * 4000, 0);
+    device->copy(*memory, 0, *memory, 4, 4 * 4095, 0);
+    const std::vector<float> a = download(memory), b = download(other);
+    for (size_t i = 1; i < 4096; ++i) ASSERT_EQ(a[i], float(i - 1));
+    for (size_t i = 0; i < 4096; ++i) ASSERT_EQ(b[i], i < 96 ? 0.0f : float(i - 96));
+}
+
+TEST_P(DeviceTest, DependentLaunchesRunInOrder) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto a = upload(std::vector<float>(256, 1.0f)), b = upload(std::vector<float>(256, 1.0f));
+    double expected_a = 1, expected_b = 1;
+    for (int i = 0; i < 500; ++i) {
+        device->launch(program, saxpy_launch(i % 2 ? a : b, i % 2 ? b : a, 0.015625f));
+        (i % 2 ? expected_a : expected_b) = (i % 2 ? expected_a : expected_b) + 0.015625 * (i % 2 ? expected_b : expected_a);
+    }
+    EXPECT_NEAR(download(a)[17] / expected_a, 1.0, 1e-4);
+    EXPECT_NEAR(download(b)[200] / expected_b, 1.0, 1e-4);
+}
+
+TEST_P(DeviceTest, WritesBetweenLaunchesAreInOrder) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto y = upload(std::vector<float>(64, 0.0f)), x = upload(std::vector<float>(64, 0.0f));
+    float sum = 0;
+    for (int i = 0; i < 200; ++i) {
+        const std::vector<float> values(64, float(i));
+        device->write(*x, 0, values.data(), 256);
+        device->launch(program, saxpy_launch(y, x, 1.0f));
+        sum += float(i);
+    }
+    EXPECT_EQ(download(y), std::vector<float>(64, sum));
+}
+
+TEST_P(DeviceTest, TheRecordedStreamHasEveryBarrier) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    std::vector<std::shared_ptr<Allocation>> arrays;
+    for (int i = 0; i < 6; ++i) arrays.push_back(upload(std::vector<float>(256, 1.0f)));
+    device->synchronize();
+    std::vector<Queue::Entry> stream;
+    device->queue.audit = &stream;
+    std::mt19937 random(3);
+    for (int i = 0; i < 400; ++i) {
+        const size_t y = random() % 6, x = (y + 1 + random() % 5) % 6;
+        if (random() % 8 == 0) device->copy(*arrays[y], 0, *arrays[x], 512, 256, 0);
+        else device->launch(program, saxpy_launch(arrays[y], arrays[x], 0.0f));
+    }
+    device->synchronize();
+    device->queue.audit = nullptr;
+    // The oracle: back from every command to the last barrier, nothing conflicts.
+    int commands = 0, barriers = 0;
+    for (size_t i = 0; i < stream.size(); ++i) {
+        barriers += stream[i].barrier;
+        if (stream[i].barrier) continue;
+        ++commands;
+        for (size_t j = i; j-- > 0 && !stream[j].barrier;)
+            for (const Access& a : stream[i].accesses)
+                for (const Access& b : stream[j].accesses) ASSERT_FALSE(conflict(a, b)) << i << " and " << j;
+    }
+    EXPECT_EQ(commands, 400);
+    EXPECT_LT(barriers, 400);
+}
+
+TEST_P(DeviceTest, MoreGroupsThanOneDispatchTakes) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    const int64_t most = device->context.snapshot.limits.maxComputeWorkGroupCount[0];
+    if (most > 1 << 20) GTEST_SKIP() << "SKIPPED: a dispatch of " << device->name() << " takes " << most << " groups";
+    const int64_t n = (most + 100) * 4;
+    auto y = device->allocate(n * 4, true);
+    const float one = 1.0f;
+    auto x = device->allocate(n * 4, false);
+    device->fill(*x, 0, n * 4, &one, 4, 0);
+    Launch l = saxpy_launch(y, x, 3.0f);
+    l.group = {4, 1, 1};
+    l.start = {2, 0, 0};
+    l.extent = {n - 3, 1, 1};
+    device->launch(program, l);
+    const std::vector<float> got = download(y);
+    for (int64_t i = 0; i < n; ++i) ASSERT_EQ(got[size_t(i)], i >= 2 && i < n - 1 ? 3.0f : 0.0f) << i;
+}
+
+TEST_P(DeviceTest, ArraysBeyondABindingGoByAddress) {
+    const int64_t most = device->context.snapshot.limits.maxStorageBufferRange;
+    const int64_t bytes = most + 4096;
+    if (bytes > int64_t(300) << 20 || bytes > device->limits().max_array_bytes || device->context.snapshot.limits.maxStorageBufferRange > 1u << 30)
+        GTEST_SKIP() << "SKIPPED: " << device->name() << " binds " << most << " bytes, more than this test allocates";
+    auto program = device->compile(saxpy_kernel(), [](const codegen::Options& options) {
+        codegen::Options both = options;
+        if (!both.by_address.empty()) both.by_address[0] = true;
+        return saxpy_shader(both);
+    });
+    const float one = 1.0f;
+    auto y = device->allocate(bytes, true), x = device->allocate(bytes, false);
+    device->fill(*x, 0, bytes, &one, 4, 0);
+    Launch l = saxpy_launch(y, x, 5.0f);
+    l.group = {256, 1, 1};
+    device->launch(program, l);
+    float last[2] = {0, 0};
+    device->read(*y, bytes - 8, last, 8);
+    EXPECT_EQ(last[0], 5.0f);
+    EXPECT_EQ(last[1], 5.0f);
+}
+
+TEST_P(DeviceTest, ArraysOfNoElementsAreBound) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    Launch l;
+    l.extent = {1, 1, 1};
+    l.start = {5, 0, 0};
+    l.extent = {1, 1, 1};
+    l.group = {1, 1, 1};
+    l.arguments.resize(3);
+    l.arguments[0].array.extents = l.arguments[1].array.extents = {0, 1, 1};
+    device->launch(program, l);
+    EXPECT_NO_THROW(device->synchronize());
+}
+
+TEST_P(DeviceTest, MemoryIsReleasedAndUsedAgain) {
+    const int64_t bytes = int64_t(256) << 20;
+    for (int i = 0; i < 24; ++i) {  // 6 GiB in all
+        auto memory = device->allocate(bytes, false);
+        const uint32_t zero = 0;
+        device->fill(*memory, 0, 4096, &zero, 4, 0);
+    }
+    device->synchronize();
+    auto other = upload(ramp(10));
+    EXPECT_EQ(download(other), ramp(10));
+}
+
+TEST_P(DeviceTest, TooMuchMemoryIsAnErrorThatNamesTheBytes) {
+    try {
+        device->allocate(int64_t(1) << 46, true);
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot allocate 70368744177664 bytes on vulkan:"), std::string::npos) << error.what();
+    }
+}
+
+PFN_vkAllocateMemory real_allocate = nullptr;
+int allocations_to_fail = 0;
+VKAPI_ATTR VkResult VKAPI_CALL failing_allocate(VkDevice device, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks,
+                                                VkDeviceMemory* memory) {
+    if (allocations_to_fail > 0 && allocations_to_fail--) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    return real_allocate(device, info, callbacks, memory);
+}
+
+TEST_P(DeviceTest, FailedAllocationsAreTriedAgainAndLeaveTheDeviceWorking) {
+    real_allocate = device->context.vk.AllocateMemory;
+    device->context.vk.AllocateMemory = failing_allocate;
+    const int64_t bytes = int64_t(100) << 20;
+    allocations_to_fail = 1;
+    EXPECT_NO_THROW(device->allocate(bytes, false));
+    allocations_to_fail = 1000;
+    EXPECT_THROW(device->allocate(bytes * 2, false), Error);
+    allocations_to_fail = 0;
+    EXPECT_EQ(download(upload(ramp(100))), ramp(100));
+}
+
+PFN_vkQueueSubmit real_submit = nullptr;
+VkResult submit_result = VK_SUCCESS;
+VKAPI_ATTR VkResult VKAPI_CALL failing_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* info, VkFence fence) {
+    return submit_result == VK_SUCCESS ? real_submit(queue, count, info, fence) : submit_result;
+}
+
+TEST_P(DeviceTest, ASubmissionThatFailsIsAnErrorAndTheDeviceGoesOn) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
+    device->synchronize();
+    real_submit = device->context.vk.QueueSubmit;
+    device->context.vk.QueueSubmit = failing_submit;
+    submit_result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    EXPECT_THROW(
+        {
+            device->launch(program, saxpy_launch(y, x, 1.0f));
+            device->synchronize();
+        },
+        Error);
+    submit_result = VK_SUCCESS;
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    EXPECT_EQ(download(y), ramp(100));
+}
+
+TEST_P(DeviceTest, ALostDeviceSaysSoAndCanBeOpenedAgain) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(ramp(100));
+    device->synchronize();
+    real_submit = device->context.vk.QueueSubmit;
+    device->context.vk.QueueSubmit = failing_submit;
+    submit_result = VK_ERROR_DEVICE_LOST;
+    const auto lost = [&](auto&& act) {
+        try {
+            act();
+            ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("is lost"), std::string::npos) << error.what();
+        }
+    };
+    lost([&] { device->launch(program, saxpy_launch(y, x, 1.0f)); device->synchronize(); });
+    submit_result = VK_SUCCESS;
+    lost([&] { device->synchronize(); });
+    lost([&] { download(y); });
+    lost([&] { device->allocate(16, true); });
+    device.reset(), program.reset(), x.reset(), y.reset();
+    device = open_again();
+    EXPECT_EQ(download(upload(ramp(10))), ramp(10));
+}
+
+PFN_vkWaitSemaphores real_wait = nullptr;
+int timeouts = 0;
+VKAPI_ATTR VkResult VKAPI_CALL slow_wait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t time) {
+    return timeouts > 0 && timeouts-- ? VK_TIMEOUT : real_wait(device, info, time);
+}
+
+TEST_P(DeviceTest, AWaitGoesOnAfterATimeout) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
+    real_wait = device->context.vk.WaitSemaphores;
+    device->context.vk.WaitSemaphores = slow_wait;
+    timeouts = 3;
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    EXPECT_EQ(download(y), ramp(100));
+    device->synchronize();
+}
+
+TEST_P(DeviceTest, EventsAndStreams) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
+    const int a = device->create_stream(Priority::low), b = device->create_stream(Priority::high);
+    EXPECT_NE(a, b);
+    EXPECT_TRUE(device->record(a)->done());
+    Launch l = saxpy_launch(y, x, 1.0f);
+    l.stream = a;
+    device->launch(program, l);
+    const auto event = device->record(a);
+    device->wait_for(b, event);
+    l.stream = b;
+    device->launch(program, l);
+    const auto second = device->record(b);
+    second->wait();
+    EXPECT_TRUE(event->done());
+    EXPECT_TRUE(second->done());
+    device->release_stream(a);
+    EXPECT_EQ(device->create_stream(Priority::normal), a);
+    EXPECT_EQ(download(y)[10], 20.0f);
+}
+
+TEST_P(DeviceTest, SeveralThreadsAtOnce) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    std::vector<std::thread> threads;
+    std::atomic<int> right = 0;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            auto own = device->compile(saxpy_kernel(), saxpy_shader);
+            auto x = upload(std::vector<float>(500, float(t))), y = upload(std::vector<float>(500, 0.0f));
+            for (int i = 0; i < 50; ++i) device->launch(i % 2 ? own : program, saxpy_launch(y, x, 1.0f));
+            right += download(y) == std::vector<float>(500, 50.0f * float(t));
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(right, 4);
+}
+
+TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {
+    if (device->supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device->name() << " has doubles";
+    try {
+        device->compile(saxpy_kernel(), [](const codegen::Options& options) {
+            Shader s = saxpy_shader(options);
+            s.features = {Feature::float64};
+            return s;
+        });
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        const std::string what = error.what();
+        for (const char* word : {"saxpy", "float64", device->name().c_str()}) EXPECT_NE(what.find(word), std::string::npos) << what;
+    }
+}
+
+TEST_P(DeviceTest, AFaultThatTheLayerFindsIsThrown) {
+    VkBuffer none = VK_NULL_HANDLE;
+    VkBufferCreateInfo wrong{};  // no sType, no size, no usage
+    EXPECT_NO_THROW(device->synchronize());
+    device->context.vk.CreateBuffer(device->context.device, &wrong, nullptr, &none);
+    EXPECT_THROW(device->synchronize(), Error);
+    EXPECT_NO_THROW(device->synchronize());
+    if (none) device->context.vk.DestroyBuffer(device->context.device, none, nullptr);
+}
+
+TEST_P(DeviceTest, AProgramMayOutliveItsDevice) {
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(ramp(100));
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    x.reset(), y.reset();
+    device.reset();
+    program.reset();
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceTest);
+INSTANTIATE_TEST_SUITE_P(Every, DeviceTest, testing::ValuesIn(cases()), case_name);
+
+TEST(Open, ADeviceThatIsNotThere) {
+    set_up_environment();
+    for (const int index : {-1, 99}) {
+        try {
+            open(index);
+            FAIL() << "no error";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find(text("vulkan:", index)), std::string::npos) << error.what();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pumice::vulkan

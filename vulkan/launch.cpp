@@ -1,0 +1,155 @@
+// Compiling and launching kernels.
+#include <algorithm>
+#include <cstring>
+
+#include "codegen/codegen.h"
+#include "core/error.h"
+#include "vulkan/device.h"
+#include "vulkan/group.h"
+
+namespace pumice::vulkan {
+namespace {
+
+/// A scalar argument as it lies in the push-constant block: integers widened by their sign, all else by zeros.
+uint64_t widened(Scalar type, uint64_t bits) {
+    const int unused = 64 - 8 * size_of(type);
+    if (is_signed_int(type)) return uint64_t(int64_t(bits << unused) >> unused);
+    return bits << unused >> unused;
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+    const ir::Kernel* recorded = kernel.get();
+    // The variants hold the kernel, and so the source may point to it; the device outlives the variants' use.
+    return compile(std::move(kernel), [this, recorded](const codegen::Options& options) {
+        const std::string entry = cache.on() ? shader_key(cache_key, *recorded, options) + ".spirv" : std::string();
+        if (cache.on())
+            if (const auto stored = cache.read(entry))
+                if (auto shader = unpack(*stored)) return std::move(*shader);
+        codegen::Shader shader = codegen::compile(*recorded, options);
+        if (cache.on()) cache.write(entry, pack(shader));
+        return shader;
+    });
+}
+
+std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source) {
+    context.require_alive();
+    auto variants = std::make_shared<Variants>(std::move(kernel), std::move(source));
+    variants->prepare(context);
+    {
+        const std::lock_guard lock(queue.mutex);
+        kernels.push_back(variants);
+    }
+    return std::make_shared<Program>(std::static_pointer_cast<Device>(shared_from_this()), std::move(variants));
+}
+
+std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
+    GroupLimits with;
+    with.limits = context.plan.limits;
+    for (int axis = 0; axis < 3; ++axis) with.max_count[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
+    with.software = context.snapshot.software();
+    return vulkan::choose_group(kernel, launch.extent, launch.rank, with);
+}
+
+void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+    context.require_alive();
+    const Program& program = static_cast<const Program&>(*executable);
+    const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
+    const std::lock_guard lock(queue.mutex);
+    list_accesses(*variant, launch);
+    const VkCommandBuffer commands = queue.begin(accesses);
+    queue.bind(pipeline);
+    bind_arrays(commands, *variant, launch);
+    dispatch(commands, *variant, launch);
+    for (const Variant::Use& use : variant->uses)
+        if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+            used(static_cast<Buffer&>(*memory), use.write);
+    touched(launch.stream);
+    queue.end();
+}
+
+void Device::list_accesses(const Variant& variant, const Launch& launch) {
+    accesses.clear();
+    for (const Variant::Use& use : variant.uses) {
+        const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
+        if (!array.memory) continue;
+        const Range& range = static_cast<const Buffer*>(array.memory)->range;
+        const int64_t begin = range.offset + array.offset;
+        accesses.push_back({range.block->id, begin, begin + array.bytes, use.write});
+    }
+}
+
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch) {
+    if (variant.buffers.empty()) return;
+    for (size_t i = 0; i < variant.buffers.size(); ++i) {
+        const Launch::Array& array = launch.arguments[size_t(variant.shader.bindings[i].argument)].array;
+        const bool some = array.memory && array.bytes > 0;
+        const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
+        // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
+        const int64_t bytes = some ? (array.bytes + 3) / 4 * 4 : dummy.bytes;
+        variant.buffers[i] = {range.block->buffer, VkDeviceSize(range.offset + (some ? array.offset : 0)), VkDeviceSize(bytes)};
+    }
+    const uint32_t count = uint32_t(variant.writes.size());
+    if (context.plan.push_descriptors) {
+        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count, variant.writes.data());
+        return;
+    }
+    const VkDescriptorSet set = queue.descriptor_set(variant.set_layout, count);
+    for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
+    context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
+    context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
+}
+
+/// Writes the fields for the dispatch whose first group is `base`, of `groups` in all.
+void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
+                         const Extents& base) {
+    using Kind = codegen::Field::Kind;
+    if (variant.shader.push_bytes == 0) return;
+    for (const codegen::Field& field : variant.shader.push) {
+        const size_t axis = size_t(field.axis);
+        uint64_t value = 0;
+        switch (field.kind) {
+            case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
+            case Kind::end: value = uint64_t(launch.start[axis] + launch.extent[axis]); break;
+            case Kind::size: value = uint64_t(launch.extent[axis]); break;
+            case Kind::group_base: value = uint64_t(base[axis]); break;
+            case Kind::group_count: value = uint64_t(groups[axis]); break;
+            case Kind::extent: value = uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]); break;
+            case Kind::argument: {
+                const auto& parameter = launch.arguments[size_t(field.index)];
+                value = widened(variant.argument_types[size_t(field.index)], parameter.bits);
+                break;
+            }
+            case Kind::address: {
+                const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+                const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
+                value = range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
+                break;
+            }
+        }
+        std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
+    }
+    context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, (variant.shader.push_bytes + 3) / 4 * 4,
+                                push.data());
+}
+
+/// One dispatch, or several where the range has more groups along an axis than a dispatch may have.
+void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch) {
+    Extents groups, most;
+    for (size_t axis = 0; axis < 3; ++axis) {
+        groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+        most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
+    }
+    Extents base;
+    for (base[2] = 0; base[2] < groups[2]; base[2] += most[2])
+        for (base[1] = 0; base[1] < groups[1]; base[1] += most[1])
+            for (base[0] = 0; base[0] < groups[0]; base[0] += most[0]) {
+                push_fields(commands, variant, launch, groups, base);
+                uint32_t count[3];
+                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(groups[axis] - base[axis], most[axis]));
+                context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+            }
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,185 @@
+// Copies between host and device, fills, and copies within the device.
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "vulkan/device.h"
+
+namespace pumice::vulkan {
+namespace {
+
+// A write to an array that the device still uses goes through staging memory up to this size, and waits for the device above.
+constexpr int64_t small_write = 256 << 10;
+
+Access access(const Buffer& buffer, int64_t offset, int64_t bytes, bool write) {
+    const int64_t begin = buffer.range.offset + offset;
+    return {buffer.range.block->id, begin, begin + bytes, write};
+}
+
+Access access(const Staging::Piece& piece, bool write) {
+    return {piece.block->id, piece.offset, piece.offset + piece.bytes, write};
+}
+
+}  // namespace
+
+/// The command being recorded uses the buffer.
+void Device::used(Buffer& buffer, bool write) {
+    buffer.last_use = queue.value();
+    if (write) buffer.last_write = queue.value();
+}
+
+void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& buffer = static_cast<Buffer&>(to);
+    const auto* data = static_cast<const std::byte*>(from);
+    std::byte* mapped = buffer.range.block->mapped;
+    if (!mapped) return write_staged(buffer, offset, data, bytes);
+    uint64_t last;
+    bool busy;
+    {
+        const std::lock_guard lock(queue.mutex);
+        last = buffer.last_use;
+        busy = last > queue.poll();
+    }
+    if (busy && bytes <= small_write) return write_staged(buffer, offset, data, bytes);
+    if (busy) queue.wait(last);
+    // Coherent memory: the device sees it with the next submission.
+    std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
+}
+
+void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes) {
+    const std::lock_guard ring(upload.mutex);
+    for (int64_t done = 0; done < bytes;) {
+        const int64_t part = std::min(bytes - done, Staging::largest_piece);
+        const Staging::Piece piece = upload.take(part);
+        std::memcpy(piece.data(), from + done, size_t(part));
+        const std::lock_guard lock(queue.mutex);
+        const Access both[] = {access(piece, false), access(to, offset + done, part, true)};
+        const VkBufferCopy region{VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin), VkDeviceSize(part)};
+        context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, 1, &region);
+        used(to, true);
+        upload.used(queue.value());
+        queue.end();
+        done += part;
+    }
+}
+
+void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& buffer = static_cast<Buffer&>(from);
+    auto* data = static_cast<std::byte*>(to);
+    const std::byte* mapped = buffer.range.block->mapped;
+    if (!mapped) return read_staged(buffer, offset, data, bytes);
+    uint64_t last;
+    {
+        const std::lock_guard lock(queue.mutex);
+        last = buffer.last_write;
+    }
+    queue.wait(last);
+    std::memcpy(data, mapped + buffer.range.offset + offset, size_t(bytes));
+}
+
+/// The device copies a piece while the host takes the one before out of the ring.
+void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
+    const std::lock_guard ring(download.mutex);
+    struct Pending {
+        Staging::Piece piece;
+        uint64_t value = 0;
+        std::byte* to = nullptr;
+    } before;
+    const auto take_out = [&] {
+        if (!before.to) return;
+        queue.wait(before.value);
+        std::memcpy(before.to, before.piece.data(), size_t(before.piece.bytes));
+    };
+    for (int64_t done = 0; done < bytes;) {
+        const int64_t part = std::min(bytes - done, Staging::largest_piece);
+        const Staging::Piece piece = download.take(part);
+        uint64_t value;
+        {
+            const std::lock_guard lock(queue.mutex);
+            const Access both[] = {access(from, offset + done, part, false), access(piece, true)};
+            const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(part)};
+            context.vk.CmdCopyBuffer(queue.begin(both), from.range.block->buffer, piece.block->buffer, 1, &region);
+            used(from, false);
+            value = queue.value();
+            download.used(value);
+            queue.submit();
+        }
+        take_out();
+        before = {piece, value, to + done};
+        done += part;
+    }
+    take_out();
+}
+
+void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& buffer = static_cast<Buffer&>(to);
+    const auto* data = static_cast<const std::byte*>(pattern);
+    // vkCmdFillBuffer takes a pattern of four bytes: shorter ones are repeated, longer ones may repeat within.
+    std::byte word[4];
+    for (int64_t i = 0; i < 4; ++i) word[i] = data[i % pattern_size];
+    bool repeats = pattern_size % 4 == 0 || 4 % pattern_size == 0;
+    for (int64_t i = 0; i < pattern_size && repeats; ++i) repeats = data[i] == word[i % 4];
+    if (!repeats || offset % 4 != 0 || bytes % 4 != 0) return fill_staged(buffer, offset, bytes, data, pattern_size, stream);
+    uint32_t value;
+    std::memcpy(&value, word, 4);
+    const std::lock_guard lock(queue.mutex);
+    const Access target = access(buffer, offset, bytes, true);
+    context.vk.CmdFillBuffer(queue.begin({&target, 1}), buffer.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes),
+                             value);
+    used(buffer, true);
+    touched(stream);
+    queue.end();
+}
+
+/// Any pattern at any place: a piece of staging memory is filled with it and copied as often as it takes.
+void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream) {
+    const std::lock_guard ring(upload.mutex);
+    const int64_t most = std::min(bytes, Staging::largest_piece / 4);
+    const int64_t part = std::max(most / pattern_size, int64_t(1)) * pattern_size;
+    const Staging::Piece piece = upload.take(part);
+    for (int64_t i = 0; i < part; i += pattern_size) std::memcpy(piece.data() + i, pattern, size_t(pattern_size));
+    const std::lock_guard lock(queue.mutex);
+    const Access both[] = {access(piece, false), access(to, offset, bytes, true)};
+    std::vector<VkBufferCopy> regions;
+    for (int64_t done = 0; done < bytes; done += part)
+        regions.push_back({VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
+    context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()), regions.data());
+    used(to, true);
+    upload.used(queue.value());
+    touched(stream);
+    queue.end();
+}
+
+void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& source = static_cast<Buffer&>(from);
+    auto& target = static_cast<Buffer&>(to);
+    if (&source == &target && from_offset < to_offset + bytes && to_offset < from_offset + bytes) {
+        // Vulkan's regions may not overlap.
+        Buffer between(self(), allocate_range(bytes), bytes);
+        copy_between(source, from_offset, between, 0, bytes, stream);
+        copy_between(between, 0, target, to_offset, bytes, stream);
+        return;
+    }
+    copy_between(source, from_offset, target, to_offset, bytes, stream);
+}
+
+void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream) {
+    const std::lock_guard lock(queue.mutex);
+    const Access both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
+    const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
+    context.vk.CmdCopyBuffer(queue.begin(both), from.range.block->buffer, to.range.block->buffer, 1, &region);
+    used(from, false);
+    used(to, true);
+    touched(stream);
+    queue.end();
+}
+
+}  // namespace pumice::vulkan

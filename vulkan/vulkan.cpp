@@ -1,0 +1,56 @@
+#include "vulkan/vulkan.h"
+
+#include "codegen/codegen.h"
+#include "core/error.h"
+#include "vulkan/device.h"
+
+namespace pumice::vulkan {
+
+std::vector<Found> list() {
+    const Switches switches = Switches::from_environment();
+    std::string reason;
+    Instance* instance = Instance::get(switches.validate, reason);
+    std::vector<Found> found;
+    if (!instance) return found;
+    for (const VkPhysicalDevice physical : instance->physical_devices()) {
+        const Snapshot snapshot = read_snapshot(instance->vk, physical);
+        const Plan plan = make_plan(snapshot, switches);
+        Found one;
+        one.index = int(found.size());
+        one.name = snapshot.name;
+        one.driver = snapshot.driver;
+        one.usable = plan.unusable.empty();
+        if (!one.usable) one.reason = text("the device vulkan:", one.index, " (", one.name, ") cannot be used: ", plan.unusable);
+        one.software = snapshot.software();
+        one.integrated = snapshot.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+        one.memory = plan.limits.memory;
+        found.push_back(std::move(one));
+    }
+    return found;
+}
+
+std::string unavailable_reason() {
+    std::string reason;
+    Instance* instance = Instance::get(Switches::from_environment().validate, reason);
+    if (!instance) return "Vulkan is not available: " + reason;
+    return instance->physical_devices().empty() ? "Vulkan is not available: no driver offers a device" : "";
+}
+
+std::shared_ptr<Backend> open(int index) {
+    const Switches switches = Switches::from_environment();
+    std::string reason;
+    Instance* instance = Instance::get(switches.validate, reason);
+    if (!instance) fail("the device vulkan:", index, " cannot be opened: ", reason);
+    const std::vector<VkPhysicalDevice> devices = instance->physical_devices();
+    if (index < 0 || size_t(index) >= devices.size())
+        fail("there is no device vulkan:", index, ": Vulkan has ", devices.size(), devices.size() == 1 ? " device" : " devices");
+    Snapshot snapshot = read_snapshot(instance->vk, devices[size_t(index)]);
+    Plan plan = make_plan(snapshot, switches);
+    std::string name = text("vulkan:", index, " ", snapshot.name);
+    if (!plan.unusable.empty()) fail("the device ", name, " cannot be used: ", plan.unusable);
+    auto device = std::make_shared<Device>(*instance, devices[size_t(index)], std::move(snapshot), std::move(plan), std::move(name));
+    codegen::warm_up();  // shaderc's slow first compile, beside whatever the caller does next
+    return device;
+}
+
+}  // namespace pumice::vulkan
