@@ -208,14 +208,29 @@ Expression Emitter::leaf(const Inst& i) {
     }
 }
 
+/// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
+/// guards against.
+std::string Emitter::pattern_of(const Inst& i) const {
+    const auto operands = k.operands(i);
+    const Scalar from = k.type_of(operands[0]);
+    if (i.op == Op::select) return "$0 ? $1 : $2";
+    if (i.op == Op::cast) return cast_text(from, i.type);
+    if (i.op == Op::bitcast) return bitcast_text(from, i.type);
+    if (i.op == Op::fma && strict(i)) return "pm_fma_strict($0, $1, $2)";
+    uint64_t bits = 0;
+    if (is_int(from) && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 && bits >> (8 * size_of(from) - 1) == 0) {
+        const bool whole_shift = bits < uint64_t(8 * size_of(from));
+        if (i.op == Op::div) return "$0 / $1";
+        if (i.op == Op::rem && is_unsigned_int(from)) return "$0 % $1";
+        if (i.op == Op::shl && whole_shift) return "$0 << $1";
+        if (i.op == Op::shr && whole_shift) return "$0 >> $1";
+    }
+    return std::string(glsl_text(i.op, from));
+}
+
 Expression Emitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
-    std::string pattern;
-    if (i.op == Op::select) pattern = "$0 ? $1 : $2";
-    else if (i.op == Op::cast) pattern = cast_text(k.type_of(operands[0]), i.type);
-    else if (i.op == Op::bitcast) pattern = bitcast_text(k.type_of(operands[0]), i.type);
-    else if (i.op == Op::fma && strict(i)) pattern = "pm_fma_strict($0, $1, $2)";
-    else pattern = glsl_text(i.op, k.type_of(operands[0]));
+    const std::string pattern = pattern_of(i);
     std::vector<Expression> texts;
     for (size_t o = 0; o < operands.size(); ++o) texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));
     return fill(pattern, texts);

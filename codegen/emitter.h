@@ -36,6 +36,7 @@ private:
     Expression use_named(ir::Value v);
     std::vector<Expression> use_all(std::span<const ir::Value> values);
     Expression leaf(const ir::Inst& i);
+    std::string pattern_of(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
     void flush(uint32_t memory);
     void name_indices();

@@ -106,7 +106,7 @@ private:
     }
 
     void need_column(InstId construct, uint32_t c) {
-        where.each_source(construct, c, [&](Value v) { need(v); });
+        where.each_source(construct, c, [&](Value v, InstId by) { if (!unreachable[by.id]) need(v); });
     }
 
     void need_sets(Value variable) {

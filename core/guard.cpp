@@ -66,7 +66,7 @@ private:
     }
 
     void column(InstId construct, uint32_t c) {
-        where.each_source(construct, c, [&](Value v) { need(v); });
+        where.each_source(construct, c, [&](Value v, InstId) { need(v); });
     }
 
     void unguard(InstId id) {

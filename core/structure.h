@@ -24,8 +24,8 @@ public:
     /// The instruction of `block` that is `i` or has it inside; `none` when there is no such.
     InstId ancestor_in(BlockId block, InstId i) const;
 
-    /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value) with each
-    /// value that can become it: initial values, yields, tests, breaks, continues.
+    /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value, InstId) with
+    /// each value that can become it, and what hands it on: the construct itself, a yield, test, break or continue.
     template <class F>
     void each_source(InstId construct, uint32_t column, F f) const;
 
@@ -64,14 +64,14 @@ void each_inside(const Kernel& k, const Inst& i, F&& f) {
 template <class F>
 void Structure::each_source(InstId construct, uint32_t column, F f) const {
     const Inst& i = k[construct];
-    if (is_loop(i.op)) f(k.operands(i)[leading_operands(i.op) + column]);
+    if (is_loop(i.op)) f(k.operands(i)[leading_operands(i.op) + column], construct);
     for (const BlockId b : i.blocks) {
         if (b.id == none) continue;
         const Inst& last = last_inst(k, b);
-        if (last.op == Op::yield) f(k.operands(last)[column]);
-        if (last.op == Op::test) f(k.operands(last)[1 + column]);
+        if (last.op == Op::yield) f(k.operands(last)[column], k[b].insts.back());
+        if (last.op == Op::test) f(k.operands(last)[1 + column], k[b].insts.back());
     }
-    for (const InstId jump : jumps[construct.id]) f(k.operands(k[jump])[column]);
+    for (const InstId jump : jumps[construct.id]) f(k.operands(k[jump])[column], jump);
 }
 
 }  // namespace pumice::ir

@@ -130,11 +130,15 @@ float pm_nextafter(float x, float y) {
     return intBitsToFloat(a < 0 ? int(0x80000000u) - a : a);
 }
 
-// Exact steps by powers of two; only the last may round. Downward steps leave 24 bits of room above the subnormals.
+// Exact steps by powers of two; only the last may round. A downward step leaves 24 bits of room above the subnormals: a value
+// that needs more room than that becomes 0 anyway.
 float pm_ldexp(float x, int n) {
-    for (int i = 0; i < 2 && n > 127; ++i) { x *= 1.7014118346046923e38; n -= 127; }
-    for (int i = 0; i < 2 && n < -126; ++i) { x *= 1.9721522630525295e-31; n += 102; }
-    return x * uintBitsToFloat(uint(clamp(n, -126, 127) + 127) << 23);
+    int first = n > 127 ? 127 : n < -126 ? -102 : 0;
+    n -= first;
+    int second = n > 127 ? 127 : n < -126 ? -102 : 0;
+    n = clamp(n - second, -126, 127);
+    x = x * uintBitsToFloat(uint(first + 127) << 23) * uintBitsToFloat(uint(second + 127) << 23);
+    return x * uintBitsToFloat(uint(n + 127) << 23);
 }
 
 // ---- exact remainders and sums ----
@@ -263,13 +267,14 @@ float pm_hypot(float x, float y) {
 float pm_cbrt(float x) {
     float a = abs(x);
     if (a == 0.0 || !pm_isfinite(x)) return x;
-    bool tiny = a < 1.1754944e-31;  // kept away from the subnormals
-    if (tiny) a *= 16777216.0;
+    // Kept away from the subnormals, and from where 2 cube overflows.
+    float up = a < 1.0 ? 16777216.0 : 5.9604645e-8, down = a < 1.0 ? 0.00390625 : 256.0;
+    a *= up;
     float t = uintBitsToFloat(floatBitsToUint(a) / 3u + 0x2a5119f2u);
     float cube = t * t * t;
     t *= (2.0 * a + cube) / (a + 2.0 * cube);
     t -= (t - a / (t * t)) * 0.33333333;
-    return pm_copysign(tiny ? t * 0.00390625 : t, x);
+    return pm_copysign(t * down, x);
 }
 
 // exp(r) - 1 for |r| <= log(2) / 2.
@@ -278,13 +283,20 @@ float pm_expm1_near(float r) {
     return r + r * r * p;
 }
 
-// exp(x) * 2^k, rounded to within 1 ulp: exp(x) = 2^n exp(r), n the whole number nearest x / log(2).
+// exp(x) * 2^k within 1 ulp: exp(x) = 2^n exp(r), n the whole number nearest x / log(2).
 float pm_exp_scaled(float x, int k) {
-    if (pm_isnan(x)) return x;
-    x = clamp(x, -400.0, 400.0);
-    float n = roundEven(x * 1.44269504);
-    precise float r = (x - n * 0.693359375) - n * -2.12194440e-4;
-    return pm_ldexp(1.0 + pm_expm1_near(r), int(n) + k);
+    float n = roundEven(clamp(x, -400.0, 400.0) * 1.44269504);
+    precise float r = (clamp(x, -400.0, 400.0) - n * 0.693359375) - n * -2.12194440e-4;
+    return pm_isnan(x) ? x : pm_ldexp(1.0 + pm_expm1_near(r), int(n) + k);
+}
+
+float pm_exp(float x) {
+    return pm_exp_scaled(x, 0);
+}
+
+float pm_exp2(float x) {
+    float n = roundEven(clamp(x, -400.0, 400.0));
+    return pm_isnan(x) ? x : pm_ldexp(1.0 + pm_expm1_near((clamp(x, -400.0, 400.0) - n) * 0.6931471806), int(n));
 }
 
 // 10^x = 2^n exp(r log(10)), with r = x - n log10(2).
@@ -298,7 +310,7 @@ float pm_exp10(float x) {
 
 // 2^n (exp(r) - 1) + (2^n - 1), as in pm_exp_scaled, with half of 2^n so that it does not overflow too soon.
 float pm_expm1(float x) {
-    if (pm_isnan(x)) return x;
+    if (pm_isnan(x) || abs(x) < 5.9604645e-8) return x;
     if (x > 88.72284) return uintBitsToFloat(0x7f800000u);
     if (x < -18.0) return -1.0;
     float n = roundEven(x * 1.44269504);
@@ -308,60 +320,159 @@ float pm_expm1(float x) {
     return 2.0 * (half_power * pm_expm1_near(r) + (half_power - 0.5));
 }
 
-// log(1 + f) + n log(2), with 1 + f in [sqrt(1/2), sqrt(2)]: log(1 + f) = 2 artanh(f / (2 + f)); `rest` is added last.
-float pm_log_sum(float f, float n, float rest) {
+// log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)], given f and the sum that is to be added last: 2 artanh(f / (2 + f)).
+float pm_log_near(float f, float added) {
     float s = f / (2.0 + f), z = s * s;
     float series = z * (0.3333333328 + z * (0.2000006093 + z * (0.1427540942 + z * 0.1166525285)));
     // 2s = f - s f, so that what is rounded in the division counts little.
-    return n * 0.693359375 + (f - (s * (f - 2.0 * series) - (n * -2.12194440e-4 + rest)));
+    return f - (s * (f - 2.0 * series) - added);
 }
 
-// log(x * 2^k) of a normal x > 0.
-float pm_log_normal(float x, float k, float rest) {
-    int bits = floatBitsToInt(x);
-    int n = (bits - 0x3f3504f3) >> 23;  // the bits of sqrt(1/2)
-    return pm_log_sum(intBitsToFloat(bits - (n << 23)) - 1.0, float(n) + k, rest);
+// x = 2^n (1 + f) for normal and subnormal x > 0, with 1 + f in [sqrt(1/2), sqrt(2)]: gives f.
+float pm_log_reduce(float x, out float n) {
+    bool tiny = x < 1.1754944e-38;
+    int bits = floatBitsToInt(tiny ? x * 16777216.0 : x);
+    int whole = (bits - 0x3f3504f3) >> 23;  // less the bits of sqrt(1/2)
+    n = float(tiny ? whole - 24 : whole);
+    return intBitsToFloat(bits - (whole << 23)) - 1.0;
+}
+
+// `r` for finite x > 0; else what every logarithm gives.
+float pm_log_result(float x, float r) {
+    if (x > 0.0 && pm_isfinite(x)) return r;
+    return x == 0.0 ? uintBitsToFloat(0xff800000u) : x < 0.0 ? uintBitsToFloat(0x7fc00000u) : x;
 }
 
 float pm_log(float x) {
-    if (x < 0.0 || pm_isnan(x)) return uintBitsToFloat(0x7fc00000u);
-    if (x == 0.0) return uintBitsToFloat(0xff800000u);
-    if (pm_isinf(x)) return x;
-    return x < 1.1754944e-38 ? pm_log_normal(x * 16777216.0, -24.0, 0.0) : pm_log_normal(x, 0.0, 0.0);
+    float n, f = pm_log_reduce(x, n);
+    return pm_log_result(x, n * 0.693359375 + pm_log_near(f, n * -2.12194440e-4));
+}
+
+float pm_log2(float x) {
+    float n, f = pm_log_reduce(x, n);
+    return pm_log_result(x, n + pm_log_near(f, 0.0) * 1.44269504);
 }
 
 float pm_log10(float x) {
-    if (!(x > 0.0) || pm_isinf(x)) return pm_log(x);
-    return pm_log(x) * 0.4342944819;
+    float n, f = pm_log_reduce(x, n);
+    return pm_log_result(x, n * 0.301025390625 + (pm_log_near(f, 0.0) * 0.4342944819 + n * 4.60503898e-6));
 }
 
 // u = 1 + x rounds; the error made, relative to u, is added to log(u).
 float pm_log1p(float x) {
-    if (x < -1.0 || pm_isnan(x)) return uintBitsToFloat(0x7fc00000u);
-    if (x == -1.0) return uintBitsToFloat(0xff800000u);
-    if (pm_isinf(x) || abs(x) < 5.9604645e-8) return x;
-    if (x > -0.29289 && x < 0.41421) return pm_log_sum(x, 0.0, 0.0);
+    if (x > -0.29289 && x < 0.41421) return abs(x) < 5.9604645e-8 ? x : pm_log_near(x, 0.0);
     precise float u = 1.0 + x, lost = x >= 1.0 ? 1.0 - (u - x) : x - (u - 1.0);
-    return pm_log_normal(u, 0.0, lost / u);
+    float n, f = pm_log_reduce(u, n);
+    return pm_log_result(u, n * 0.693359375 + pm_log_near(f, n * -2.12194440e-4 + lost / u));
 }
 
-// The sign that C's pow has: negative for odd y, NaN for a y that is not whole. Floats from 2^24 on are even.
+// x^y = 2^(y log2(x)) for finite x > 0, with log2(x) and the product as sums of two floats, of which the first has 12 bits: the
+// products of such are exact. log2(1 + f) = 2 / log(2) * (s + s^3 / 3 + ...), s = f / (2 + f).
+float pm_pow_positive(float x, float y) {
+    const uint high_bits = 0xfffff000u;
+    float n, f = pm_log_reduce(x, n);
+    precise float d = 2.0 + f, d_high = uintBitsToFloat(floatBitsToUint(d) & high_bits), d_low = f - (d_high - 2.0);
+    precise float s = f / d, s_high = uintBitsToFloat(floatBitsToUint(s) & high_bits);
+    precise float s_low = ((f - s_high * d_high) - s_high * d_low) / d;
+    float z = s * s;
+    float series = s * z * (0.3333333328 + z * (0.2000006093 + z * (0.1427540942 + z * 0.1166525285)));
+    precise float l = s_high * 2.884765625, l_low = s_high * 6.24456778e-4 + 2.88539008 * (s_low + series);
+    precise float sum = n + (l + l_low), sum_high = uintBitsToFloat(floatBitsToUint(sum) & high_bits);
+    precise float sum_low = (l - (sum_high - n)) + l_low;
+    float limited = clamp(y, -1e12, 1e12);  // beyond, the result is 0, 1 or infinite just the same
+    precise float y_high = uintBitsToFloat(floatBitsToUint(limited) & high_bits);
+    precise float e = y_high * sum_high, e_low = (limited - y_high) * sum_high + limited * sum_low;
+    if (abs(e) > 400.0) return e > 0.0 ? uintBitsToFloat(0x7f800000u) : 0.0;
+    float whole = roundEven(e + e_low);
+    precise float rest = (e - whole) + e_low;
+    return pm_ldexp(1.0 + pm_expm1_near(rest * 0.6931471806), int(whole));
+}
+
+// C's pow. The result is negative for x < 0 and odd y, and NaN for x < 0 and a y that is not whole. Floats from 2^24 on are even.
 float pm_pow(float x, float y) {
-    if (y == 0.0 || x == 1.0) return 1.0;
-    if (pm_isnan(x) || pm_isnan(y)) return uintBitsToFloat(0x7fc00000u);
-    float a = abs(x), r;
-    if (a == 1.0) r = 1.0;
-    else if (a == 0.0 || pm_isinf(x) || pm_isinf(y))
-        r = (a > 1.0) == (y > 0.0) ? uintBitsToFloat(0x7f800000u) : 0.0;
-    else r = pow(a, y);
-    if (!pm_signbit(x) || pm_isinf(y)) return r;
-    float whole = trunc(y);
-    if (whole != y && a != 0.0 && !pm_isinf(x)) return uintBitsToFloat(0x7fc00000u);
-    bool odd = whole == y && abs(y) < 16777216.0 && (int(y) & 1) != 0;
-    return odd ? -r : r;
+    float a = abs(x), r = pm_pow_positive(a, y);
+    if (a == 0.0 || pm_isinf(x) || pm_isinf(y)) r = a == 1.0 ? 1.0 : (a > 1.0) == (y > 0.0) ? uintBitsToFloat(0x7f800000u) : 0.0;
+    if (pm_signbit(x) && !pm_isinf(y)) {
+        float whole = trunc(y);
+        if (whole == y && abs(y) < 16777216.0 && (int(y) & 1) != 0) r = -r;
+        else if (whole != y && a != 0.0 && !pm_isinf(x)) r = uintBitsToFloat(0x7fc00000u);
+    }
+    if (pm_isnan(x) || pm_isnan(y)) r = uintBitsToFloat(0x7fc00000u);
+    return y == 0.0 || x == 1.0 ? 1.0 : r;
 }
 
 // ---- trigonometric and hyperbolic ----
+
+// x modulo pi/2, in [-pi/4, pi/4], and the quarter turns taken off, modulo 4, for a large finite x, after Payne and Hanek (1983):
+// of x * 2/pi only the bits from the weight 2 down matter, so 96 bits of 2/pi are taken from there and multiplied by x's 24.
+float pm_reduce_large(float x, out int quarter) {
+    const uint two_over_pi[8] = uint[8](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+    uint bits = floatBitsToUint(x);
+    int first = clamp(int((bits >> 23) & 255u) - 120, 0, 134);  // the exponent of x's last bit, plus 30
+    int word = first >> 5, shift = first & 31;
+    uint p[3];
+    for (int i = 0; i < 3; ++i)
+        p[i] = shift == 0 ? two_over_pi[word + i] : (two_over_pi[word + i] << shift) | (two_over_pi[word + i + 1] >> (32 - shift));
+    uint m = (bits & 0x007fffffu) | 0x00800000u, high1, low1, high2, low2, carry;
+    umulExtended(p[1], m, high1, low1);
+    umulExtended(p[2], m, high2, low2);
+    uint middle = uaddCarry(low1, high2, carry);
+    uint top = p[0] * m + high1 + carry;
+    // The number is top:middle:low2 * 2^-94. Its two first bits count quarter turns, the others are a fraction of one.
+    uint fraction = (top << 2) | (middle >> 30), fraction_low = (middle << 2) | (low2 >> 30);
+    bool up = (fraction & 0x80000000u) != 0u;
+    if (up) {
+        fraction = ~fraction;
+        fraction_low = ~fraction_low;
+    }
+    float r = (float(fraction) * 2.3283064365386963e-10 + float(fraction_low) * 5.421010862427522e-20) * 1.57079633;
+    quarter = int(top >> 30) + (up ? 1 : 0);
+    if (up != (bits >= 0x80000000u)) r = -r;
+    if (bits >= 0x80000000u) quarter = -quarter;
+    return r;
+}
+
+// The same for every x. pi/2 in four parts, the first three of 10 bits, after Cody and Waite: n times each is exact.
+float pm_reduce(float x, out int quarter) {
+    float n = roundEven(clamp(x, -20000.0, 20000.0) * 0.636619772);
+    precise float r = (((x - n * 1.5703125) - n * 4.825592041015625e-4) - n * 1.2665987014770508e-6) - n * 9.92093579680540e-10;
+    quarter = int(n);
+    if (n == 0.0) r = x;  // keeps -0
+    // A loop of at most one turn, not an if: software drivers run both sides of an if, but skip a loop that no item enters.
+    for (bool far = abs(x) > 20000.0; far; far = false) r = pm_reduce_large(x, quarter);
+    return pm_isfinite(x) ? r : uintBitsToFloat(0x7fc00000u);
+}
+
+// sin(r) and cos(r) for |r| <= pi/4: (sin(sqrt(z)) / sqrt(z) - 1) / z and (cos(sqrt(z)) - 1 + z / 2) / z^2 over that range.
+float pm_sin_near(float r) {
+    float z = r * r;
+    return r + r * z * (-0.1666666666 + z * (0.008333331866 + z * (-0.0001984008201 + z * 2.724931405e-6)));
+}
+
+float pm_cos_near(float r) {
+    float z = r * r;
+    return 1.0 - (0.5 * z - z * z * (0.04166666664 + z * (-0.001388888766 + z * (2.480059599e-5 + z * -2.730040718e-7))));
+}
+
+float pm_sin(float x) {
+    int quarter;
+    float r = pm_reduce(x, quarter);
+    float y = (quarter & 1) == 0 ? pm_sin_near(r) : pm_cos_near(r);
+    return (quarter & 2) == 0 ? y : -y;
+}
+
+float pm_cos(float x) {
+    int quarter;
+    float r = pm_reduce(x, quarter);
+    float y = (quarter & 1) == 0 ? pm_cos_near(r) : pm_sin_near(r);
+    return ((quarter + 1) & 2) == 0 ? y : -y;
+}
+
+float pm_tan(float x) {
+    int quarter;
+    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
+    return (quarter & 1) == 0 ? s / c : -c / s;
+}
 
 // asin(x) for |x| <= 1/2: asin(sqrt(z)) / sqrt(z) over z in [0, 1/4].
 float pm_asin_near(float x) {
@@ -468,11 +579,11 @@ float pm_erf_near(float x) {
     return x * (1.128379166 + z * (-0.3761262667 + z * (0.1128359472 + z * p)));
 }
 
-// erfc(x) for x in [0.9, 10.1]: erfc(x) exp(x^2) / t over t = 1 / (1 + x / 2), in u = t - 0.4275.
+// erfc(x) for x in [0.45, 10.1]: erfc(x) exp(x^2) / t over t = 1 / (1 + x / 2), in u = t - 0.4908.
 float pm_erfc_far(float x) {
-    float t = 2.0 / (2.0 + x), u = t - 0.4275;
-    float p = -0.1275725629 + u * (-0.1385274235 + u * (0.05941038481 + u * (0.08758822957 + u * -0.04935267683)));
-    return t * (0.463850071 + u * (0.6086592846 + u * (0.5222456965 + u * (0.1895224658 + u * p)))) * pm_exp_minus_square(x);
+    float t = 2.0 / (2.0 + x), u = t - 0.4908;
+    float p = -0.1671327272 + u * (-0.1090417431 + u * (0.09363680784 + u * (0.06021345772 + u * (-0.06574214231 + u * -0.02099424812))));
+    return t * (0.5045166703 + u * (0.6769136569 + u * (0.5548336032 + u * (0.1520125786 + u * p)))) * pm_exp_minus_square(x);
 }
 
 float pm_erf(float x) {
@@ -483,7 +594,7 @@ float pm_erf(float x) {
 
 float pm_erfc(float x) {
     if (pm_isnan(x)) return x;
-    if (abs(x) <= 0.9) return 1.0 - pm_erf_near(x);
+    if (abs(x) <= 0.5) return 1.0 - pm_erf_near(x);
     float r = abs(x) > 10.1 ? 0.0 : pm_erfc_far(abs(x));
     return x < 0.0 ? 2.0 - r : r;
 }
@@ -527,8 +638,8 @@ float pm_lgamma(float x) {
     if (pm_isnan(x)) return x;
     if (pm_isinf(x) || (x <= 0.0 && x == floor(x))) return uintBitsToFloat(0x7f800000u);
     if (x > 0.0) return pm_lgamma_positive(x);
-    float s = abs(x * sin(3.14159265 * (x - roundEven(x))));
-    return 1.144729886 - pm_log(s) - pm_lgamma_positive(-x);
+    float s = abs(pm_sin(3.14159265 * (x - roundEven(x))));
+    return 1.144729886 - pm_log(s) - pm_log(-x) - pm_lgamma_positive(-x);
 }
 
 // DLMF 5.5.2 up to 6, then 5.11.2.
@@ -544,7 +655,7 @@ float pm_digamma(float x) {
     if (pm_isnan(x) || (x <= 0.0 && x == floor(x))) return uintBitsToFloat(0x7fc00000u);
     if (pm_isinf(x)) return x;
     if (x > 0.0) return pm_digamma_positive(x);
-    return pm_digamma_positive(1.0 - x) - 3.14159265 / tan(3.14159265 * (x - roundEven(x)));
+    return pm_digamma_positive(1.0 - x) - 3.14159265 / pm_tan(3.14159265 * (x - roundEven(x)));
 }
 
 // DLMF 5.15.5 up to 6, then 5.15.8.
@@ -561,6 +672,6 @@ float pm_trigamma(float x) {
     if (pm_isinf(x)) return x > 0.0 ? 0.0 : uintBitsToFloat(0x7fc00000u);
     if (x <= 0.0 && x == floor(x)) return uintBitsToFloat(0x7f800000u);
     if (x > 0.0) return pm_trigamma_positive(x);
-    float s = sin(3.14159265 * (x - roundEven(x)));
+    float s = pm_sin(3.14159265 * (x - roundEven(x)));
     return 9.8696044 / (s * s) - pm_trigamma_positive(1.0 - x);
 }

@@ -1,4 +1,4 @@
-// Each *.txt beside this file is a test: kernel text, the passes to run on it, the expected text (or `error: ...`).
+// Each *.txt beside this file that names a pass is a test: kernel text, the passes to run on it, the expected text (or `error: ...`).
 //
 //     kernel ... { ... }
 //     --- pass: promote simplify
@@ -8,6 +8,7 @@
 // PUMICE_BLESS=1 rewrites what is expected; read the difference before you commit it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -51,8 +52,8 @@ Pass pass_named(const std::string& name) {
 
 std::vector<std::filesystem::path> all_files() {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path()))
-        if (entry.path().extension() == ".txt") found.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(PUMICE_SOURCE_FOLDER "/tests/golden"))
+        if (entry.path().extension() == ".txt" && read(entry.path()).find("--- pass: ") != std::string::npos) found.push_back(entry.path());
     std::sort(found.begin(), found.end());
     return found;
 }

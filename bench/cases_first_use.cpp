@@ -1,0 +1,77 @@
+// What the first use of a kernel costs: recording and compiling saxpy, without the cache and with it.
+#include "bench/harness.h"
+#include "codegen/codegen.h"
+
+namespace bench {
+namespace {
+
+using namespace pumice;
+
+/// A new kernel object each time, as the first use in a process sees it. All have the same text, so the cache knows them.
+auto fresh_saxpy() {
+    return kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
+        auto i = global_index();
+        y[i] = a * x[i] + y[i];
+    });
+}
+
+Measurement to_spirv(Bench& bench) {
+    size_t words = 0;
+    fresh_saxpy().spirv();  // waits for shaderc's slow first compile
+    const Measurement m = measure(bench, [&] { words = fresh_saxpy().spirv().size(); });
+    if (words < 5) fail("the SPIR-V of saxpy has ", words, " words");
+    return m;
+}
+
+/// Recording, and the cached shader made executable.
+Measurement from_cache(Bench& bench) {
+    Backend& backend = *bench.device.state->backend;
+    const auto compile = [&] { return backend.compile(fresh_saxpy().recorded()); };
+    compile();
+    return measure(bench, [&] { compile(); });
+}
+
+/// From a kernel never seen by the process, but cached on disk, to its first result; the peer has its SPIR-V at hand.
+Measurement first_launch(Bench& bench) {
+    constexpr int items = 64;
+    Array<float> x = bench.device.zeros<float>(items), y = bench.device.zeros<float>(items);
+    const Side ours = [&](int) { fresh_saxpy()(ndrange(items).group(64), y, x, 0.5f).wait(); };
+
+    const std::vector<uint32_t> spirv = raw::compile_glsl(R"(#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) restrict buffer Y { float y[]; };
+layout(binding = 1) readonly restrict buffer X { float x[]; };
+layout(push_constant) uniform Push { uint n; float a; };
+void main() {
+    const uint i = gl_GlobalInvocationID.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+)", "saxpy");
+    raw::Buffer px(bench.raw, items * 4), py(bench.raw, items * 4);
+    VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    VkPipelineCache cache = VK_NULL_HANDLE;
+    bench.raw.check(vkCreatePipelineCache(bench.raw.device, &info, nullptr, &cache), "vkCreatePipelineCache");
+    const uint32_t push[2] = {word(items), word(0.5f)};
+    const Side peer = [&](int) {
+        raw::Pipeline pipeline(bench.raw, spirv, 2, sizeof push, 1, cache);
+        bench.raw.begin();
+        pipeline.bind();
+        pipeline.dispatch(pipeline.bindings({&py, &px}), push, 1);
+        bench.raw.submit_and_wait();
+    };
+    const Measurement m = compare(bench, ours, peer, 1);
+    vkDestroyPipelineCache(bench.raw.device, cache, nullptr);
+    return m;
+}
+
+}  // namespace
+
+std::vector<Case> first_use_cases() {
+    return {
+        {"saxpy: record to SPIR-V", Kind::first_use, 3, 0, "", to_spirv},
+        {"saxpy: executable from the disk cache", Kind::first_use, 1, 0, "", from_cache},
+        {"saxpy: first launch from the disk cache", Kind::info, 0, 0, "", first_launch},
+    };
+}
+
+}  // namespace bench

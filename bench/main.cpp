@@ -1,0 +1,179 @@
+// bench: Pumice against hand-written GLSL dispatched by raw Vulkan, on one device in one run.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/harness.h"
+
+namespace bench {
+namespace {
+
+constexpr const char* usage =
+    "bench [--filter TEXT] [--quick] [--strict] [--list] [--out FILE]\n"
+    "  --filter TEXT  only cases whose name contains TEXT\n"
+    "  --quick        less time a case: noisier\n"
+    "  --strict       a missed target ends with exit code 2\n"
+    "  --list         print the cases' names\n"
+    "  --out FILE     where the results go as JSON (default: bench/results/latest.json of the repository)\n"
+    "The device is what PUMICE_DEVICE says, else the best Vulkan device; VK_DRIVER_FILES selects the driver.\n";
+
+struct Options {
+    std::string filter;
+    bool quick = false, strict = false, list = false, help = false;
+    std::filesystem::path out = PUMICE_SOURCE_FOLDER "/bench/results/latest.json";
+};
+
+Options parse(int argc, char** argv) {
+    Options o;
+    for (int a = 1; a < argc; ++a) {
+        const std::string word = argv[a];
+        const auto value = [&]() -> std::string {
+            if (a + 1 >= argc) pumice::fail(word, " takes a value");
+            return argv[++a];
+        };
+        if (word == "--filter") o.filter = value();
+        else if (word == "--out") o.out = value();
+        else if (word == "--quick") o.quick = true;
+        else if (word == "--strict") o.strict = true;
+        else if (word == "--list") o.list = true;
+        else if (word == "--help" || word == "-h") o.help = true;
+        else pumice::fail("there is no option ", word, "\n", usage);
+    }
+    return o;
+}
+
+std::vector<Case> chosen_cases(const std::string& filter) {
+    std::vector<Case> all;
+    for (const auto& cases : {triad_cases, diffusion_cases, matmul_cases, reduction_cases, launch_cases, first_use_cases})
+        for (Case& c : cases())
+            if (c.name.find(filter) != std::string::npos) all.push_back(std::move(c));
+    return all;
+}
+
+/// A cache folder of the run's own, unless the user gives one: what other runs left must not be timed.
+class OwnCache {
+public:
+    OwnCache() : folder(std::filesystem::temp_directory_path() / ("pumice-bench-" + std::to_string(getpid()))) {
+        setenv("PUMICE_CACHE_DIR", folder.c_str(), 0);
+    }
+    ~OwnCache() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder, ignored);
+    }
+
+private:
+    const std::filesystem::path folder;
+};
+
+/// The loader's number in a device's name, "vulkan:0 llvmpipe (...)".
+uint32_t vulkan_index(const std::string& name) {
+    const std::string prefix = "vulkan:";
+    if (name.rfind(prefix, 0) != 0)
+        pumice::fail("the benchmarks compare with raw Vulkan, and the device is ", name, ": set PUMICE_DEVICE to a Vulkan device");
+    return uint32_t(std::stoul(name.substr(prefix.size())));
+}
+
+bool missed(const Case& c, const Measurement& m) {
+    if (c.kind == Kind::info) return false;
+    return (c.kind == Kind::first_use ? m.ours_ms : m.ratio) > c.target;
+}
+
+/// Milliseconds in five characters or so.
+std::string milliseconds(double ms) {
+    char text[32];
+    std::snprintf(text, sizeof text, ms == 0 ? "-" : ms < 0.1 ? "%.4f" : ms < 10 ? "%.3f" : "%.1f", ms);
+    return text;
+}
+
+void print_row(const Case& c, const Measurement& m) {
+    char ratio[64] = "-", target[32] = "-", speed[32] = "";
+    if (m.peer_ms > 0) std::snprintf(ratio, sizeof ratio, "%.3f (%.2f-%.2f)", m.ratio, m.ratio_low, m.ratio_high);
+    if (c.kind == Kind::first_use) std::snprintf(target, sizeof target, "%.0f ms", c.target);
+    else if (c.kind != Kind::info) std::snprintf(target, sizeof target, "%.2f", c.target);
+    if (c.work > 0) std::snprintf(speed, sizeof speed, "%.3g %s", c.work / (m.ours_ms * 1e6), c.unit.c_str());
+    std::printf("%-40s %9s %9s  %-18s %6s %-4s %s\n", c.name.c_str(), milliseconds(m.ours_ms).c_str(), milliseconds(m.peer_ms).c_str(),
+                ratio, target, missed(c, m) ? "MISS" : "", speed);
+    std::fflush(stdout);
+}
+
+nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
+    nlohmann::json j{{"case", c.name}, {"device", bench.raw.name}, {"ours_ms", m.ours_ms}, {"peers", nlohmann::json::object()},
+                     {"measurements", m.pairs}, {"times", m.times}};
+    if (m.peer_ms > 0) {
+        j["peers"]["raw Vulkan"] = m.peer_ms;
+        j["ratio"] = m.ratio;
+        j["ratio_quartiles"] = {m.ratio_low, m.ratio_high};
+    }
+    if (c.kind != Kind::info) {
+        j[c.kind == Kind::first_use ? "target_ms" : "target_ratio"] = c.target;
+        j["reached"] = !missed(c, m);
+    }
+    if (c.work > 0) j["speed"] = {{"value", c.work / (m.ours_ms * 1e6)}, {"unit", c.unit}};
+    return j;
+}
+
+int run(int argc, char** argv) {
+    const Options options = parse(argc, argv);
+    if (options.help) return std::fputs(usage, stdout), 0;
+    const std::vector<Case> cases = chosen_cases(options.filter);
+    if (options.list) {
+        for (const Case& c : cases) std::puts(c.name.c_str());
+        return 0;
+    }
+    if (cases.empty()) pumice::fail("no case's name contains \"", options.filter, "\": --list prints them");
+
+    const OwnCache cache;
+    const pumice::Device device = pumice::Device::open(std::getenv("PUMICE_DEVICE") ? "" : "vulkan");
+    Bench bench{device, raw::Device(vulkan_index(device.name())), options.quick};
+    if (device.name().find(bench.raw.name) == std::string::npos)
+        pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
+    std::printf("%s\n%-40s %9s %9s  %-18s %6s\n", device.name().c_str(), "", "ours ms", "raw ms", "ratio (quartiles)", "target");
+
+    nlohmann::json results = nlohmann::json::array();
+    int wrong = 0, misses = 0, kernels = 0;
+    double logs = 0;
+    for (const Case& c : cases) {
+        try {
+            const Measurement m = c.run(bench);
+            print_row(c, m);
+            results.push_back(row(c, m, bench));
+            misses += missed(c, m);
+            if (c.kind == Kind::kernel) ++kernels, logs += std::log(m.ratio);
+        } catch (const std::exception& e) {
+            ++wrong;
+            std::printf("%-40s FAILED: %s\n", c.name.c_str(), e.what());
+        }
+    }
+    if (kernels > 1) {
+        constexpr double target = 1.05;
+        const double mean = std::exp(logs / kernels);
+        std::printf("%-40s %9s %9s  %-18.3f %6.2f %s\n", "geometric mean of the kernels", "", "", mean, target, mean > target ? "MISS" : "");
+        results.push_back({{"case", "geometric mean of the kernels"}, {"device", bench.raw.name}, {"ratio", mean},
+                           {"target_ratio", target}, {"reached", mean <= target}});
+        misses += mean > target;
+    }
+    if (!options.out.parent_path().empty()) std::filesystem::create_directories(options.out.parent_path());
+    std::ofstream file(options.out);
+    file << results.dump(2) << "\n";
+    if (!file.flush()) pumice::fail("the results cannot be written to ", options.out.string());
+    return wrong ? 1 : options.strict && misses ? 2 : 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+    try {
+        return bench::run(argc, argv);
+    } catch (const std::exception& e) {
+        std::cerr << "bench: " << e.what() << "\n";
+        return 1;
+    }
+}
