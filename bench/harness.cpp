@@ -1,16 +1,23 @@
 #include "bench/harness.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace bench {
 namespace {
 
-double milliseconds_of(const std::function<void()>& act) {
-    const auto start = std::chrono::steady_clock::now();
+double now_ms(const Bench& bench) {
+    timespec t;
+    clock_gettime(bench.cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
+}
+
+double milliseconds_of(const Bench& bench, const std::function<void()>& act) {
+    const double start = now_ms(bench);
     act();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return now_ms(bench) - start;
 }
 
 /// The value below which the fraction of them lies.
@@ -21,11 +28,11 @@ double quantile(std::vector<double> values, double fraction) {
 }
 
 /// Doubles the number of times until both sides take long enough to be timed; warms both up on the way.
-int times_worth_timing(const Side& ours, const Side& peer) {
+int times_worth_timing(const Bench& bench, const Side& ours, const Side& peer) {
     constexpr double enough_ms = 2;
     ours(1), peer(1);
     for (int times = 1;; times *= 2) {
-        const double a = milliseconds_of([&] { ours(times); }), b = milliseconds_of([&] { peer(times); });
+        const double a = milliseconds_of(bench, [&] { ours(times); }), b = milliseconds_of(bench, [&] { peer(times); });
         if (std::min(a, b) >= enough_ms || times >= 1 << 16) return times;
     }
 }
@@ -34,16 +41,16 @@ int times_worth_timing(const Side& ours, const Side& peer) {
 
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> given) {
     Measurement m;
-    m.times = given ? *given : times_worth_timing(ours, peer);
+    m.times = given ? *given : times_worth_timing(bench, ours, peer);
     ours(m.times), peer(m.times);
     std::vector<double> a, b, ratios;
     double spent = 0;
     for (int pair = 0; pair < 7 || (spent < bench.budget() * 1e3 && pair < 100000); ++pair) {
         double mine = 0, theirs = 0;
         const bool first = pair % 2 == 0;
-        if (first) mine = milliseconds_of([&] { ours(m.times); });
-        theirs = milliseconds_of([&] { peer(m.times); });
-        if (!first) mine = milliseconds_of([&] { ours(m.times); });
+        if (first) mine = milliseconds_of(bench, [&] { ours(m.times); });
+        theirs = milliseconds_of(bench, [&] { peer(m.times); });
+        if (!first) mine = milliseconds_of(bench, [&] { ours(m.times); });
         spent += mine + theirs;
         a.push_back(mine / m.times);
         b.push_back(theirs / m.times);
@@ -63,7 +70,7 @@ Measurement measure(const Bench& bench, const std::function<void()>& act, const 
     double spent = 0;
     for (int i = 0; i < 9 || (spent < bench.budget() * 500 && i < 1000); ++i) {
         if (prepare) prepare();
-        all.push_back(milliseconds_of(act));
+        all.push_back(milliseconds_of(bench, act));
         spent += all.back();
     }
     Measurement m;

@@ -16,6 +16,7 @@ struct Bench {
     pumice::Device device;
     raw::Device raw;
     bool quick = false;
+    bool cpu_time = false;  ///< of the process and all its threads, instead of wall time: software drivers on a busy machine
 
     /// Seconds that one comparison may take.
     double budget() const { return quick ? 0.7 : 3.0; }

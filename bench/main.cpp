@@ -16,9 +16,10 @@ namespace bench {
 namespace {
 
 constexpr const char* usage =
-    "bench [--filter TEXT] [--quick] [--strict] [--list] [--out FILE]\n"
+    "bench [--filter TEXT] [--quick] [--cpu] [--strict] [--list] [--out FILE]\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
+    "  --cpu          processor time instead of wall time: for a software driver on a busy machine\n"
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
     "  --out FILE     where the results go as JSON (default: bench/results/latest.json of the repository)\n"
@@ -26,7 +27,7 @@ constexpr const char* usage =
 
 struct Options {
     std::string filter;
-    bool quick = false, strict = false, list = false, help = false;
+    bool quick = false, cpu = false, strict = false, list = false, help = false;
     std::filesystem::path out = PUMICE_SOURCE_FOLDER "/bench/results/latest.json";
 };
 
@@ -41,6 +42,7 @@ Options parse(int argc, char** argv) {
         if (word == "--filter") o.filter = value();
         else if (word == "--out") o.out = value();
         else if (word == "--quick") o.quick = true;
+        else if (word == "--cpu") o.cpu = true;
         else if (word == "--strict") o.strict = true;
         else if (word == "--list") o.list = true;
         else if (word == "--help" || word == "-h") o.help = true;
@@ -131,9 +133,10 @@ int run(int argc, char** argv) {
 
     const OwnCache cache;
     const pumice::Device device = pumice::Device::open(std::getenv("PUMICE_DEVICE") ? "" : "vulkan");
-    Bench bench{device, raw::Device(vulkan_index(device.name())), options.quick};
+    Bench bench{device, raw::Device(vulkan_index(device.name())), options.quick, options.cpu};
     if (device.name().find(bench.raw.name) == std::string::npos)
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
+    if (options.cpu && !bench.raw.software) pumice::fail("--cpu measures nothing on ", bench.raw.name, ", which has a processor of its own");
     std::printf("%s\n%-40s %9s %9s  %-18s %6s\n", device.name().c_str(), "", "ours ms", "raw ms", "ratio (quartiles)", "target");
 
     nlohmann::json results = nlohmann::json::array();

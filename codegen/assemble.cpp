@@ -4,7 +4,6 @@
 #include <spirv-tools/optimizer.hpp>
 
 #include <future>
-#include <mutex>
 
 #include "codegen/codegen.h"
 #include "codegen/spirv.h"
@@ -16,7 +15,6 @@ namespace {
 // 1.2 and not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
 constexpr spv_target_env environment = SPV_ENV_VULKAN_1_2;
 
-/// Made before the warm-up, which is thus over before the compiler goes at exit.
 const shaderc::Compiler& compiler() {
     static const shaderc::Compiler one;
     return one;
@@ -49,8 +47,14 @@ std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::s
     return out;
 }
 
-std::once_flag warm_up_started;
-std::shared_future<void> warm;  ///< of std::async: its destructor waits for the thread
+/// The first compile, on a thread of its own. Made after the compiler, so that at exit it goes before the compiler does: the
+/// destructor of a future of std::async waits for the thread.
+const std::shared_future<void>& warm() {
+    compiler();
+    static const std::shared_future<void> first =
+        std::async(std::launch::async, [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); }).share();
+    return first;
+}
 
 std::string disassembled(const uint32_t* words, size_t count, uint32_t options) {
     std::string out;
@@ -60,17 +64,11 @@ std::string disassembled(const uint32_t* words, size_t count, uint32_t options) 
 
 }  // namespace
 
-void warm_up() {
-    std::call_once(warm_up_started, [] {
-        compiler();
-        warm = std::async(std::launch::async, [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); }).share();
-    });
-}
+void warm_up() { warm(); }
 
 std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize) {
     // Two first compiles at once would both pay; the second waits for the first here.
-    warm_up();
-    warm.wait();
+    warm().wait();
     std::vector<uint32_t> spirv = compile_glsl(glsl, name);
     return optimize ? optimized(spirv, name) : spirv;
 }

@@ -45,8 +45,10 @@ layout(set = 0, binding = 0, std430) buffer A { uint8_t a[]; };
 layout(buffer_reference, std430) buffer B { double b; };
 layout(push_constant) uniform P { B p; };
 void main() { p.b = double(uint(a[0])); }
-)", "capable");
-    EXPECT_EQ(capabilities_of(spirv), (std::vector<std::string>{"Shader", "Float64", "StorageBuffer8BitAccess", "PhysicalStorageBufferAddresses"}));
+)",
+                                "capable");
+    EXPECT_EQ(capabilities_of(spirv),
+              (std::vector<std::string>{"Shader", "Float64", "StorageBuffer8BitAccess", "PhysicalStorageBufferAddresses"}));
 }
 
 TEST(assemble, works_from_several_threads) {
@@ -63,9 +65,7 @@ TEST(assemble_death, broken_glsl_is_our_own_fault) {
     EXPECT_DEATH(assemble("#version 450\nvoid main() { x = 1; }\n", "broken"), "the GLSL of kernel \"broken\" does not compile");
 }
 
-TEST(disassemble, says_that_words_are_no_module) {
-    EXPECT_THROW(disassemble({1, 2, 3}), Error);
-}
+TEST(disassemble, says_that_words_are_no_module) { EXPECT_THROW(disassemble({1, 2, 3}), Error); }
 
 }  // namespace
 }  // namespace pumice::codegen

@@ -64,7 +64,7 @@ ir::Kernel lower(const ir::Kernel& recorded);
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
 Shader compile(const ir::Kernel& recorded, const Options& options = {});
-/// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` runs spirv-opt -O for offline dumps. Throws library_bug on a GLSL error.
+/// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` adds spirv-opt -O, for offline dumps. A GLSL error is a library_bug.
 std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize = false);
 /// SPIR-V as text, and its validation by spirv-val ("" when valid).
 std::string disassemble(const std::vector<uint32_t>& spirv);

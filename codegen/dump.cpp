@@ -14,7 +14,8 @@ void make_folder(const fs::path& folder) {
     std::error_code problem;
     fs::create_directories(folder, problem);
     if (fs::is_directory(folder)) return;
-    fail("the folder ", folder, " cannot be made: ", problem ? problem.message() : "a file has that name");
+    std::error_code ignored;
+    fail("the folder ", folder, " cannot be made: ", fs::exists(folder, ignored) ? "a file has that name" : problem.message());
 }
 
 void write(const fs::path& path, const void* data, size_t bytes) {

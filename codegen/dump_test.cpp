@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const scale = R"(kernel "scale" math contract rank 1 (arg1: inout f32[1], arg2: f32, arg3: in {x: f32 @0, n: u32 @4}:8[1]) @7 files ["dir/scale.cpp"] {
+const char* const scale =
+    R"(kernel "scale" math contract rank 1 (arg1: inout f32[1], arg2: f32, arg3: in {x: f32 @0, n: u32 @4}:8[1]) @7 files ["dir/scale.cpp"] {
   local local1: f32[16]
   %0 = global_index 0 : i32 @8
   %1 = load arg1[%0] : f32 @8
@@ -107,13 +110,12 @@ TEST(dump, says_why_a_folder_cannot_be_written) {
     const auto message = [&](const fs::path& path) {
         try {
             dump(ir::parse(scale), path);
-        } catch (const Error& e) {
-            return std::string(e.what());
-        }
+        } catch (const Error& e) { return std::string(e.what()); }
         return std::string("nothing");
     };
     EXPECT_EQ(message(folder.path / "file"), text("the folder ", folder.path / "file", " cannot be made: a file has that name"));
-    EXPECT_EQ(message(folder.path / "file" / "below"), text("the folder ", folder.path / "file" / "below", " cannot be made: Not a directory"));
+    EXPECT_EQ(message(folder.path / "file" / "below"),
+              text("the folder ", folder.path / "file" / "below", " cannot be made: Not a directory"));
     fs::create_directories(folder.path / "scale.spv");  // a folder where the file should be
     EXPECT_EQ(message(folder.path), text("the file ", folder.path / "scale.spv", " cannot be written"));
 }
@@ -130,8 +132,9 @@ TEST(compile, names_the_kernel_that_fails) {
         compile(k);
         FAIL() << "16-bit atomics compile";
     } catch (const Error& e) {
-        EXPECT_STREQ(e.what(), "narrow.cpp:9: Vulkan has no atomics on i16; use a type of 32 bits\n"
-                               "  while compiling kernel \"narrow\" (narrow.cpp:7)");
+        EXPECT_STREQ(e.what(),
+                     "narrow.cpp:9: Vulkan has no atomics on i16; use a type of 32 bits\n"
+                     "  while compiling kernel \"narrow\" (narrow.cpp:7)");
     }
 }
 

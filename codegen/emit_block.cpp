@@ -20,9 +20,16 @@ std::string gl(const char* builtin, int axis) { return text("int(gl_", builtin, 
 /// Index instructions, arguments, constants: so cheap that every use writes them out.
 bool is_leaf(Op op) {
     switch (op) {
-        case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
-        case Op::group_index: case Op::group_size: case Op::group_count: case Op::extent: case Op::in_range:
-            return true;
+        case Op::constant:
+        case Op::argument:
+        case Op::global_index:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::extent:
+        case Op::in_range: return true;
         default: return false;
     }
 }
@@ -65,7 +72,10 @@ void Emitter::name_indices() {
         for (const Inst& i : k.insts)
             if (i.op == Op::global_index && int(i.immediate) == axis) names[i.first_result] = name;
     }
-    struct Named { Op op; const char* name; };
+    struct Named {
+        Op op;
+        const char* name;
+    };
     for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}}) {
         bool used[3] = {};
         for (size_t i = 0; i < k.insts.size(); ++i)
@@ -106,19 +116,35 @@ void Emitter::block(BlockId b) {
 void Emitter::instruction(const Inst& i) {
     if (is_scalar_op(i.op)) return define(i, pure(i));
     switch (i.op) {
-        case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
-        case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
-            return;  // written out at each use
-        case Op::select: case Op::cast: case Op::bitcast: return define(i, pure(i));
+        case Op::constant:
+        case Op::argument:
+        case Op::global_index:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::in_range:
+        case Op::extent: return;  // written out at each use
+        case Op::select:
+        case Op::cast:
+        case Op::bitcast: return define(i, pure(i));
         case Op::load: return define(i, load(i));
         case Op::store: return store(i);
-        case Op::atomic: case Op::compare_exchange: return atomic(i);
+        case Op::atomic:
+        case Op::compare_exchange: return atomic(i);
         case Op::barrier: return barrier();
         case Op::if_: return if_statement(i);
         case Op::for_: return for_statement(i);
         case Op::while_: return while_statement(i);
-        case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_: return terminator(i);
-        case Op::var: case Op::get: case Op::set: break;
+        case Op::yield:
+        case Op::test:
+        case Op::break_:
+        case Op::continue_:
+        case Op::return_: return terminator(i);
+        case Op::var:
+        case Op::get:
+        case Op::set: break;
         default: break;
     }
     library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));
@@ -136,8 +162,10 @@ void Emitter::define(const Inst& i, Expression e) {
     const Value v = k.result(i);
     if (usage.uses[v.id] == 0) return;
     const bool local_use = usage.uses[v.id] == 1 && usage.user[v.id] == usage.block[k[v].inst.id];
-    if (local_use && !strict(i) && e.text.size() <= longest_inline) pending.emplace_back(v.id, std::move(e));
-    else declare(v, e);
+    if (local_use && !strict(i) && e.text.size() <= longest_inline)
+        pending.emplace_back(v.id, std::move(e));
+    else
+        declare(v, e);
 }
 
 void Emitter::declare(Value v, const Expression& e) {
@@ -196,7 +224,8 @@ Expression Emitter::leaf(const Inst& i) {
             const Memory& m = k[i.memory];
             if (m.kind != MemoryKind::array && !m.extents.empty())
                 return {std::to_string(m.extents[m.extents.size() - 1 - size_t(n)]), primary, {}, {}};
-            const std::string name = interface.field(Field::Kind::extent, m.argument, n, options.wide_offsets ? Scalar::i64 : Scalar::i32);
+            const std::string name =
+                interface.field(Field::Kind::extent, m.argument, n, options.wide_offsets ? Scalar::i64 : Scalar::i32);
             return options.wide_offsets ? Expression{"int(" + name + ")", postfix, {}, {}} : Expression{name, primary, {}, {}};
         }
         case Op::in_range: {
@@ -218,7 +247,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
     if (i.op == Op::bitcast) return bitcast_text(from, i.type);
     if (i.op == Op::fma && strict(i)) return "pm_fma_strict($0, $1, $2)";
     uint64_t bits = 0;
-    if (is_int(from) && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 && bits >> (8 * size_of(from) - 1) == 0) {
+    if (is_int(from) && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
+        bits >> (8 * size_of(from) - 1) == 0) {
         const bool whole_shift = bits < uint64_t(8 * size_of(from));
         if (i.op == Op::div) return "$0 / $1";
         if (i.op == Op::rem && is_unsigned_int(from)) return "$0 % $1";
@@ -232,7 +262,8 @@ Expression Emitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
     const std::string pattern = pattern_of(i);
     std::vector<Expression> texts;
-    for (size_t o = 0; o < operands.size(); ++o) texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));
+    for (size_t o = 0; o < operands.size(); ++o)
+        texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));
     return fill(pattern, texts);
 }
 
@@ -243,8 +274,10 @@ void Emitter::flush(uint32_t memory) {
     };
     std::vector<std::pair<uint32_t, Expression>> kept;
     for (auto& [v, e] : pending) {
-        if (reads(e)) declare(Value{v}, e);
-        else kept.emplace_back(v, std::move(e));
+        if (reads(e))
+            declare(Value{v}, e);
+        else
+            kept.emplace_back(v, std::move(e));
     }
     pending = std::move(kept);
 }

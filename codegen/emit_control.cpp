@@ -53,7 +53,10 @@ void Emitter::new_variables(std::span<const Value> values, std::span<const Expre
 /// All targets take their sources' values at once. Assignments go in an order in which none overwrites what a later one
 /// reads; where they read each other in a circle, one value is kept in a constant first.
 void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
-    struct Move { Value target; Expression from; };
+    struct Move {
+        Value target;
+        Expression from;
+    };
     std::vector<Move> moves;
     for (size_t n = 0; n < targets.size(); ++n) {
         if (names[targets[n].id].empty()) continue;  // nobody reads the result
@@ -102,14 +105,15 @@ void Emitter::if_statement(const Inst& i) {
     out += " else {\n" + otherwise + std::string(size_t(indent) * 4, ' ') + "}\n";
 }
 
-std::string Emitter::condition_text(const Inst& i, const std::string& index, const std::string& to, const std::string& step) const {
+std::string Emitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
+                                    const std::string& step) const {
     const Value step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
     uint64_t bits = 0;
     if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
     if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
-    return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ", index, " > ",
-                to);
+    return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ",
+                index, " > ", to);
 }
 
 /// The for statement's third part. An index that the step would carry past its type's limit becomes `to`, which ends the loop;
@@ -223,12 +227,8 @@ void Emitter::terminator(const Inst& i) {
             if (!yields.empty()) assign(yields.back(), operands);
             return;
         case Op::test: return;  // while_statement writes it
-        case Op::break_:
-            assign(loops.back().carried, operands);
-            return line("break;");
-        case Op::continue_:
-            assign(loops.back().carried, operands);
-            return line("continue;");
+        case Op::break_: assign(loops.back().carried, operands); return line("break;");
+        case Op::continue_: assign(loops.back().carried, operands); return line("continue;");
         default:
             if (depth > 1) line("return;");
             return;

@@ -15,7 +15,8 @@ constexpr const char* atomic_words[] = {"add", "sub", "min", "max", "and", "or",
 /// GLSL's function for an atomic on integers; a subtraction adds the negation.
 const char* integer_function(Atomic a) {
     switch (a) {
-        case Atomic::add: case Atomic::sub: return "atomicAdd";
+        case Atomic::add:
+        case Atomic::sub: return "atomicAdd";
         case Atomic::min: return "atomicMin";
         case Atomic::max: return "atomicMax";
         case Atomic::and_: return "atomicAnd";
@@ -43,7 +44,10 @@ std::string float_update(Atomic a, Scalar type) {
 Expression Emitter::index_of(const Inst& i) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
-    const bool wide = options.wide_offsets && m.kind == MemoryKind::array;
+    // One 32-bit index needs no more bits in a bound array, which ends at 4 GiB.
+    const bool wide =
+        options.wide_offsets && m.kind == MemoryKind::array && (indices.size() > 1 || interface.by_address(i.memory));
+    if (wide) interface.need_type(Scalar::i64);
     const auto integer = [&](Value v) {
         const Scalar type = k.type_of(v);
         const Expression e = use(v);
@@ -55,21 +59,24 @@ Expression Emitter::index_of(const Inst& i) {
     for (size_t d = 1; d < indices.size(); ++d) {
         const int axis = int(indices.size() - 1 - d);
         std::string extent;
-        if (m.kind != MemoryKind::array) extent = std::to_string(m.extents[d]);
-        else extent = interface.field(Field::Kind::extent, m.argument, axis, wide ? Scalar::i64 : Scalar::i32);
+        if (m.kind != MemoryKind::array)
+            extent = std::to_string(m.extents[d]);
+        else
+            extent = interface.field(Field::Kind::extent, m.argument, axis, wide ? Scalar::i64 : Scalar::i32);
         const Expression row = fill("$0 * " + extent, {index});
         const Expression next = integer(indices[d]);
         index = next.text == "0" ? row : fill("$0 + $1", {row, next});
     }
-    // A bound array of 4 GiB at most is subscripted with 32 bits; one reached by address takes all of them.
     if (wide && !interface.by_address(i.memory)) index = fill("uint($0)", {index});
     return index;
 }
 
 Expression Emitter::load(const Inst& i) {
     Expression e = interface.element(i.memory, i.leaf, index_of(i));
-    if (interface.stored_as_bits(i.memory, i.leaf)) e = fill(bitcast_text(bits_type(i.type), i.type), {e});
-    else if (i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array) e = fill("uint($0) != 0u", {e});
+    if (interface.stored_as_bits(i.memory, i.leaf))
+        e = fill(bitcast_text(bits_type(i.type), i.type), {e});
+    else if (i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array)
+        e = fill("uint($0) != 0u", {e});
     e.memories.push_back(i.memory.id);
     return e;
 }
@@ -120,7 +127,8 @@ void Emitter::atomic(const Inst& i) {
     const Expression index = index_of(i);
     Expression e;
     if (i.op == Op::compare_exchange) {
-        const Expression expected = to_storage(i, use(operands[operands.size() - 2])), desired = to_storage(i, use(operands.back()));
+        const Expression expected = to_storage(i, use(operands[operands.size() - 2])),
+                         desired = to_storage(i, use(operands.back()));
         e = fill("atomicCompSwap($0, $1, $2)", {interface.element(i.memory, i.leaf, index), expected, desired});
         if (bits) e = fill(bitcast_text(bits_type(i.type), i.type), {e});
     } else {
@@ -139,8 +147,10 @@ void Emitter::atomic(const Inst& i) {
     }
     flush(i.memory.id);
     const Value result = k.result(i);
-    if (usage.uses[result.id] > 0) declare(result, e);
-    else line(e.text + ";");
+    if (usage.uses[result.id] > 0)
+        declare(result, e);
+    else
+        line(e.text + ";");
 }
 
 /// GLSL's barrier() orders shared memory alone; where items exchange data through buffers, those are ordered too.
@@ -148,8 +158,9 @@ void Emitter::barrier() {
     flush(none);
     if (!usage.buffers_exchange(k)) return line("barrier();");
     interface.need("GL_KHR_memory_scope_semantics");
-    line("controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, "
-         "gl_SemanticsAcquireRelease);");
+    line(
+        "controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, "
+        "gl_SemanticsAcquireRelease);");
 }
 
 }  // namespace pumice::codegen

@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The IR is verified after every pass, in Release too.
+const bool verifies = setenv("PUMICE_VALIDATE", "1", 1) == 0;
+
 const std::string separator = "\n----\n";
 
 struct Golden {
@@ -60,10 +63,13 @@ ir::Kernel lowered(const Golden& g) {
 class emit_golden : public testing::TestWithParam<fs::path> {};
 
 TEST_P(emit_golden, text) {
+    ASSERT_TRUE(verifies);
     const Golden g = read(GetParam());
     const std::string glsl = emit_glsl(lowered(g), g.options).glsl;
-    if (std::getenv("PUMICE_BLESS")) std::ofstream(GetParam()) << g.head << '\n' << g.kernel.substr(0, g.kernel.size() - 1) << separator << glsl;
-    else EXPECT_EQ(glsl, g.glsl) << "PUMICE_BLESS=1 rewrites " << GetParam();
+    if (std::getenv("PUMICE_BLESS"))
+        std::ofstream(GetParam()) << g.head << '\n' << g.kernel.substr(0, g.kernel.size() - 1) << separator << glsl;
+    else
+        EXPECT_EQ(glsl, g.glsl) << "PUMICE_BLESS=1 rewrites " << GetParam();
 }
 
 /// Lines of the disassembly that a host relies on: entry, specialisation ids, bindings. Ids are not stable, so they go.
@@ -97,11 +103,13 @@ TEST_P(emit_golden, is_valid_in_every_mode) {
             }
 }
 
-INSTANTIATE_TEST_SUITE_P(files, emit_golden, testing::ValuesIn(goldens()), [](const auto& info) { return info.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(files, emit_golden, testing::ValuesIn(goldens()),
+                         [](const auto& info) { return info.param.stem().string(); });
 
-std::string glsl_of(const std::string& params, const std::string& body, const Options& options = {}, const char* math = "contract") {
-    const ir::Kernel k = ir::parse("kernel \"k\" math " + std::string(math) + " whole_groups rank 1 (" + params + ") files [] {\n" + body +
-                                   "  return\n}\n");
+std::string glsl_of(const std::string& params, const std::string& body, const Options& options = {},
+                    const char* math = "contract") {
+    const ir::Kernel k = ir::parse("kernel \"k\" math " + std::string(math) + " whole_groups rank 1 (" + params +
+                                   ") files [] {\n" + body + "  return\n}\n");
     EXPECT_EQ(ir::verify(k), "");
     const Shader s = emit_glsl(k, options);
     EXPECT_EQ(validate(assemble(s.glsl, s.name)), "") << s.glsl;
@@ -133,7 +141,8 @@ TEST(emit, carried_values_that_swap_need_one_temporary) {
   store arg1[%zero], %t : i32
 )");
     // z reads x, so it goes first; x and y read each other.
-    EXPECT_NE(glsl.find("v2 = v2 + v0;\n        const int v4 = v1;\n        v1 = v0;\n        v0 = v4;"), std::string::npos) << glsl;
+    EXPECT_NE(glsl.find("v2 = v2 + v0;\n        const int v4 = v1;\n        v1 = v0;\n        v0 = v4;"), std::string::npos)
+        << glsl;
 }
 
 TEST(emit, for_steps_that_may_overflow_are_guarded) {
@@ -179,7 +188,8 @@ TEST(emit, strict_arithmetic_is_precise) {
 }
 
 TEST(emit, push_constants_hold_exactly_what_is_used) {
-    const ir::Kernel k = ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {
+    const ir::Kernel k =
+        ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {
   %i = global_index 1 : i32
   %j = global_index 0 : i32
   %s = argument arg4 : f32
@@ -193,13 +203,14 @@ TEST(emit, push_constants_hold_exactly_what_is_used) {
 )");
     const Shader s = emit_glsl(lower(k), {});
     std::vector<std::string> fields;
-    for (const Field& f : s.push) fields.push_back(text(int(f.kind), ' ', f.index, ' ', f.axis, ' ', f.offset, ' ', name_of(f.type)));
+    for (const Field& f : s.push)
+        fields.push_back(text(int(f.kind), ' ', f.index, ' ', f.axis, ' ', f.offset, ' ', name_of(f.type)));
     const auto kind = [](Field::Kind f) { return text(int(f)); };
-    EXPECT_EQ(fields, (std::vector<std::string>{
-                          kind(Field::Kind::argument) + " 1 0 0 f64", kind(Field::Kind::start) + " 0 0 8 i32",
-                          kind(Field::Kind::start) + " 0 1 12 i32", kind(Field::Kind::end) + " 0 0 16 i32",
-                          kind(Field::Kind::end) + " 0 1 20 i32", kind(Field::Kind::argument) + " 2 0 24 u32",
-                          kind(Field::Kind::argument) + " 3 0 28 f32", kind(Field::Kind::extent) + " 0 0 32 i32"}));
+    EXPECT_EQ(fields,
+              (std::vector<std::string>{kind(Field::Kind::argument) + " 1 0 0 f64", kind(Field::Kind::start) + " 0 0 8 i32",
+                                        kind(Field::Kind::start) + " 0 1 12 i32", kind(Field::Kind::end) + " 0 0 16 i32",
+                                        kind(Field::Kind::end) + " 0 1 20 i32", kind(Field::Kind::argument) + " 2 0 24 u32",
+                                        kind(Field::Kind::argument) + " 3 0 28 f32", kind(Field::Kind::extent) + " 0 0 32 i32"}));
     EXPECT_EQ(s.push_bytes, 36u);
     EXPECT_EQ(s.features, std::vector<Feature>{Feature::float64});
     const std::string assembly = disassemble(assemble(s.glsl, s.name));
@@ -224,8 +235,8 @@ TEST(emit, constants_keep_type_and_bits) {
   store arg2[%n0], %e : i32
   store arg3[%n0], %f : u32
 )");
-    for (const char* want : {"= uintBitsToFloat(0x7f800000u);", "= uintBitsToFloat(0x1u);", "= 0.1;", "= -(-3.0);", "= int(0x80000000u);",
-                             "= 4294967295u;"})
+    for (const char* want : {"= uintBitsToFloat(0x7f800000u);", "= uintBitsToFloat(0x1u);", "= 0.1;", "= -(-3.0);",
+                             "= int(0x80000000u);", "= 4294967295u;"})
         EXPECT_NE(glsl.find(want), std::string::npos) << want << "\n" << glsl;
 }
 
@@ -256,8 +267,9 @@ TEST(emit, every_scalar_type_is_valid_in_memory_arguments_and_arithmetic) {
 }
 
 TEST(emit, hash_names_kernel_and_options) {
-    const ir::Kernel a = ir::parse("kernel \"a\" math contract rank 1 (arg1: inout i32[1]) files [] {\n %i = global_index 0 : i32\n store "
-                                   "arg1[%i], %i : i32\n return\n}\n");
+    const ir::Kernel a = ir::parse(
+        "kernel \"a\" math contract rank 1 (arg1: inout i32[1]) files [] {\n %i = global_index 0 : i32\n store "
+        "arg1[%i], %i : i32\n return\n}\n");
     ir::Kernel b = a;
     b.name = "b";
     Options address;

@@ -1,6 +1,7 @@
 // The body of one kernel as GLSL statements.
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ namespace pumice::codegen {
 class Emitter {
 public:
     Emitter(const ir::Kernel& kernel, const Options& options, const Usage& usage, Interface& interface)
-        : k(kernel), options(options), usage(usage), interface(interface), names(kernel.values.size()),
+        : k(kernel),
+          options(options),
+          usage(usage),
+          interface(interface),
+          names(kernel.values.size()),
           variable(kernel.values.size(), ir::none) {}
 
     /// main, whole.
@@ -74,17 +79,17 @@ private:
 
     std::string out;
     int indent = 1;
-    ir::Loc loc;        ///< of the instruction being written
-    ir::Loc said_loc;   ///< the last one that a comment said
-    std::vector<std::string> names;     ///< of values that have one
-    std::vector<uint32_t> variable;     ///< per value: the value whose GLSL variable holds it, where that one is assigned to
+    ir::Loc loc;                     ///< of the instruction being written
+    ir::Loc said_loc;                ///< the last one that a comment said
+    std::vector<std::string> names;  ///< of values that have one
+    std::vector<uint32_t> variable;  ///< per value: the value whose GLSL variable holds it, where that one is assigned to
     std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
     std::map<std::string, std::string> own_functions;      ///< by name
     std::vector<std::string> function_order;
     std::vector<Loop> loops;
     std::vector<std::vector<ir::Value>> yields;  ///< innermost last: what a yield assigns to
     int next_name = 0;
-    int depth = 0;      ///< of blocks; 1 in the body
+    int depth = 0;  ///< of blocks; 1 in the body
 };
 
 template <class F>

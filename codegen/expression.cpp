@@ -11,7 +11,7 @@ namespace {
 struct Token {
     enum class Kind { operand, word, prefix, binary, open, close, comma, space } kind;
     std::string_view text;
-    int depth = 0;               ///< parentheses and brackets around it
+    int depth = 0;  ///< parentheses and brackets around it
     int precedence = no_operator;
 };
 
@@ -21,10 +21,11 @@ struct Operator {
 };
 // Two characters before one, so that the first that matches is the right one.
 constexpr Operator operators[] = {
-    {"<<", shift}, {">>", shift}, {"<=", relational}, {">=", relational}, {"==", equality}, {"!=", equality}, {"&&", logical_and},
-    {"||", logical_or}, {"^^", logical_xor}, {"+", additive}, {"-", additive}, {"*", multiplicative}, {"/", multiplicative},
-    {"%", multiplicative}, {"<", relational}, {">", relational}, {"&", bit_and}, {"|", bit_or}, {"^", bit_xor}, {"?", ternary},
-    {":", ternary}, {"~", unary}, {"!", unary},
+    {"<<", shift},     {">>", shift},         {"<=", relational},    {">=", relational},    {"==", equality},
+    {"!=", equality},  {"&&", logical_and},   {"||", logical_or},    {"^^", logical_xor},   {"+", additive},
+    {"-", additive},   {"*", multiplicative}, {"/", multiplicative}, {"%", multiplicative}, {"<", relational},
+    {">", relational}, {"&", bit_and},        {"|", bit_or},         {"^", bit_xor},        {"?", ternary},
+    {":", ternary},    {"~", unary},          {"!", unary},
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -81,7 +82,8 @@ bool binds_loosely(const Expression& e, const Token& op, bool op_is_left) {
     if (op.kind == Token::Kind::prefix) return e.precedence < unary || e.text[0] == op.text[0];
     const int p = op.precedence;
     if (p == shift || (p >= bit_or && p <= bit_and)) return e.precedence < unary;
-    if (p == relational || p == equality || p == ternary) return e.precedence <= p || (p == equality && e.precedence <= relational);
+    if (p == relational || p == equality || p == ternary)
+        return e.precedence <= p || (p == equality && e.precedence <= relational);
     if (p == logical_and) return e.precedence < p;  // associative, and evaluated without effects
     if (p == logical_or || p == logical_xor) return e.precedence <= logical_and && e.precedence != p;
     return op_is_left ? e.precedence <= p : e.precedence < p;

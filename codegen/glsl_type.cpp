@@ -35,8 +35,10 @@ constexpr GlslType types[scalar_count] = {
 template <class T>
 std::string digits(T value, int base = 10) {
     char buffer[64];
-    if constexpr (std::is_floating_point_v<T>) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
-    else return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr};
+    if constexpr (std::is_floating_point_v<T>)
+        return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+    else
+        return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr};
 }
 
 /// The shortest decimal that reads back as the same float, recognisable as one.
@@ -90,8 +92,7 @@ std::string glsl_constant(Scalar type, uint64_t bits) {
 std::string cast_text(Scalar from, Scalar to) {
     if (from == to) return "$0";
     if (to == Scalar::boolean) return "$0 != " + glsl_constant(from, 0);
-    if (is_float(from) && is_int(to))
-        return "pm_" + std::string(name_of(from)) + "_to_" + std::string(name_of(to)) + "($0)";
+    if (is_float(from) && is_int(to)) return "pm_" + std::string(name_of(from)) + "_to_" + std::string(name_of(to)) + "($0)";
     return std::string(glsl_type(to).value) + "($0)";
 }
 

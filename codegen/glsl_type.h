@@ -11,9 +11,9 @@ namespace pumice::codegen {
 
 /// One scalar type in GLSL. Values and memory may be spelt differently: a bool has no layout in a buffer, where it is a byte.
 struct GlslType {
-    std::string_view value;              ///< of a value, a variable, local and private memory
-    std::string_view storage;            ///< of an element of a buffer
-    std::string_view push;               ///< of a field of the push-constant block: at least 32 bits
+    std::string_view value;    ///< of a value, a variable, local and private memory
+    std::string_view storage;  ///< of an element of a buffer
+    std::string_view push;     ///< of a field of the push-constant block: at least 32 bits
     Scalar push_type;
     std::string_view extension;          ///< that values of the type need, or ""
     std::string_view storage_extension;  ///< that elements of a buffer need, or ""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 #include "codegen/glsl_type.h"
 #include "core/error.h"
@@ -35,8 +36,10 @@ std::string member_name(const Leaf& leaf) {
     std::string out;
     for (const char c : leaf.path) {
         const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-        if (word) out += c;
-        else if (!out.empty() && out.back() != '_') out += '_';
+        if (word)
+            out += c;
+        else if (!out.empty() && out.back() != '_')
+            out += '_';
     }
     while (!out.empty() && out.back() == '_') out.pop_back();
     return out.empty() ? "value" : out + (std::isdigit(static_cast<unsigned char>(out[0])) ? "_" : "");
@@ -47,9 +50,12 @@ std::string member_name(const Leaf& leaf) {
 Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u) : k(kernel), options(o), usage(u) {
     int locals = 0, privates = 0;
     for (const Memory& m : k.memories) {
-        if (m.kind == MemoryKind::array) names.push_back(text("arg", m.argument + 1));
-        else if (m.kind == MemoryKind::local) names.push_back(text("local", ++locals));
-        else names.push_back(text("private", ++privates));
+        if (m.kind == MemoryKind::array)
+            names.push_back(text("arg", m.argument + 1));
+        else if (m.kind == MemoryKind::local)
+            names.push_back(text("local", ++locals));
+        else
+            names.push_back(text("private", ++privates));
     }
 }
 
@@ -68,7 +74,8 @@ bool Interface::by_address(MemoryId m) const {
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
     // Devices that add floats do so in buffers; f32 is the one type the option speaks of.
-    const bool instruction = options.float_atomics && k[m].kind == MemoryKind::array && k[m].element.leaves[leaf].type == Scalar::f32;
+    const bool instruction =
+        options.float_atomics && k[m].kind == MemoryKind::array && k[m].element.leaves[leaf].type == Scalar::f32;
     return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
 }
 
@@ -112,9 +119,7 @@ std::string Interface::struct_name(MemoryId m) const {
     return name + "Element";
 }
 
-std::string Interface::element_type(MemoryId m) const {
-    return k[m].element.is_scalar() ? storage_type(m, 0) : struct_name(m);
-}
+std::string Interface::element_type(MemoryId m) const { return k[m].element.is_scalar() ? storage_type(m, 0) : struct_name(m); }
 
 /// Members at the host's offsets. Scalar block layout aligns each to its own size; words fill what is left between them.
 std::string Interface::struct_declaration(MemoryId m) {
@@ -158,12 +163,12 @@ std::string Interface::buffer(MemoryId m, int binding) {
         if (!options.wide_offsets) need("GL_EXT_buffer_reference_uvec2");
         uint32_t alignment = 1;
         for (const Leaf& l : memory.element.leaves) alignment = std::max(alignment, uint32_t(size_of(l.type)));
-        return text("layout(buffer_reference, ", layout, ", buffer_reference_align = ", alignment, ") ", qualifiers, "buffer ", block,
-                    " { ", element_type(m), " at[]; };\n");
+        return text("layout(buffer_reference, ", layout, ", buffer_reference_align = ", alignment, ") ", qualifiers, "buffer ",
+                    block, " { ", element_type(m), " at[]; };\n");
     }
     bindings.push_back({memory.argument, binding, memory.access});
-    return text("layout(set = 0, binding = ", binding, ", ", layout, ") ", qualifiers, "buffer ", block, " { ", element_type(m), " ",
-                names[m.id], "[]; };\n");
+    return text("layout(set = 0, binding = ", binding, ", ", layout, ") ", qualifiers, "buffer ", block, " { ", element_type(m),
+                " ", names[m.id], "[]; };\n");
 }
 
 /// A local array's launch-time size out of group sizes and constants. GLSL wants a constant expression there, so calls (the

@@ -26,7 +26,9 @@ public:
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
     bool by_address(ir::MemoryId m) const;
 
-    void need(std::string_view extension) { if (!extension.empty()) extensions.emplace(extension); }
+    void need(std::string_view extension) {
+        if (!extension.empty()) extensions.emplace(extension);
+    }
     void need_type(Scalar type);
 
     std::string extension_lines() const;

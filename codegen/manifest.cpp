@@ -64,7 +64,7 @@ Json element(const Element& e) {
 
 }  // namespace
 
-/// Arguments count from 1, as in errors and in the GLSL's names; offsets and sizes are bytes; axis x is the last index of a range.
+/// Arguments count from 1, as in errors and in the GLSL's names; offsets and sizes are bytes; axis x is a range's last index.
 std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     Json out;
     out["kernel"] = shader.name;
@@ -73,7 +73,8 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     out["environment"] = "vulkan1.2";
     // What the pipeline must specialise; the defaults are one item a group.
     Json extents = Json::array();
-    for (int axis = 0; axis < 3; ++axis) extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
+    for (int axis = 0; axis < 3; ++axis)
+        extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
     out["group_size"] = extents;
     out["range_rank"] = recorded.rank;
     out["whole_groups"] = recorded.whole_groups;

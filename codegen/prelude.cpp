@@ -1,5 +1,6 @@
 #include "codegen/prelude.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <vector>

@@ -8,19 +8,19 @@ namespace pumice::codegen {
 
 struct Usage {
     struct OfMemory {
-        bool loaded = false, stored = false;   ///< atomics do both
-        std::vector<bool> float_atomics;       ///< per leaf: adds that a device may have an instruction for
-        std::vector<bool> bit_atomics;         ///< per leaf: atomics on floats that go through the bits in any case
+        bool loaded = false, stored = false;  ///< atomics do both
+        std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
+        std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case
     };
 
     explicit Usage(const ir::Kernel& k);
 
-    std::vector<int> uses;               ///< per value: operands of live instructions that name it
-    std::vector<bool> live;              ///< per instruction: it has an effect, or something live needs its result
-    std::vector<ir::BlockId> block;      ///< per instruction: where it stands
-    std::vector<ir::BlockId> user;       ///< per value: the block of a live user
+    std::vector<int> uses;           ///< per value: operands of live instructions that name it
+    std::vector<bool> live;          ///< per instruction: it has an effect, or something live needs its result
+    std::vector<ir::BlockId> block;  ///< per instruction: where it stands
+    std::vector<ir::BlockId> user;   ///< per value: the block of a live user
     std::vector<OfMemory> memories;
-    bool global_axis[3] = {};            ///< the global index along it is used, by in_range too
+    bool global_axis[3] = {};  ///< the global index along it is used, by in_range too
     int in_range_uses = 0;
     bool barrier = false;
 

@@ -19,7 +19,7 @@ const std::string& value(std::string_view name);
 
 /// PUMICE_DEVICE: the device that Device::open takes; "" for the best there is.
 inline const std::string& device() { return value("PUMICE_DEVICE"); }
-/// PUMICE_VALIDATE: Vulkan's validation layers are on, and their errors are fatal.
+/// PUMICE_VALIDATE: Vulkan's validation layers are on and the IR is verified after every pass; errors are fatal.
 bool validate();
 /// PUMICE_TIME: print how long compiling took.
 bool time();

@@ -103,6 +103,7 @@ private:
         const bool barriers = std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return from[i].op == Op::barrier; });
         if (barriers) {
             refuse_early_returns();
+            b.in_range();  // once, where it dominates every guard
             runs(BlockId{0});
         } else {
             whole_body();

@@ -14,7 +14,7 @@ std::string of(std::initializer_list<std::string_view> parts) {
 }
 
 TEST(hash, is_the_same_in_every_run_and_on_every_machine) {
-    EXPECT_EQ(of({"pumice"}), "PUMICE_EXPECTED");
+    EXPECT_EQ(of({"pumice"}), "e77f209f67885f713258247b0add48d0");
     EXPECT_EQ(of({"pumice"}).size(), 32u);
 }
 

@@ -77,8 +77,8 @@ public:
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
         // The system would promise more than there is, and end the process when it is used.
         if (bytes > physical_memory() - *in_use)
-            fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(), " bytes of memory its arrays take ",
-                 in_use->load(), " already.");
+            fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(),
+                 " bytes of memory its arrays take ", in_use->load(), " already.");
         return std::make_shared<HostMemory>(in_use, bytes, zero);
     }
     void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
@@ -91,7 +91,8 @@ public:
     }
     void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int) override {
         std::lock_guard lock(mutex);
-        for (int64_t at = 0; at < bytes; at += pattern_size) std::memcpy(host(to).data.get() + offset + at, pattern, size_t(pattern_size));
+        for (int64_t at = 0; at < bytes; at += pattern_size)
+            std::memcpy(host(to).data.get() + offset + at, pattern, size_t(pattern_size));
     }
     void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int) override {
         std::lock_guard lock(mutex);
@@ -129,7 +130,8 @@ private:
             if (m.kind == ir::MemoryKind::local) bytes += local_elements(k, m, launch.group) * m.element.size;
         if (bytes > limits().local_memory)
             fail("Kernel \"", k.name, "\" needs ", bytes, " bytes of local memory for a group of ",
-                 launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of interp is ", limits().local_memory, " bytes.");
+                 launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of interp is ",
+                 limits().local_memory, " bytes.");
     }
 
     /// Where the kernel's arrays lie, with cells for those whose memory the launch writes: no other can have a race.
@@ -149,7 +151,8 @@ private:
             if (array.memory) view.data = host(*array.memory).data.get() + array.offset;
         }
         for (size_t m = 0; m < views.size(); ++m)
-            if (program.written[m] && views[m].data) give_cells(k, launch, *launch.arguments[size_t(k.memories[m].argument)].array.memory, views);
+            if (program.written[m] && views[m].data)
+                give_cells(k, launch, *launch.arguments[size_t(k.memories[m].argument)].array.memory, views);
         return views;
     }
 
@@ -175,8 +178,8 @@ private:
             const size_t count = size_t((memory.bytes >> shift) + 1);
             shadow.cells.reset(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));
             if (!shadow.cells)
-                fail("Device interp cannot allocate ", count * sizeof(Cell), " bytes for the race checks of an allocation of ", memory.bytes,
-                     " bytes: the system gives no more memory.");
+                fail("Device interp cannot allocate ", count * sizeof(Cell), " bytes for the race checks of an allocation of ",
+                     memory.bytes, " bytes: the system gives no more memory.");
             shadow.granule_shift = shift;
             shadow.generation = scratch.generation;
         }

@@ -12,9 +12,9 @@ enum class InterpMode {
     recorded,  ///< executes the kernel as it is: for checking that a pass keeps a kernel's meaning
 };
 
-/// Opens the device "interp": small and slow; every other device is tested against it. A launch runs within launch(), one group after
-/// another, each in lockstep over its work-items, in the order of their indices. Items past the range do not exist (unless the
-/// kernel asks for whole groups), which is the meaning of the out-of-range rule.
+/// Opens the device "interp": small and slow; every other device is tested against it. A launch runs within launch(), one group
+/// after another, each in lockstep over its work-items, in the order of their indices. Items past the range do not exist (unless
+/// the kernel asks for whole groups), which is the meaning of the out-of-range rule.
 ///
 /// launch() throws Error at the first of these faults, with the kernel's name and source line, the work-item, and what it
 /// touches; what was written until then stays, and the device goes on:

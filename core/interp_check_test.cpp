@@ -87,8 +87,9 @@ TEST_F(interp_check, every_dimension_has_its_bound) {
         %old = atomic add arg1[%i], %x : f32
         %old2 = atomic add arg1[%far], %x : f32
         return)");
-    EXPECT_EQ(fault(*device, linear, {{33}, {33}}, {grid}),
-              "Kernel \"linear\" atomically updates argument 1 at linear index 32, which has 32 elements (work-item 32, k.cpp:6).");
+    EXPECT_EQ(
+        fault(*device, linear, {{33}, {33}}, {grid}),
+        "Kernel \"linear\" atomically updates argument 1 at linear index 32, which has 32 elements (work-item 32, k.cpp:6).");
     EXPECT_EQ(fault(*device, linear, {{1}}, {grid}), "Kernel \"linear\" atomically updates argument 1 at linear index "
                                                      "18446744073709551615, which has 32 elements (work-item 0, k.cpp:7).");
 }
@@ -148,10 +149,12 @@ TEST_F(interp_check, two_items_write_one_element) {
         store arg1[%zero], %x : f32
         return)");
     EXPECT_EQ(fault(*device, racy, {{16}}, {eight}),
-              "Kernel \"racy\" has a race on argument 1 at index 0: work-item 0 writes it (k.cpp:4) and work-item 1 writes it (k.cpp:4), "
+              "Kernel \"racy\" has a race on argument 1 at index 0: work-item 0 writes it (k.cpp:4) and work-item 1 writes it "
+              "(k.cpp:4), "
               "with no barrier between them.");
     EXPECT_EQ(fault(*device, racy, {{2}, {1}, {5}}, {eight}),
-              "Kernel \"racy\" has a race on argument 1 at index 0: work-item 5 writes it (k.cpp:4) and work-item 6 writes it (k.cpp:4), "
+              "Kernel \"racy\" has a race on argument 1 at index 0: work-item 5 writes it (k.cpp:4) and work-item 6 writes it "
+              "(k.cpp:4), "
               "in different groups.");
     EXPECT_EQ(fault(*device, racy, {{1}}, {eight}), "") << "the launches before are no race with this one";
     const std::string same = kernel(R"("same" math contract rank 1 (arg1: out f32[1]))", R"(
@@ -177,7 +180,8 @@ std::string neighbours(const std::string& first, bool barrier, const std::string
 
 TEST_F(interp_check, races_of_reads_writes_and_atomics) {
     const std::string read_i = "%a = load arg1[%i] : f32\nstore arg2[%i], %a : f32", write_i = "store arg1[%i], %x : f32";
-    const std::string update_i = "%a = atomic add arg1[%i], %x : f32", read_j = "%b = load arg1[%j] : f32\nstore arg2[%i], %b : f32";
+    const std::string update_i = "%a = atomic add arg1[%i], %x : f32",
+                      read_j = "%b = load arg1[%j] : f32\nstore arg2[%i], %b : f32";
     const std::string write_j = "store arg1[%j], %x : f32", update_j = "%b = atomic add arg1[%j], %x : f32";
     const DeviceArray<float> other{*device, std::vector<float>(16)};
     const auto found = [&](const std::string& a, const std::string& b, bool barrier, int64_t group) {
@@ -185,11 +189,19 @@ TEST_F(interp_check, races_of_reads_writes_and_atomics) {
     };
     for (const bool racy : {true, false}) {
         const std::string reads[] = {read_i, read_j}, writes[] = {write_i, write_j}, updates[] = {update_i, update_j};
-        for (const auto& [a, b, conflict] : {std::tuple(reads[0], reads[1], false), {reads[0], writes[1], true}, {reads[0], updates[1], true},
-                                             {writes[0], reads[1], true}, {writes[0], writes[1], true}, {writes[0], updates[1], true},
-                                             {updates[0], reads[1], true}, {updates[0], writes[1], true}, {updates[0], updates[1], false}}) {
+        for (const auto& [a, b, conflict] : {std::tuple(reads[0], reads[1], false),
+                                             {reads[0], writes[1], true},
+                                             {reads[0], updates[1], true},
+                                             {writes[0], reads[1], true},
+                                             {writes[0], writes[1], true},
+                                             {writes[0], updates[1], true},
+                                             {updates[0], reads[1], true},
+                                             {updates[0], writes[1], true},
+                                             {updates[0], updates[1], false}}) {
             if (racy) {
-                EXPECT_EQ(found(a, b, false, 16).find("with no barrier between them.") != std::string::npos, conflict) << a << "\n" << b;
+                EXPECT_EQ(found(a, b, false, 16).find("with no barrier between them.") != std::string::npos, conflict)
+                    << a << "\n"
+                    << b;
                 EXPECT_EQ(found(a, b, true, 8).find("in different groups.") != std::string::npos, conflict) << a << "\n" << b;
             } else {
                 EXPECT_EQ(found(a, b, true, 16), "") << a << "\n" << b;
@@ -197,10 +209,12 @@ TEST_F(interp_check, races_of_reads_writes_and_atomics) {
         }
     }
     EXPECT_EQ(found(read_i, write_j, false, 16),
-              "Kernel \"pair\" has a race on argument 1 at index 1: work-item 1 reads it (k.cpp:7) and work-item 0 writes it (k.cpp:9), "
+              "Kernel \"pair\" has a race on argument 1 at index 1: work-item 1 reads it (k.cpp:7) and work-item 0 writes it "
+              "(k.cpp:9), "
               "with no barrier between them.");
     EXPECT_EQ(found(update_i, read_j, false, 16),
-              "Kernel \"pair\" has a race on argument 1 at index 1: work-item 1 atomically updates it (k.cpp:7) and work-item 0 reads it "
+              "Kernel \"pair\" has a race on argument 1 at index 1: work-item 1 atomically updates it (k.cpp:7) and work-item 0 "
+              "reads it "
               "(k.cpp:8), with no barrier between them.");
 }
 
@@ -243,13 +257,15 @@ TEST_F(interp_check, an_earlier_reader_is_not_forgotten) {
         }
         return)");
     EXPECT_EQ(fault(*device, late, {{1}, {4}, {4}}, {eight, sixteen, scalar(4)}), "");
-    EXPECT_NE(fault(*device, late, {{5}, {4}}, {eight, sixteen, scalar(4)}).find("work-item 3 reads it (k.cpp:6) and work-item 4 writes it"),
+    EXPECT_NE(fault(*device, late, {{5}, {4}}, {eight, sixteen, scalar(4)})
+                  .find("work-item 3 reads it (k.cpp:6) and work-item 4 writes it"),
               std::string::npos);
 }
 
 TEST_F(interp_check, members_and_views_race_by_their_bytes) {
     struct Pair { uint16_t a, b; };
-    const std::string text = kernel(R"("members" math contract rank 1 (arg1: inout {a: u16 @0, b: u16 @2}:4[1], arg2: inout u32[1], arg3: i32))", R"(
+    const std::string text =
+        kernel(R"("members" math contract rank 1 (arg1: inout {a: u16 @0, b: u16 @2}:4[1], arg2: inout u32[1], arg3: i32))", R"(
         %i = global_index 0 : i32
         %zero = constant 0 : i32
         %one = constant 1 : i32
@@ -274,7 +290,8 @@ TEST_F(interp_check, members_and_views_race_by_their_bytes) {
     same.array.memory = pairs.memory.get();
     EXPECT_EQ(fault(*device, text, {{2}}, {pairs, same, scalar(1)}), "");
     EXPECT_EQ(fault(*device, text, {{2}}, {pairs, same, scalar(0)}),
-              "Kernel \"members\" has a race on argument 1 at index 0 (member b): work-item 0 writes it (k.cpp:10) and work-item 1 writes it "
+              "Kernel \"members\" has a race on argument 1 at index 0 (member b): work-item 0 writes it (k.cpp:10) and work-item "
+              "1 writes it "
               "(k.cpp:13), with no barrier between them.");
 }
 
@@ -305,8 +322,9 @@ TEST_F(interp_check, local_memory_read_before_it_is_written) {
         %old = atomic add count[%l], %l : i32
         store arg1[%l], %old : i32
         return)", "local count: i32[8]");
-    EXPECT_EQ(fault(*device, atomics, {{8}}, {eight}),
-              "Kernel \"counter\" atomically updates local array count (?) at index 0 before it is written (work-item 0, k.cpp:2).");
+    EXPECT_EQ(
+        fault(*device, atomics, {{8}}, {eight}),
+        "Kernel \"counter\" atomically updates local array count (?) at index 0 before it is written (work-item 0, k.cpp:2).");
 }
 
 TEST_F(interp_check, private_memory_read_before_it_is_written) {
@@ -340,7 +358,8 @@ TEST_F(interp_check, races_in_local_memory) {
         store arg1[%l], %y : f32
         return)", "local tile: f32[8] @20");
     EXPECT_EQ(fault(*device, text, {{8}}, {sixteen}),
-              "Kernel \"tile\" has a race on local array tile (k.cpp:20) at index 1: work-item 1 writes it (k.cpp:5) and work-item 0 reads it "
+              "Kernel \"tile\" has a race on local array tile (k.cpp:20) at index 1: work-item 1 writes it (k.cpp:5) and "
+              "work-item 0 reads it "
               "(k.cpp:8), with no barrier between them.");
 }
 
@@ -357,12 +376,14 @@ TEST_F(interp_check, barriers_that_part_of_a_group_reaches) {
         }
         return)");
     EXPECT_EQ(fault(*device, branch, {{32}, {16}}, {scalar(4)}),
-              "Kernel \"diverging\" reaches the barrier with 4 of 16 work-items of group 0; the others, the first of them work-item 4, took "
+              "Kernel \"diverging\" reaches the barrier with 4 of 16 work-items of group 0; the others, the first of them "
+              "work-item 4, took "
               "another way (k.cpp:5).");
     EXPECT_EQ(fault(*device, branch, {{32}, {16}}, {scalar(16)}), "");
     EXPECT_EQ(fault(*device, branch, {{32}, {16}}, {scalar(0)}), "");
     EXPECT_EQ(fault(*device, branch, {{20}, {16}}, {scalar(8)}),
-              "Kernel \"diverging\" reaches the barrier with 8 of 16 work-items of group 0; the others, the first of them work-item 8, took "
+              "Kernel \"diverging\" reaches the barrier with 8 of 16 work-items of group 0; the others, the first of them "
+              "work-item 8, took "
               "another way (k.cpp:5).");
 
     const std::string after_return = kernel(R"("leaving" math contract rank 2 (arg1: i32))", R"(
@@ -377,7 +398,8 @@ TEST_F(interp_check, barriers_that_part_of_a_group_reaches) {
         barrier
         return)");
     EXPECT_EQ(fault(*device, after_return, {{4, 6}, {2, 3}}, {scalar(3)}),
-              "Kernel \"leaving\" reaches the barrier with 3 of 6 work-items of group (1, 0); the others, the first of them work-item (3, 0), "
+              "Kernel \"leaving\" reaches the barrier with 3 of 6 work-items of group (1, 0); the others, the first of them "
+              "work-item (3, 0), "
               "have returned (k.cpp:9).");
     EXPECT_EQ(fault(*device, after_return, {{4, 6}, {2, 3}}, {scalar(2)}), "") << "a group that returns whole misses nothing";
 
@@ -394,7 +416,8 @@ TEST_F(interp_check, barriers_that_part_of_a_group_reaches) {
         return)");
     EXPECT_EQ(fault(*device, loop, {{8}}, {scalar(0)}), "");
     EXPECT_EQ(fault(*device, loop, {{8}}, {scalar(3)}),
-              "Kernel \"loop\" reaches the barrier with 7 of 8 work-items of group 0; the others, the first of them work-item 0, took another "
+              "Kernel \"loop\" reaches the barrier with 7 of 8 work-items of group 0; the others, the first of them work-item 0, "
+              "took another "
               "way (k.cpp:7).");
 }
 
@@ -414,7 +437,8 @@ TEST_F(interp_check, local_memory_past_the_limit) {
     const std::string large = sized("large", "%many = constant 100 : i32\n%n = mul %size, %many : i32");
     EXPECT_EQ(fault(*device, large, {{100}, {100}}, {thousand}), "");
     EXPECT_EQ(fault(*device, large, {{1000}, {1000}}, {thousand}),
-              "Kernel \"large\" needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp is 65536 bytes.");
+              "Kernel \"large\" needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp is 65536 "
+              "bytes.");
     const std::string none = sized("none", "%ten = constant 10 : i32\n%n = sub %size, %ten : i32");
     EXPECT_EQ(fault(*device, none, {{10}, {10}}, {thousand}),
               "Kernel \"none\" has a local array of 0 elements (k.cpp:20) in a group of 10 work-items; it takes at least 1.");
@@ -425,7 +449,8 @@ TEST_F(interp_check, allocations) {
         device->allocate(int64_t(1) << 48, true);
         FAIL() << "no error";
     } catch (const Error& e) {
-        EXPECT_EQ(std::string(e.what()).find("Device interp cannot allocate 281474976710656 bytes: of the machine's "), 0u) << e.what();
+        EXPECT_EQ(std::string(e.what()).find("Device interp cannot allocate 281474976710656 bytes: of the machine's "), 0u)
+            << e.what();
     }
     const auto memory = device->allocate(10, false);
     uint8_t bytes[10];

@@ -56,7 +56,8 @@ std::string Run::element_text(const Inst& inst, int64_t place, int item) const {
     const Element& element = k[inst.memory].element;
     int64_t linear = (place - item * view.item_bytes) / element.size;
     std::vector<int64_t> index(view.extents.size());
-    for (size_t d = index.size(); d-- > 0; linear /= std::max<int64_t>(1, view.extents[d])) index[d] = linear % std::max<int64_t>(1, view.extents[d]);
+    for (size_t d = index.size(); d-- > 0; linear /= std::max<int64_t>(1, view.extents[d]))
+        index[d] = linear % std::max<int64_t>(1, view.extents[d]);
     const std::string& path = element.leaves[inst.leaf].path;
     return "index " + tuple(index) + (path.empty() ? "" : " (member " + path + ")");
 }
@@ -82,7 +83,8 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
                 if constexpr (is_int(*scalar_of<T>())) {
                     const T value = at<T>(operands[d])[item];
                     index.push_back(std::to_string(value));
-                    outside = outside || value < T(0) || uint64_t(value) >= uint64_t(operands.size() == 1 ? view.elements : view.extents[d]);
+                    outside = outside || value < T(0) ||
+                              uint64_t(value) >= uint64_t(operands.size() == 1 ? view.elements : view.extents[d]);
                 }
             });
         }
@@ -90,10 +92,12 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
         std::string where = index[0];
         for (size_t d = 1; d < index.size(); ++d) where += ", " + index[d];
         if (index.size() > 1) where = "(" + where + ")";
-        const std::string limit = linear ? text("which has ", view.elements, " elements")
-                                         : text(view.extents.size() == 1 ? "whose extent is " : "whose extents are ", tuple(view.extents));
-        fail("Kernel \"", k.name, "\" ", verb(touch_of(inst)), " ", memory_text(inst.memory), " at ", linear ? "linear index " : "index ", where,
-             ", ", limit, " (", item_text(group, item), ", ", k.where(inst.loc), ").");
+        const std::string limit =
+            linear ? text("which has ", view.elements, " elements")
+                   : text(view.extents.size() == 1 ? "whose extent is " : "whose extents are ", tuple(view.extents));
+        fail("Kernel \"", k.name, "\" ", verb(touch_of(inst)), " ", memory_text(inst.memory), " at ",
+             linear ? "linear index " : "index ", where, ", ", limit, " (", item_text(group, item), ", ", k.where(inst.loc),
+             ").");
     }
     library_bug("no index is out of bounds: " + print(k, inst));
 }
@@ -123,9 +127,12 @@ void Run::diverged(const Inst& inst, Items items) {
     }
     std::vector<int64_t> index;
     for (int axis = launch.rank - 1; axis >= 0; --axis) index.push_back(group[size_t(axis)]);
-    fail("Kernel \"", k.name, "\" reaches the barrier with ", items.count, " of ", present.count, " work-items of group ", tuple(index),
-         "; the others, the first of them ", item_text(group, missing), ", ",
-         gone == n ? "have returned" : gone == 0 ? "took another way" : "took another way or have returned", " (", k.where(inst.loc), ").");
+    fail("Kernel \"", k.name, "\" reaches the barrier with ", items.count, " of ", present.count, " work-items of group ",
+         tuple(index), "; the others, the first of them ", item_text(group, missing), ", ",
+         gone == n   ? "have returned"
+         : gone == 0 ? "took another way"
+                     : "took another way or have returned",
+         " (", k.where(inst.loc), ").");
 }
 
 }  // namespace pumice::interp

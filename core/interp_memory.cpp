@@ -64,7 +64,11 @@ void Run::find_places(const Inst& inst, Items items) {
             if constexpr (is_int(*scalar_of<T>())) {
                 const T* index = at<T>(indices[n]);
                 uint64_t bad = 0;
-                if (n == 0) each(items, [=, &bad](int i) { place[i] = int64_t(index[i]); bad |= uint64_t(place[i] >= extent) | uint64_t(place[i] < 0); });
+                if (n == 0)
+                    each(items, [=, &bad](int i) {
+                        place[i] = int64_t(index[i]);
+                        bad |= uint64_t(place[i] >= extent) | uint64_t(place[i] < 0);
+                    });
                 else each(items, [=, &bad](int i) {
                     const int64_t next = int64_t(index[i]);
                     bad |= uint64_t(next >= extent) | uint64_t(next < 0);
@@ -96,7 +100,8 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
             if (local_memory && how != Touch::write && !known.of_this_group(cell->write)) unset(inst, item, places[item]);
             const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
             Touch other;
-            if (const Access* before = known.touch(*cell, how, access, other)) race(inst, how, item, places[item], *before, other);
+            if (const Access* before = known.touch(*cell, how, access, other))
+                race(inst, how, item, places[item], *before, other);
         }
     }
 }

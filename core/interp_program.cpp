@@ -48,7 +48,8 @@ uint64_t launch_bits(const Kernel& k, Value v, const std::array<int64_t, 3>& gro
     if (i.op == Op::group_size) return to_bits(int32_t(group[i.immediate]));
     uint64_t operands[3] = {}, result = 0;
     const auto values = k.operands(i);
-    if (values.empty() || values.size() > 3) library_bug("a local array's size is not made of group_size and constants: " + print(k, i));
+    if (values.empty() || values.size() > 3)
+        library_bug("a local array's size is not made of group_size and constants: " + print(k, i));
     for (size_t n = 0; n < values.size(); ++n) operands[n] = launch_bits(k, values[n], group);
     if (!evaluate(i, k.type_of(values[i.op == Op::select ? 1 : 0]), {operands, values.size()}, result))
         library_bug("a local array's size is not made of group_size and constants: " + print(k, i));
@@ -59,7 +60,8 @@ uint64_t launch_bits(const Kernel& k, Value v, const std::array<int64_t, 3>& gro
 
 Program::Program(Kernel ready) : kernel(std::move(ready)) {
     if (kernel.insts.size() >= max_insts)
-        fail("Kernel \"", kernel.name, "\" has ", kernel.insts.size(), " instructions; the limit of interp is ", max_insts - 1, ".");
+        fail("Kernel \"", kernel.name, "\" has ", kernel.insts.size(), " instructions; the limit of interp is ", max_insts - 1,
+             ".");
     loops.resize(kernel.insts.size());
     written.resize(kernel.memories.size());
     scan(BlockId{0}, 1);
@@ -72,8 +74,8 @@ void Program::scan(BlockId block, int nesting) {
         const Inst& i = kernel[id];
         loops[id.id] = loop_of(kernel, i);
         if (i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) written[i.memory.id] = true;
-        const bool constant = i.op == Op::constant || i.op == Op::argument || i.op == Op::global_size || i.op == Op::local_index ||
-                              i.op == Op::group_size || i.op == Op::group_count || i.op == Op::extent;
+        const bool constant = i.op == Op::constant || i.op == Op::argument || i.op == Op::global_size ||
+                              i.op == Op::local_index || i.op == Op::group_size || i.op == Op::group_count || i.op == Op::extent;
         if (constant) constants.push_back(id);
         for (const BlockId inner : i.blocks)
             if (inner.id != none) scan(inner, nesting + 1);
@@ -98,8 +100,8 @@ int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::ar
     if (!memory.extents.empty()) return count;
     count = from_bits<int32_t>(launch_bits(kernel, memory.size, group));
     if (count <= 0)
-        fail("Kernel \"", kernel.name, "\" has a local array of ", count, " elements (", kernel.where(memory.loc), ") in a group of ",
-             group[0] * group[1] * group[2], " work-items; it takes at least 1.");
+        fail("Kernel \"", kernel.name, "\" has a local array of ", count, " elements (", kernel.where(memory.loc),
+             ") in a group of ", group[0] * group[1] * group[2], " work-items; it takes at least 1.");
     return count;
 }
 

@@ -101,7 +101,10 @@ private:
     std::array<int64_t, 3> group_at(uint32_t epoch) const;
 
     /// The array of a value over the items of the group.
-    template <class T> T* at(ir::Value v) { return reinterpret_cast<T*>(values + size_t(program.value_place[v.id]) * group_items); }
+    template <class T>
+    T* at(ir::Value v) {
+        return reinterpret_cast<T*>(values + size_t(program.value_place[v.id]) * group_items);
+    }
     void* raw(ir::Value v) { return at<std::byte>(v); }
 
     const Program& program;

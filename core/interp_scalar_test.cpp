@@ -16,7 +16,8 @@ constexpr int count = 24;
 
 /// Values around which types and ops have their edges.
 std::vector<uint64_t> samples(Scalar type, int turn) {
-    constexpr double values[count] = {0, -0.0, 1, -1, 2, 3, -3, 0.5, 0.25, -0.75, 7, 100, -100, 127, 128, 1e-3, 1e4, -1e5, 1e30, -1e30, 31, 32, 1.5, 2.5};
+    constexpr double values[count] = {0,    -0.0, 1,   -1,   2,   3,    -3,   0.5,   0.25, -0.75, 7,   100,
+                                      -100, 127,  128, 1e-3, 1e4, -1e5, 1e30, -1e30, 31,   32,    1.5, 2.5};
     std::vector<uint64_t> bits(count);
     for (int i = 0; i < count; ++i) {
         const double v = i == 5 && turn == 1 ? std::nan("") : values[(i * (2 * turn + 1)) % count];
@@ -27,7 +28,8 @@ std::vector<uint64_t> samples(Scalar type, int turn) {
 
 struct Column {
     Column(Scalar type, const std::vector<uint64_t>& bits) : type(type), data(bits.size() * 8) {
-        for (size_t i = 0; i < bits.size(); ++i) with_scalar(type, [&](auto t) { as<decltype(t)>()[i] = from_bits<decltype(t)>(bits[i]); });
+        for (size_t i = 0; i < bits.size(); ++i)
+            with_scalar(type, [&](auto t) { as<decltype(t)>()[i] = from_bits<decltype(t)>(bits[i]); });
     }
     uint64_t bits(int i) { return with_scalar(type, [&](auto t) { return to_bits(as<decltype(t)>()[i]); }); }
     bool same(int i, uint64_t other) {
@@ -70,8 +72,11 @@ TEST(interp_scalar, loops_equal_the_rows) {
             const Loop loop = scalar_loop(op, type);
             EXPECT_EQ(loop != nullptr, accepts(op, type)) << row(op).name << " of " << name_of(type);
             if (!loop) continue;
-            Column a(type, samples(type, 0)), b(operand_type(op, 1, type), samples(operand_type(op, 1, type), 1)), c(type, samples(type, 2));
-            const Scalar result = row(op).result == Result::boolean ? Scalar::boolean : row(op).result == Result::i32 ? Scalar::i32 : type;
+            Column a(type, samples(type, 0)), b(operand_type(op, 1, type), samples(operand_type(op, 1, type), 1)),
+                c(type, samples(type, 2));
+            const Scalar result = row(op).result == Result::boolean ? Scalar::boolean
+                                  : row(op).result == Result::i32   ? Scalar::i32
+                                                                    : type;
             const auto expected = [&](int i) {
                 const uint64_t operands[3] = {a.bits(i), b.bits(i), c.bits(i)};
                 uint64_t bits = 0;
@@ -92,7 +97,8 @@ TEST(interp_scalar, casts_selects_and_copies) {
             check(cast_loop(from, Scalar(t)), Scalar(t), a, b, b, [&](int i) { return cast_bits(from, Scalar(t), a.bits(i)); },
                   std::string(name_of(from)) + " to " + std::string(name_of(Scalar(t))));
         check(copy_loop(from), from, a, b, b, [&](int i) { return a.bits(i); }, "copy");
-        check(select_loop(from), from, condition, a, b, [&](int i) { return condition.bits(i) ? a.bits(i) : b.bits(i); }, "select");
+        check(
+            select_loop(from), from, condition, a, b, [&](int i) { return condition.bits(i) ? a.bits(i) : b.bits(i); }, "select");
     }
 }
 

@@ -44,7 +44,8 @@ TEST(interp_shadow, finds_the_races_of_random_accesses) {
                         if (before) {
                             bool real = false;
                             for (const Past& p : all)
-                                real = real || (p.epoch == before->when && p.item == before->item && p.how == other && races(p, now));
+                                real = real ||
+                                       (p.epoch == before->when && p.item == before->item && p.how == other && races(p, now));
                             ASSERT_TRUE(real) << "it names an access that was none, trial " << trial;
                         }
                         all.push_back(now);

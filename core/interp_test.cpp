@@ -14,9 +14,13 @@ class interp : public ::testing::TestWithParam<InterpMode> {
 protected:
     std::shared_ptr<Backend> device = open_interp(GetParam());
     template <class T>
-    DeviceArray<T> array(const std::vector<T>& host, std::vector<int64_t> extents = {}) { return {*device, host, std::move(extents)}; }
+    DeviceArray<T> array(const std::vector<T>& host, std::vector<int64_t> extents = {}) {
+        return {*device, host, std::move(extents)};
+    }
     template <class... Args>
-    void launch(const std::string& kernel, const Range& range, const Args&... args) { run(*device, kernel, range, {Launch::Argument(args)...}); }
+    void launch(const std::string& kernel, const Range& range, const Args&... args) {
+        run(*device, kernel, range, {Launch::Argument(args)...});
+    }
 };
 INSTANTIATE_TEST_SUITE_P(, interp, ::testing::Values(InterpMode::prepared, InterpMode::recorded),
                          [](const auto& info) { return info.param == InterpMode::prepared ? "prepared" : "recorded"; });
@@ -48,7 +52,7 @@ TEST_P(interp, saxpy_over_partial_groups) {
 }
 
 TEST_P(interp, nested_loops_with_break_continue_and_return) {
-    // for j in 0..n: { if j == 3 continue; for k in j..0 step -1 { if k*j > i break; count += 1 }; if j > i return (before the store) }
+    // for j in 0..n: if j == 3 continue; for k in j..0 step -1: { if k*j > i break; ++count }; if count > n return
     const char* text = R"(kernel "nest" math contract rank 1 (arg1: inout i32[1], arg2: i32) files [] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32
@@ -178,7 +182,8 @@ TEST_P(interp, loops_swap_carried_values) {
 
 TEST_P(interp, loop_bounds) {
     // How often a loop over i8 runs from arg2 to arg3 by arg4, at most 1000 times.
-    const char* text = R"(kernel "bounds" math contract rank 1 (arg1: out i32[1], arg2: in i8[1], arg3: in i8[1], arg4: in i8[1]) files [] {
+    const char* text =
+        R"(kernel "bounds" math contract rank 1 (arg1: out i32[1], arg2: in i8[1], arg3: in i8[1], arg4: in i8[1]) files [] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32
         %one = constant 1 : i32
@@ -342,7 +347,8 @@ TEST_P(interp, two_and_three_dimensions_with_offsets) {
 }
 
 TEST_P(interp, atomics_on_global_and_local_memory) {
-    const char* histogram = R"(kernel "histogram" math contract rank 1 (arg1: inout u32[1], arg2: in i32[1], arg3: inout f32[1], arg4: inout i32[1]) files [] {
+    const char* histogram =
+        R"(kernel "histogram" math contract rank 1 (arg1: inout u32[1], arg2: in i32[1], arg3: inout f32[1], arg4: inout i32[1]) files [] {
         local partial: u32[8]
         %i = global_index 0 : i32
         %l = local_index 0 : i32
@@ -371,7 +377,8 @@ TEST_P(interp, atomics_on_global_and_local_memory) {
     std::vector<int> data(n);
     std::vector<uint32_t> want(8);
     float sum = 0;
-    for (int i = 0; i < n; ++i) data[size_t(i)] = i * 37 % 101, ++want[size_t(data[size_t(i)] % 8)], sum += float(data[size_t(i)]);
+    for (int i = 0; i < n; ++i)
+        data[size_t(i)] = i * 37 % 101, ++want[size_t(data[size_t(i)] % 8)], sum += float(data[size_t(i)]);
     const auto bins = array(std::vector<uint32_t>(8));
     const auto total = array(std::vector<float>(1));
     const auto values = array(data), high = array<int>({-5});
@@ -413,7 +420,8 @@ TEST_P(interp, atomics_give_the_old_value) {
 }
 
 TEST_P(interp, structs_private_arrays_and_conversions) {
-    const char* text = R"(kernel "mixed" math contract rank 1 (arg1: inout {x: f32 @0, n: u8 @4, d: f64 @8}:16[1], arg2: out i32[1], arg3: out f16[1]) files [] {
+    const char* text =
+        R"(kernel "mixed" math contract rank 1 (arg1: inout {x: f32 @0, n: u8 @4, d: f64 @8}:16[1], arg2: out i32[1], arg3: out f16[1]) files [] {
         private mine: i32[4]
         %i = global_index 0 : i32
         %zero = constant 0 : i32
@@ -459,7 +467,8 @@ TEST_P(interp, structs_private_arrays_and_conversions) {
 }
 
 TEST_P(interp, scalar_arguments_of_every_type) {
-    const char* text = R"(kernel "scalars" math contract rank 1 (arg1: out f64[1], arg2: bool, arg3: i8, arg4: u16, arg5: i64, arg6: f16, arg7: f64) files [] {
+    const char* text =
+        R"(kernel "scalars" math contract rank 1 (arg1: out f64[1], arg2: bool, arg3: i8, arg4: u16, arg5: i64, arg6: f16, arg7: f64) files [] {
         %b = argument arg2 : bool
         %c = argument arg3 : i8
         %s = argument arg4 : u16
@@ -486,7 +495,8 @@ TEST_P(interp, scalar_arguments_of_every_type) {
         return
     })";
     const auto out = array(std::vector<double>(6));
-    launch(text, {{1}}, out, scalar(true), scalar(int8_t(-3)), scalar(uint16_t(65535)), scalar(int64_t(-1) << 40), scalar(half(0.5f)), scalar(2.25));
+    launch(text, {{1}}, out, scalar(true), scalar(int8_t(-3)), scalar(uint16_t(65535)), scalar(int64_t(-1) << 40),
+           scalar(half(0.5f)), scalar(2.25));
     EXPECT_EQ(out.read(), (std::vector<double>{1, -3, 65535, -1099511627776.0, 0.5, 2.25}));
 }
 

@@ -69,7 +69,8 @@ inline void run(Backend& device, const std::string& kernel_text, const Range& ra
 }
 
 /// The message of the Error that a launch throws; "" when it throws none.
-inline std::string fault(Backend& device, const std::string& kernel_text, const Range& range, std::vector<Launch::Argument> arguments) {
+inline std::string fault(Backend& device, const std::string& kernel_text, const Range& range,
+                         std::vector<Launch::Argument> arguments) {
     try {
         run(device, kernel_text, range, std::move(arguments));
     } catch (const Error& e) {

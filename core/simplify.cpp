@@ -8,7 +8,7 @@ namespace {
 
 class Simplification : public Rewriter {
 public:
-    using Rewriter::Rewriter;
+    explicit Simplification(const Kernel& kernel) : Rewriter(kernel), where(kernel) {}
 
 private:
     void inst(InstId id) override {
@@ -18,6 +18,7 @@ private:
         if (i.op == Op::if_) return if_(id);
         if (i.op == Op::for_ && runs_no_iteration(i)) return ends_at_once(i);
         if (i.op == Op::while_ && never_enters(i)) return tests_once(i);
+        if (is_loop(i.op)) return loop(id);
         if (is_pure(i.op) && !v.empty())
             if (const Value same = identity(i, of(v))) return map(from.result(i), same);
         copy(id);
@@ -92,6 +93,29 @@ private:
         return to.constant(first, bits) ? b.constant(to.type_of(first), bits) : Value{};
     }
 
+    /// A carried value that no iteration changes is the initial one, inside and after the loop. (Its column is left to dead.)
+    void loop(InstId id) {
+        const Inst& i = from[id];
+        copy(id);
+        for (uint32_t c = 0; c < i.result_count; ++c)
+            if (never_changes(id, c)) map(from.result(i, int(c)), initial(i, c));
+    }
+    void block(const Inst& i, int which) override {
+        if (is_loop(i.op) && which == 0)
+            for (uint32_t c = 0; c < i.result_count; ++c)
+                if (never_changes(where.owner_of(i.blocks[0]), c)) map(param(i, c), initial(i, c));
+        insts(i.blocks[which]);
+    }
+    bool never_changes(InstId loop, uint32_t c) const {
+        const Inst& i = from[loop];
+        bool same = true;
+        where.each_source(loop, c, [&](Value v, InstId) { same = same && (v == param(i, c) || initial_operand(i, c) == v); });
+        return same;
+    }
+    Value param(const Inst& i, uint32_t c) const { return from[i.blocks[0]].params[leading_params(i.op) + c]; }
+    Value initial_operand(const Inst& i, uint32_t c) const { return from.operands(i)[leading_operands(i.op) + c]; }
+    Value initial(const Inst& i, uint32_t c) const { return of(initial_operand(i, c)); }
+
     bool runs_no_iteration(const Inst& i) const {
         const auto v = from.operands(i);
         const Value first = of(v[0]), limit = of(v[1]);
@@ -108,8 +132,7 @@ private:
     }
 
     void ends_at_once(const Inst& i) {
-        const auto v = from.operands(i);
-        for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), of(v[size_t(leading_operands(i.op)) + size_t(r)]));
+        for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), initial(i, uint32_t(r)));
     }
 
     bool never_enters(const Inst& i) const {
@@ -131,6 +154,8 @@ private:
             for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), values[size_t(r) + 1]);
         }
     }
+
+    const Structure where;
 };
 
 }  // namespace

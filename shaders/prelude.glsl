@@ -2,6 +2,8 @@
 // too loose. A shader gets the functions that it uses, with those that they use: so each begins at column 0 with
 // `TYPE pm_name(` and ends with `}` at column 0, overloads lie together, and a function comes after those that it calls.
 //
+// The two arms of a `?:` are names or constants where speed matters: then it is one instruction, else a branch.
+//
 // Polynomials without another source are our own: Chebyshev interpolation of the named function over the named interval.
 // Constants written as hi + lo are one number, split so that hi times a small whole number is exact.
 
@@ -80,27 +82,31 @@ uint pm_f32_to_u32(float x) {
 }
 
 float pm_sign(float x) {
-    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
+    float up = x > 0.0 ? 1.0 : x;
+    return x < 0.0 ? -1.0 : up;
 }
 
 // Where one operand is NaN, the other. GLSL's min and max leave it open.
 float pm_min(float x, float y) {
-    return y < x || pm_isnan(x) ? y : x;
+    float less = y < x ? y : x;
+    return pm_isnan(x) ? y : less;
 }
 
 float pm_max(float x, float y) {
-    return y > x || pm_isnan(x) ? y : x;
+    float more = y > x ? y : x;
+    return pm_isnan(x) ? y : more;
 }
 
 // NaN where one is NaN, since it is not <= then.
 float pm_fdim(float x, float y) {
-    return x <= y ? 0.0 : x - y;
+    float difference = x - y;
+    return x <= y ? 0.0 : difference;
 }
 
 // Halves away from zero. x - trunc(x) is exact; for an infinite x it is NaN, and not >= 0.5.
 float pm_round(float x) {
-    float whole = trunc(x);
-    return abs(x - whole) >= 0.5 ? whole + (x < 0.0 ? -1.0 : 1.0) : whole;
+    float whole = trunc(x), away = whole + pm_sign(x);
+    return abs(x - whole) >= 0.5 ? away : whole;
 }
 
 // The biased exponent of a finite x that is not 0, as if subnormals had the exponents they need: down to -22.
@@ -214,8 +220,9 @@ float pm_pack(uint sign, uvec2 v, int exponent) {
 float pm_fma_strict(float a, float b, float c) {
     uint ba = floatBitsToUint(a) & 0x7fffffffu, bb = floatBitsToUint(b) & 0x7fffffffu, bc = floatBitsToUint(c) & 0x7fffffffu;
     // With infinity, NaN or 0 among the factors the product is exact; an infinite or NaN c is the result.
-    if (max(ba, bb) >= 0x7f800000u || ba == 0u || bb == 0u) return a * b + c;
-    if (bc >= 0x7f800000u) return c;
+    if (max(ba, bb) >= 0x7f800000u) return a * b + c;
+    if (bc >= 0x7f800000u || ((ba == 0u || bb == 0u) && bc != 0u)) return c;
+    if (ba == 0u || bb == 0u) return a * b + c;
     uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u, sign_c = floatBitsToUint(c) & 0x80000000u;
     uint ma = ba < 0x00800000u ? ba : (ba & 0x007fffffu) | 0x00800000u;
     uint mb = bb < 0x00800000u ? bb : (bb & 0x007fffffu) | 0x00800000u;
@@ -283,11 +290,18 @@ float pm_expm1_near(float r) {
     return r + r * r * p;
 }
 
-// exp(x) * 2^k within 1 ulp: exp(x) = 2^n exp(r), n the whole number nearest x / log(2).
+// x * 2^n in two steps, for -250 <= n <= 250 and an x near 1: only a subnormal result rounds, maybe twice.
+float pm_scale(float x, int n) {
+    int part = n >> 1;
+    return x * uintBitsToFloat(uint(part + 127) << 23) * uintBitsToFloat(uint(n - part + 127) << 23);
+}
+
+// exp(x) * 2^k within 1 ulp: exp(x) = 2^n exp(r), n the whole number nearest x / log(2). Past the limits it is 0 or infinite.
 float pm_exp_scaled(float x, int k) {
-    float n = roundEven(clamp(x, -400.0, 400.0) * 1.44269504);
-    precise float r = (clamp(x, -400.0, 400.0) - n * 0.693359375) - n * -2.12194440e-4;
-    return pm_isnan(x) ? x : pm_ldexp(1.0 + pm_expm1_near(r), int(n) + k);
+    float limited = clamp(x, -110.0, 110.0), n = roundEven(limited * 1.44269504);
+    precise float r = (limited - n * 0.693359375) - n * -2.12194440e-4;
+    float y = pm_scale(1.0 + pm_expm1_near(r), int(n) + k);
+    return pm_isnan(x) ? x : y;
 }
 
 float pm_exp(float x) {
@@ -295,17 +309,18 @@ float pm_exp(float x) {
 }
 
 float pm_exp2(float x) {
-    float n = roundEven(clamp(x, -400.0, 400.0));
-    return pm_isnan(x) ? x : pm_ldexp(1.0 + pm_expm1_near((clamp(x, -400.0, 400.0) - n) * 0.6931471806), int(n));
+    float limited = clamp(x, -160.0, 160.0), n = roundEven(limited);
+    float y = pm_scale(1.0 + pm_expm1_near((limited - n) * 0.6931471806), int(n));
+    return pm_isnan(x) ? x : y;
 }
 
 // 10^x = 2^n exp(r log(10)), with r = x - n log10(2).
 float pm_exp10(float x) {
     if (pm_isnan(x)) return x;
-    x = clamp(x, -100.0, 100.0);
+    x = clamp(x, -50.0, 50.0);
     float n = roundEven(x * 3.32192809);
     precise float r = (x - n * 0.301025390625) - n * 4.60503898e-6;
-    return pm_ldexp(1.0 + pm_expm1_near(r * 2.30258509), int(n));
+    return pm_scale(1.0 + pm_expm1_near(r * 2.30258509), int(n));
 }
 
 // 2^n (exp(r) - 1) + (2^n - 1), as in pm_exp_scaled, with half of 2^n so that it does not overflow too soon.
@@ -331,16 +346,19 @@ float pm_log_near(float f, float added) {
 // x = 2^n (1 + f) for normal and subnormal x > 0, with 1 + f in [sqrt(1/2), sqrt(2)]: gives f.
 float pm_log_reduce(float x, out float n) {
     bool tiny = x < 1.1754944e-38;
-    int bits = floatBitsToInt(tiny ? x * 16777216.0 : x);
-    int whole = (bits - 0x3f3504f3) >> 23;  // less the bits of sqrt(1/2)
-    n = float(tiny ? whole - 24 : whole);
+    float factor = tiny ? 16777216.0 : 1.0, less = tiny ? 24.0 : 0.0;
+    int bits = floatBitsToInt(x * factor), whole = (bits - 0x3f3504f3) >> 23;  // less the bits of sqrt(1/2)
+    n = float(whole) - less;
     return intBitsToFloat(bits - (whole << 23)) - 1.0;
 }
 
 // `r` for finite x > 0; else what every logarithm gives.
 float pm_log_result(float x, float r) {
-    if (x > 0.0 && pm_isfinite(x)) return r;
-    return x == 0.0 ? uintBitsToFloat(0xff800000u) : x < 0.0 ? uintBitsToFloat(0x7fc00000u) : x;
+    float infinity = uintBitsToFloat(0x7f800000u), below = -infinity, nan = uintBitsToFloat(0x7fc00000u);
+    float other = x < 0.0 ? nan : x;
+    other = x == 0.0 ? below : other;
+    float y = x > 0.0 ? r : other;
+    return x == infinity ? x : y;
 }
 
 float pm_log(float x) {
@@ -372,8 +390,8 @@ float pm_pow_positive(float x, float y) {
     const uint high_bits = 0xfffff000u;
     float n, f = pm_log_reduce(x, n);
     precise float d = 2.0 + f, d_high = uintBitsToFloat(floatBitsToUint(d) & high_bits), d_low = f - (d_high - 2.0);
-    precise float s = f / d, s_high = uintBitsToFloat(floatBitsToUint(s) & high_bits);
-    precise float s_low = ((f - s_high * d_high) - s_high * d_low) / d;
+    precise float inverse = 1.0 / d, s = f * inverse, s_high = uintBitsToFloat(floatBitsToUint(s) & high_bits);
+    precise float s_low = ((f - s_high * d_high) - s_high * d_low) * inverse;
     float z = s * s;
     float series = s * z * (0.3333333328 + z * (0.2000006093 + z * (0.1427540942 + z * 0.1166525285)));
     precise float l = s_high * 2.884765625, l_low = s_high * 6.24456778e-4 + 2.88539008 * (s_low + series);
@@ -382,71 +400,46 @@ float pm_pow_positive(float x, float y) {
     float limited = clamp(y, -1e12, 1e12);  // beyond, the result is 0, 1 or infinite just the same
     precise float y_high = uintBitsToFloat(floatBitsToUint(limited) & high_bits);
     precise float e = y_high * sum_high, e_low = (limited - y_high) * sum_high + limited * sum_low;
-    if (abs(e) > 400.0) return e > 0.0 ? uintBitsToFloat(0x7f800000u) : 0.0;
-    float whole = roundEven(e + e_low);
+    float whole = clamp(roundEven(e + e_low), -160.0, 160.0);
     precise float rest = (e - whole) + e_low;
-    return pm_ldexp(1.0 + pm_expm1_near(rest * 0.6931471806), int(whole));
+    return pm_scale(1.0 + pm_expm1_near(clamp(rest, -0.6, 0.6) * 0.6931471806), int(whole));
 }
 
 // C's pow. The result is negative for x < 0 and odd y, and NaN for x < 0 and a y that is not whole. Floats from 2^24 on are even.
 float pm_pow(float x, float y) {
+    float infinity = uintBitsToFloat(0x7f800000u), nan = uintBitsToFloat(0x7fc00000u);
     float a = abs(x), r = pm_pow_positive(a, y);
-    if (a == 0.0 || pm_isinf(x) || pm_isinf(y)) r = a == 1.0 ? 1.0 : (a > 1.0) == (y > 0.0) ? uintBitsToFloat(0x7f800000u) : 0.0;
-    if (pm_signbit(x) && !pm_isinf(y)) {
-        float whole = trunc(y);
-        if (whole == y && abs(y) < 16777216.0 && (int(y) & 1) != 0) r = -r;
-        else if (whole != y && a != 0.0 && !pm_isinf(x)) r = uintBitsToFloat(0x7fc00000u);
+    bool extreme = a == 0.0 || a == infinity || abs(y) == infinity;
+    float limit = (a > 1.0) == (y > 0.0) ? infinity : 0.0;
+    limit = a == 1.0 ? 1.0 : limit;
+    r = extreme ? limit : r;
+    if (pm_signbit(x)) {
+        float whole = trunc(y), turned = -r;
+        r = whole != y && !extreme ? nan : r;
+        r = whole == y && abs(y) < 16777216.0 && (int(y) & 1) != 0 ? turned : r;
     }
-    if (pm_isnan(x) || pm_isnan(y)) r = uintBitsToFloat(0x7fc00000u);
+    r = pm_isnan(x) || pm_isnan(y) ? nan : r;
     return y == 0.0 || x == 1.0 ? 1.0 : r;
 }
 
 // ---- trigonometric and hyperbolic ----
 
-// x modulo pi/2, in [-pi/4, pi/4], and the quarter turns taken off, modulo 4, for a large finite x, after Payne and Hanek (1983):
-// of x * 2/pi only the bits from the weight 2 down matter, so 96 bits of 2/pi are taken from there and multiplied by x's 24.
-float pm_reduce_large(float x, out int quarter) {
-    const uint two_over_pi[8] = uint[8](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
-    uint bits = floatBitsToUint(x);
-    int first = clamp(int((bits >> 23) & 255u) - 120, 0, 134);  // the exponent of x's last bit, plus 30
-    int word = first >> 5, shift = first & 31;
-    uint p[3];
-    for (int i = 0; i < 3; ++i)
-        p[i] = shift == 0 ? two_over_pi[word + i] : (two_over_pi[word + i] << shift) | (two_over_pi[word + i + 1] >> (32 - shift));
-    uint m = (bits & 0x007fffffu) | 0x00800000u, high1, low1, high2, low2, carry;
-    umulExtended(p[1], m, high1, low1);
-    umulExtended(p[2], m, high2, low2);
-    uint middle = uaddCarry(low1, high2, carry);
-    uint top = p[0] * m + high1 + carry;
-    // The number is top:middle:low2 * 2^-94. Its two first bits count quarter turns, the others are a fraction of one.
-    uint fraction = (top << 2) | (middle >> 30), fraction_low = (middle << 2) | (low2 >> 30);
-    bool up = (fraction & 0x80000000u) != 0u;
-    if (up) {
-        fraction = ~fraction;
-        fraction_low = ~fraction_low;
-    }
-    float r = (float(fraction) * 2.3283064365386963e-10 + float(fraction_low) * 5.421010862427522e-20) * 1.57079633;
-    quarter = int(top >> 30) + (up ? 1 : 0);
-    if (up != (bits >= 0x80000000u)) r = -r;
-    if (bits >= 0x80000000u) quarter = -quarter;
-    return r;
-}
-
-// The same for every x. pi/2 in four parts, the first three of 10 bits, after Cody and Waite: n times each is exact.
+// x modulo pi/2, in [-pi/4, pi/4], and the quarter turns taken off. pi/2 in four parts, the first three of 10 bits, after Cody
+// and Waite: up to |x| = 20,000, n times each is exact. Beyond, the error comes to be that of x's last bit, and past 2^22 or so
+// nothing is left but a result in range. Payne and Hanek's exact reduction costs ten times as much as all else where both sides of
+// a branch are run, as software drivers do.
 float pm_reduce(float x, out int quarter) {
-    float n = roundEven(clamp(x, -20000.0, 20000.0) * 0.636619772);
+    float n = roundEven(x * 0.636619772);
     precise float r = (((x - n * 1.5703125) - n * 4.825592041015625e-4) - n * 1.2665987014770508e-6) - n * 9.92093579680540e-10;
     quarter = int(n);
-    if (n == 0.0) r = x;  // keeps -0
-    // A loop of at most one turn, not an if: software drivers run both sides of an if, but skip a loop that no item enters.
-    for (bool far = abs(x) > 20000.0; far; far = false) r = pm_reduce_large(x, quarter);
-    return pm_isfinite(x) ? r : uintBitsToFloat(0x7fc00000u);
+    r = abs(r) > 1.0 ? 0.0 : r;
+    return n == 0.0 ? x : r;  // keeps -0
 }
 
 // sin(r) and cos(r) for |r| <= pi/4: (sin(sqrt(z)) / sqrt(z) - 1) / z and (cos(sqrt(z)) - 1 + z / 2) / z^2 over that range.
 float pm_sin_near(float r) {
-    float z = r * r;
-    return r + r * z * (-0.1666666666 + z * (0.008333331866 + z * (-0.0001984008201 + z * 2.724931405e-6)));
+    float z = r * r, y = r + r * z * (-0.1666666666 + z * (0.008333331866 + z * (-0.0001984008201 + z * 2.724931405e-6)));
+    return r == 0.0 ? r : y;
 }
 
 float pm_cos_near(float r) {
@@ -456,16 +449,16 @@ float pm_cos_near(float r) {
 
 float pm_sin(float x) {
     int quarter;
-    float r = pm_reduce(x, quarter);
-    float y = (quarter & 1) == 0 ? pm_sin_near(r) : pm_cos_near(r);
-    return (quarter & 2) == 0 ? y : -y;
+    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
+    float y = (quarter & 1) == 0 ? s : c, turned = -y;
+    return (quarter & 2) == 0 ? y : turned;
 }
 
 float pm_cos(float x) {
     int quarter;
-    float r = pm_reduce(x, quarter);
-    float y = (quarter & 1) == 0 ? pm_cos_near(r) : pm_sin_near(r);
-    return ((quarter + 1) & 2) == 0 ? y : -y;
+    float r = pm_reduce(x, quarter), s = pm_sin_near(r), c = pm_cos_near(r);
+    float y = (quarter & 1) == 0 ? c : s, turned = -y;
+    return ((quarter + 1) & 2) == 0 ? y : turned;
 }
 
 float pm_tan(float x) {

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #endif
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -23,14 +23,27 @@ namespace fs = std::filesystem;
 struct Header {
     char magic[8] = {'p', 'u', 'm', 'i', 'c', 'e', '0', '1'};
     uint64_t size = 0;
-    uint64_t check = 0;
+    char check[32] = {};
 };
 
-uint64_t checksum(const std::string& bytes) {
+std::string checksum(const std::string& bytes) {
     Hash hash;
-    hash.add(bytes.data(), bytes.size());
-    return hash.low();
+    hash.add(bytes);
+    return hash.text();
 }
+
+/// The bytes of many numbers in a row, to be hashed at once.
+struct Bytes {
+    std::string bytes;
+    template <class... T>
+        requires((std::is_arithmetic_v<T> || std::is_enum_v<T>) && ...)
+    void add(const T&... values) { (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...); }
+    void add(const std::string& string) {
+        add(string.size());
+        bytes += string;
+    }
+    std::string hash() const { return checksum(bytes); }
+};
 
 /// Changes with every build of the library: the size and time of the file that this code was loaded from. A cached shader of an
 /// older code generator is thus never taken.
@@ -52,35 +65,6 @@ std::string build_stamp() {
 
 }  // namespace
 
-void Hash::add(const void* data, size_t bytes) {
-    // FNV-1a, and beside it the same with another multiplier, over the length too by way of Hash::add(string).
-    const auto* byte = static_cast<const unsigned char*>(data);
-    for (size_t i = 0; i < bytes; ++i) {
-        a = (a ^ byte[i]) * 0x100000001b3;
-        b = (b ^ byte[i]) * 0x9e3779b97f4a7c15;
-        b ^= b >> 29;
-    }
-}
-
-void Hash::add(const std::string& string) {
-    add(uint64_t(string.size()));
-    add(string.data(), string.size());
-}
-
-std::string Hash::hex() const {
-    char digits[33];
-    std::snprintf(digits, sizeof digits, "%016llx%016llx", static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
-    return digits;
-}
-
-fs::path DiskCache::default_folder() {
-    const auto variable = [](const char* name) { const char* value = std::getenv(name); return std::string(value ? value : ""); };
-    if (std::getenv("PUMICE_CACHE_DIR")) return variable("PUMICE_CACHE_DIR");
-    if (const std::string base = variable("XDG_CACHE_HOME"); !base.empty()) return fs::path(base) / "pumice";
-    if (const std::string home = variable("HOME"); !home.empty()) return fs::path(home) / ".cache" / "pumice";
-    return {};
-}
-
 std::optional<std::string> DiskCache::read(const std::string& name) const {
     if (!on()) return std::nullopt;
     const fs::path path = folder / name;
@@ -92,7 +76,8 @@ std::optional<std::string> DiskCache::read(const std::string& name) const {
     bool good = bool(file.read(reinterpret_cast<char*>(&header), sizeof header)) &&
                 std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0;
     if (good) bytes.assign(std::istreambuf_iterator<char>(file), {});
-    good = good && bytes.size() == header.size && checksum(bytes) == header.check;
+    good = good && bytes.size() == header.size &&
+           checksum(bytes) == std::string(header.check, sizeof header.check);
     if (good) return bytes;
     static std::atomic<bool> said = false;
     if (!said.exchange(true))
@@ -116,7 +101,7 @@ void DiskCache::write(const std::string& name, const std::string& bytes) const {
     const fs::path draft = folder / text(name, ".", process, ".", counter++, ".tmp");
     Header header;
     header.size = bytes.size();
-    header.check = checksum(bytes);
+    checksum(bytes).copy(header.check, sizeof header.check);
     {
         std::ofstream file(draft, std::ios::binary | std::ios::trunc);
         if (!file) return;
@@ -134,54 +119,43 @@ void DiskCache::write(const std::string& name, const std::string& bytes) const {
 
 std::string device_key(const Snapshot& snapshot) {
     static const std::string build = build_stamp();
-    Hash hash;
-    hash.add(build);
-    hash.add(snapshot.name);
-    hash.add(snapshot.device_uuid.data(), snapshot.device_uuid.size());
-    hash.add(snapshot.driver_uuid.data(), snapshot.driver_uuid.size());
-    hash.add(snapshot.driver_version);
-    hash.add(snapshot.driver);
-    return hash.hex();
+    Bytes b;
+    b.add(build), b.add(snapshot.name), b.add(snapshot.driver), b.add(snapshot.driver_version);
+    for (const uint8_t byte : snapshot.device_uuid) b.add(byte);
+    for (const uint8_t byte : snapshot.driver_uuid) b.add(byte);
+    return b.hash();
 }
 
 std::string shader_key(const std::string& device, const ir::Kernel& k, const codegen::Options& options) {
-    Hash hash;
-    hash.add(device);
-    hash.add(options.comments);
-    hash.add(options.float_atomics);
-    hash.add(options.wide_offsets);
-    hash.add(options.by_address.size());
-    for (const bool by_address : options.by_address) hash.add(by_address);
-    hash.add(k.name);
-    hash.add(k.whole_groups);
-    hash.add(k.math);
-    hash.add(k.rank);
-    for (const ir::Parameter& p : k.params) hash.add(p.is_array), hash.add(p.type), hash.add(p.memory.id);
-    hash.add(k.memories.size());
+    Bytes b;
+    b.add(device);
+    b.add(options.comments, options.float_atomics, options.wide_offsets, options.by_address.size());
+    for (const bool by_address : options.by_address) b.add(by_address);
+    b.add(k.name);
+    b.add(k.whole_groups, k.math, k.rank, k.params.size(), k.memories.size());
+    for (const ir::Parameter& p : k.params) b.add(p.is_array, p.type, p.memory.id);
     for (const ir::Memory& m : k.memories) {
-        hash.add(m.kind), hash.add(m.name), hash.add(m.element.size), hash.add(m.element.leaves.size());
-        for (const Leaf& leaf : m.element.leaves) hash.add(leaf.path), hash.add(leaf.type), hash.add(leaf.offset);
-        hash.add(m.rank), hash.add(m.access), hash.add(m.argument), hash.add(m.size.id), hash.add(m.extents.size());
-        for (const int64_t extent : m.extents) hash.add(extent);
+        b.add(m.name);
+        b.add(m.kind, m.rank, m.access, m.argument, m.size.id, m.element.size, m.element.leaves.size(), m.extents.size());
+        for (const int64_t extent : m.extents) b.add(extent);
+        for (const Leaf& leaf : m.element.leaves) {
+            b.add(leaf.path);
+            b.add(leaf.type, leaf.offset);
+        }
     }
-    hash.add(k.insts.size());
-    for (const ir::Inst& i : k.insts) {
-        hash.add(i.op), hash.add(i.type), hash.add(i.result_count), hash.add(i.first_operand), hash.add(i.operand_count);
-        hash.add(i.first_result), hash.add(i.blocks[0].id), hash.add(i.blocks[1].id), hash.add(i.memory.id), hash.add(i.leaf);
-        hash.add(i.immediate);
+    // Everything of an instruction but its source line.
+    b.add(k.insts.size(), k.pool.size(), k.values.size(), k.blocks.size());
+    for (const ir::Inst& i : k.insts)
+        b.add(i.op, i.type, i.result_count, i.first_operand, i.operand_count, i.first_result, i.blocks[0].id, i.blocks[1].id,
+              i.memory.id, i.leaf, i.immediate);
+    for (const ir::Value v : k.pool) b.add(v.id);
+    for (const ir::ValueInfo& v : k.values) b.add(v.type, v.inst.id, v.block.id, v.index);
+    for (const ir::Block& block : k.blocks) {
+        b.add(block.params.size(), block.insts.size());
+        for (const ir::Value v : block.params) b.add(v.id);
+        for (const ir::InstId i : block.insts) b.add(i.id);
     }
-    hash.add(k.pool.size());
-    for (const ir::Value v : k.pool) hash.add(v.id);
-    hash.add(k.values.size());
-    for (const ir::ValueInfo& v : k.values) hash.add(v.type), hash.add(v.inst.id), hash.add(v.block.id), hash.add(v.index);
-    hash.add(k.blocks.size());
-    for (const ir::Block& b : k.blocks) {
-        hash.add(b.params.size());
-        for (const ir::Value v : b.params) hash.add(v.id);
-        hash.add(b.insts.size());
-        for (const ir::InstId i : b.insts) hash.add(i.id);
-    }
-    return hash.hex();
+    return b.hash();
 }
 
 }  // namespace pumice::vulkan

@@ -1,6 +1,5 @@
 // Files that survive the process: compiled shaders and the driver's pipeline cache.
 #pragma once
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -11,30 +10,12 @@
 
 namespace pumice::vulkan {
 
-/// 128 bits of a running hash over bytes, for names of cache entries; not for secrets.
-class Hash {
-public:
-    void add(const void* data, size_t bytes);
-    void add(const std::string& string);
-    template <class T>
-        requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-    void add(T value) { add(&value, sizeof value); }
-    std::string hex() const;  ///< 32 digits
-    uint64_t low() const { return a; }
-
-private:
-    uint64_t a = 0xcbf29ce484222325, b = 0x9ae16a3b2f90404f;
-};
-
 /// A folder of entries, each a file with a checksum. Failures of the file system never reach the caller: what cannot be read is
 /// not there, what cannot be written is not kept.
 class DiskCache {
 public:
     /// An empty path switches the cache off.
     explicit DiskCache(std::filesystem::path folder) : folder(std::move(folder)) {}
-    /// PUMICE_CACHE_DIR (empty: off), else $XDG_CACHE_HOME/pumice, else ~/.cache/pumice, else off.
-    static std::filesystem::path default_folder();
-
     /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there.
     std::optional<std::string> read(const std::string& name) const;
     /// Written whole or not at all: into a file of its own, then renamed.

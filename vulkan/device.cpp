@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/debug.h"
 #include "core/error.h"
 
 namespace pumice::vulkan {
@@ -45,7 +46,7 @@ bool Event::done() {
 
 Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name)
     : context(instance, physical, std::move(snapshot), std::move(plan), std::move(name)),
-      cache(DiskCache::default_folder()),
+      cache(debug::cache_folder()),
       cache_key(device_key(context.snapshot)),
       memory(context),
       queue(context),
@@ -56,6 +57,10 @@ Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot,
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
     load_pipeline_cache();
+    const Plan& p = context.plan;
+    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.mapped ? "mapped" : "staged", ", ",
+                         p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
+                         cache.on() ? "" : ", no disk cache"));
 }
 
 Device::~Device() {

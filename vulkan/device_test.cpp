@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "core/debug.h"
 #include "core/error.h"
 #include "vulkan/device.h"
 #include "vulkan/vulkan.h"
@@ -29,7 +30,8 @@ struct Case {
 /// Before the first use of Vulkan: validation, and SwiftShader where Debian's chromium-common has brought it.
 void set_up_environment() {
     setenv("PUMICE_VALIDATE", "1", 1);
-    setenv("PUMICE_CACHE_DIR", "", 1);
+    setenv("PUMICE_CACHE_DIR", "off", 1);
+    debug::reload();
     const char* swiftshader = "/usr/lib/chromium/vk_swiftshader_icd.json";
     if (!getenv("VK_DRIVER_FILES") && std::filesystem::exists(swiftshader)) setenv("VK_ADD_DRIVER_FILES", swiftshader, 0);
 }
@@ -476,13 +478,15 @@ TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {
         FAIL() << "no error";
     } catch (const Error& error) {
         const std::string what = error.what();
-        for (const char* word : {"saxpy", "float64", device->name().c_str()}) EXPECT_NE(what.find(word), std::string::npos) << what;
+        for (const std::string& word : {std::string("saxpy"), std::string("float64"), device->name()}) EXPECT_NE(what.find(word), std::string::npos) << what;
     }
 }
 
 TEST_P(DeviceTest, AFaultThatTheLayerFindsIsThrown) {
     VkBuffer none = VK_NULL_HANDLE;
-    VkBufferCreateInfo wrong{};  // no sType, no size, no usage
+    VkBufferCreateInfo wrong{};  // has no usage
+    wrong.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    wrong.size = 16;
     EXPECT_NO_THROW(device->synchronize());
     device->context.vk.CreateBuffer(device->context.device, &wrong, nullptr, &none);
     EXPECT_THROW(device->synchronize(), Error);

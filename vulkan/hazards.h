@@ -1,5 +1,6 @@
 // Which commands need a barrier between them: byte ranges that were touched since the last one.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,7 +16,7 @@ struct Access {
 
 /// True when the two may not run at the same time: they share a byte, and one of them writes.
 inline bool conflict(const Access& a, const Access& b) {
-    return (a.write || b.write) && a.buffer == b.buffer && a.begin < b.end && b.begin < a.end;
+    return (a.write || b.write) && a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds

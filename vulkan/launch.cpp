@@ -1,8 +1,10 @@
 // Compiling and launching kernels.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "codegen/codegen.h"
+#include "core/debug.h"
 #include "core/error.h"
 #include "vulkan/device.h"
 #include "vulkan/group.h"
@@ -22,13 +24,18 @@ uint64_t widened(Scalar type, uint64_t bits) {
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
     const ir::Kernel* recorded = kernel.get();
     // The variants hold the kernel, and so the source may point to it; the device outlives the variants' use.
-    return compile(std::move(kernel), [this, recorded](const codegen::Options& options) {
-        const std::string entry = cache.on() ? shader_key(cache_key, *recorded, options) + ".spirv" : std::string();
-        if (cache.on())
-            if (const auto stored = cache.read(entry))
-                if (auto shader = unpack(*stored)) return std::move(*shader);
+    return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {
+        // What is to be dumped has to be compiled.
+        if (!cache.on() || !debug::value("PUMICE_DUMP").empty()) return codegen::compile(*recorded, options);
+        const std::string entry = shader_key(cache_key, *recorded, options) + ".shader";
+        if (const auto stored = cache.read(entry))
+            if (auto shader = unpack(*stored)) {
+                if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", recorded->name.c_str());
+                return std::move(*shader);
+            }
+        debug::log_line(text("the shader of kernel ", recorded->name, " is not in the disk cache"));
         codegen::Shader shader = codegen::compile(*recorded, options);
-        if (cache.on()) cache.write(entry, pack(shader));
+        cache.write(entry, pack(shader));
         return shader;
     });
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/debug.h"
 #include "core/error.h"
 
 namespace pumice::vulkan {
@@ -97,7 +98,7 @@ Switches Switches::from_environment() {
         return value && *value && std::strcmp(value, "0") != 0;
     };
     Switches switches;
-    switches.validate = set("PUMICE_VALIDATE");
+    switches.validate = debug::validate();
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");

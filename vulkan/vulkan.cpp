@@ -20,7 +20,7 @@ std::vector<Found> list() {
         one.name = snapshot.name;
         one.driver = snapshot.driver;
         one.usable = plan.unusable.empty();
-        if (!one.usable) one.reason = text("the device vulkan:", one.index, " (", one.name, ") cannot be used: ", plan.unusable);
+        one.reason = plan.unusable;
         one.software = snapshot.software();
         one.integrated = snapshot.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
         one.memory = plan.limits.memory;

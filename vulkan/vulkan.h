@@ -17,7 +17,7 @@ struct Found {
     std::string name;       ///< "llvmpipe (LLVM 15.0.6, 256 bits)"
     std::string driver;     ///< driver's name and version; may be empty
     bool usable = false;
-    std::string reason;     ///< why not, as a sentence; "" when usable
+    std::string reason;     ///< why not: "it has Vulkan 1.1, and 1.2 is needed"; "" when usable
     bool software = false;  ///< runs on the host's processor
     bool integrated = false;///< shares the host's memory
     int64_t memory = 0;     ///< bytes of its largest heap; 0 when not usable

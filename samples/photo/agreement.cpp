@@ -39,9 +39,14 @@ bool Agreement::good() const {
 std::string Agreement::sentence() const {
     std::ostringstream out;
     out << std::setprecision(2);
-    if (histogram == 0 && equalised == 0) out << "histogram and equalised picture are equal";
-    else out << "the histogram differs by up to " << histogram << " pixels and the equalised picture by up to " << equalised << " levels (allowed: 0)";
-    out << "; the blur differs by up to " << blurred << " levels (allowed: " << blurred_tolerance << "), the edges by up to " << edges
-        << " (allowed: " << edges_tolerance << ")";
+    const auto part = [&](const char* what, double difference, const char* unit, double allowed) {
+        if (out.tellp() > 0) out << ", ";
+        if (difference == 0) out << what << " equal";
+        else out << what << " differs by up to " << difference << unit << " (allowed: " << allowed << ")";
+    };
+    part("histogram", double(histogram), " pixels", 0);
+    part("equalised picture", double(equalised), " levels", 0);
+    part("blurred picture", blurred, " levels", blurred_tolerance);
+    part("edge picture", edges, " levels a pixel", edges_tolerance);
     return out.str();
 }

@@ -1,6 +1,7 @@
 #include "samples/photo/picture.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,7 @@
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
+#define STBI_FAILURE_USERMSG  // reasons in words
 #include <stb/stb_image.h>
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #define STB_IMAGE_WRITE_STATIC
@@ -80,7 +82,11 @@ void paste(const Picture& from, Picture& to, int left, int top) {
 
 Picture load_picture(const std::filesystem::path& file) {
     const Bytes bytes = read_file(file);
-    const auto broken = [&] { fail("the picture ", file, " is broken, or no PNG or JPEG: ", stbi_failure_reason()); };
+    const auto broken = [&] {
+        const std::string reason = stbi_failure_reason();
+        const bool large = reason.find("large") != std::string::npos;
+        fail("the file ", file, " is no PNG or JPEG that can be read: ", reason, large ? "; at most 64 megapixels are taken" : "");
+    };
 
     // The size first: a small file may claim to be a picture that fills the memory.
     Picture picture;

@@ -1,0 +1,162 @@
+#include "vulkan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr VkMemoryPropertyFlags device_local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags coherent = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr int64_t GiB = int64_t(1) << 30;
+
+void add_memory(Snapshot& s, int64_t heap_bytes, std::initializer_list<VkMemoryPropertyFlags> types) {
+    const uint32_t heap = s.memory.memoryHeapCount++;
+    s.memory.memoryHeaps[heap].size = VkDeviceSize(heap_bytes);
+    for (const VkMemoryPropertyFlags flags : types) s.memory.memoryTypes[s.memory.memoryTypeCount++] = {flags, heap};
+}
+
+/// A device with the least that Vulkan 1.2 guarantees, and no memory yet.
+Snapshot least() {
+    Snapshot s;
+    s.name = "least";
+    s.api_version = VK_API_VERSION_1_2;
+    s.timeline_semaphore = true;
+    s.max_allocation_bytes = GiB;
+    VkPhysicalDeviceLimits& l = s.limits;
+    l.maxStorageBufferRange = 1u << 27;
+    l.maxPushConstantsSize = 128;
+    l.minStorageBufferOffsetAlignment = 256;
+    l.nonCoherentAtomSize = 128;
+    l.maxPerStageDescriptorStorageBuffers = 4;
+    l.maxDescriptorSetStorageBuffers = 24;
+    l.maxPerStageResources = 128;
+    l.maxComputeSharedMemorySize = 16384;
+    l.maxComputeWorkGroupInvocations = 128;
+    for (int axis = 0; axis < 3; ++axis) l.maxComputeWorkGroupSize[axis] = axis < 2 ? 128 : 64, l.maxComputeWorkGroupCount[axis] = 65535;
+    s.queue_families = {{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64, {1, 1, 1}}};
+    return s;
+}
+
+Snapshot unified() {
+    Snapshot s = least();
+    add_memory(s, 2 * GiB, {device_local | coherent | cached});
+    return s;
+}
+
+/// As desktop cards list theirs: a window of 256 MiB into device memory, write-combined.
+Snapshot discrete() {
+    Snapshot s = least();
+    add_memory(s, 8 * GiB, {device_local});
+    add_memory(s, 16 * GiB, {coherent, coherent | cached});
+    add_memory(s, GiB / 4, {device_local | coherent});
+    s.max_allocation_bytes = 4 * GiB;
+    s.buffer_device_address = true;
+    s.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
+    s.max_push_descriptors = 32;
+    s.limits.maxPerStageDescriptorStorageBuffers = s.limits.maxDescriptorSetStorageBuffers = 1u << 20;
+    s.limits.maxPerStageResources = ~0u;
+    return s;
+}
+
+bool enables(const Plan& plan, const char* extension) {
+    return std::any_of(plan.extensions.begin(), plan.extensions.end(), [&](const char* e) { return !std::strcmp(e, extension); });
+}
+
+TEST(Plan, SaysWhyADeviceCannotBeUsed) {
+    Snapshot s = unified();
+    s.api_version = VK_MAKE_API_VERSION(0, 1, 1, 250);
+    EXPECT_EQ(make_plan(s, {}).unusable, "it has Vulkan 1.1, and 1.2 is needed");
+    s = unified();
+    s.timeline_semaphore = false;
+    EXPECT_EQ(make_plan(s, {}).unusable, "it has no timeline semaphores");
+    s = unified();
+    s.queue_families[0].queueFlags = VK_QUEUE_TRANSFER_BIT;
+    EXPECT_EQ(make_plan(s, {}).unusable, "it has no queue that computes");
+    EXPECT_EQ(make_plan(least(), {}).unusable, "it has no memory that both host and device can use");
+    EXPECT_EQ(make_plan(unified(), {}).unusable, "");
+}
+
+TEST(Plan, UnifiedMemoryIsMappedUnlessStagingIsForced) {
+    EXPECT_TRUE(make_plan(unified(), {}).mapped);
+    Switches switches;
+    switches.staging = true;
+    EXPECT_FALSE(make_plan(unified(), switches).mapped);
+}
+
+TEST(Plan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
+    const Plan plan = make_plan(discrete(), {});
+    EXPECT_FALSE(plan.mapped);
+    EXPECT_EQ(plan.array_memory, 0u);
+    EXPECT_EQ(plan.upload_memory, 1u);
+    EXPECT_EQ(plan.download_memory, 2u);
+    EXPECT_EQ(plan.limits.memory, 8 * GiB);
+    EXPECT_EQ(plan.limits.max_array_bytes, 4 * GiB);
+}
+
+TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
+    EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
+    Snapshot s = unified();
+    s.buffer_device_address = true;
+    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB);
+    s.max_buffer_bytes = GiB / 2 + 100;
+    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
+}
+
+TEST(Plan, PushDescriptorsWhereThereAreSome) {
+    const Plan with = make_plan(discrete(), {});
+    EXPECT_TRUE(with.push_descriptors);
+    EXPECT_EQ(with.max_bindings, 32u);
+    EXPECT_TRUE(enables(with, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME));
+    const Plan without = make_plan(unified(), {});
+    EXPECT_FALSE(without.push_descriptors);
+    EXPECT_EQ(without.max_bindings, 4u);
+    EXPECT_TRUE(without.extensions.empty());
+    Switches switches;
+    switches.descriptor_sets = true;
+    EXPECT_FALSE(make_plan(discrete(), switches).push_descriptors);
+}
+
+TEST(Plan, SmallTypesNeedStorageToo) {
+    Snapshot s = unified();
+    s.shader_int8 = s.shader_int16 = s.shader_float16 = true;
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::int8));
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::float16));
+    s.storage_8bit = s.storage_16bit = true;
+    for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16}) EXPECT_TRUE(make_plan(s, {}).supports(feature));
+    for (const Feature feature : {Feature::int64, Feature::float64}) EXPECT_FALSE(make_plan(s, {}).supports(feature));
+}
+
+TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {
+    Snapshot s = unified();
+    s.queue_families = {{VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}},
+                        {VK_QUEUE_COMPUTE_BIT, 8, 64, {1, 1, 1}},
+                        {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, 1, 64, {1, 1, 1}}};
+    EXPECT_EQ(make_plan(s, {}).queue_family, 2u);
+    s.queue_families.pop_back();
+    EXPECT_EQ(make_plan(s, {}).queue_family, 1u);
+}
+
+TEST(Plan, AtomicsAndPortabilityAreEnabledWhereTheyAre) {
+    Snapshot s = discrete();
+    EXPECT_FALSE(make_plan(s, {}).float_atomics);
+    s.buffer_float32_atomic_add = true;
+    s.extensions.push_back("VK_KHR_portability_subset");
+    const Plan plan = make_plan(s, {});
+    EXPECT_TRUE(plan.float_atomics);
+    EXPECT_TRUE(enables(plan, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
+    EXPECT_TRUE(enables(plan, "VK_KHR_portability_subset"));
+}
+
+TEST(Plan, AllocationsAreAlignedForBindings) {
+    Snapshot s = unified();
+    EXPECT_EQ(make_plan(s, {}).alignment, 256);
+    s.limits.minStorageBufferOffsetAlignment = 1024;
+    EXPECT_EQ(make_plan(s, {}).alignment, 1024);
+}
+
+}  // namespace
+}  // namespace pumice::vulkan
