@@ -20,10 +20,13 @@ foreach(name shaderc_combined glslang MachineIndependent GenericCodeGen OSDepend
 endforeach()
 target_link_libraries(pumice_shaderc INTERFACE Threads::Threads)
 
-find_path(PUMICE_VOLK_INCLUDE volk.h)
-pumice_need(PUMICE_VOLK_INCLUDE libvulkan-volk-dev)
 find_path(PUMICE_VULKAN_INCLUDE vulkan/vulkan.h)
 pumice_need(PUMICE_VULKAN_INCLUDE libvulkan-dev)
 find_path(PUMICE_NLOHMANN_INCLUDE nlohmann/json.hpp)
 pumice_need(PUMICE_NLOHMANN_INCLUDE nlohmann-json3-dev)
-mark_as_advanced(PUMICE_VOLK_INCLUDE PUMICE_VULKAN_INCLUDE PUMICE_NLOHMANN_INCLUDE)
+mark_as_advanced(PUMICE_VULKAN_INCLUDE PUMICE_NLOHMANN_INCLUDE)
+if(PUMICE_BUILD_BENCH)  # the library has its own tables of Vulkan's functions
+    find_path(PUMICE_VOLK_INCLUDE volk.h)
+    pumice_need(PUMICE_VOLK_INCLUDE libvulkan-volk-dev)
+    mark_as_advanced(PUMICE_VOLK_INCLUDE)
+endif()

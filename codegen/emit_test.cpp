@@ -1,4 +1,4 @@
-// GLSL against the texts in tests/golden/glsl_*.txt: options, kernel text, "----", the GLSL. PUMICE_BLESS=1 rewrites them.
+// GLSL against the texts in tests/golden/glsl_*.txt: options, kernel text, "----", the GLSL without the prelude. PUMICE_BLESS=1 rewrites them.
 // Every module goes through spirv-val, at -O0 and after spirv-opt, in both binding modes and with wide offsets.
 #include <gtest/gtest.h>
 
@@ -60,12 +60,29 @@ ir::Kernel lowered(const Golden& g) {
     return lower(k);
 }
 
+/// The text without the prelude's functions, which have tests of their own.
+std::string without_prelude(const std::string& glsl) {
+    std::istringstream lines(glsl);
+    std::string out;
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+        const size_t name = line.find(" pm_");
+        const bool starts = name != line.npos && name < line.find(' ') + 1 && line[0] != ' ';
+        if (starts) inside = true;
+        if (!inside)
+            out += line + "\n";
+        else if (line.empty())
+            inside = false;
+    }
+    return out;
+}
+
 class emit_golden : public testing::TestWithParam<fs::path> {};
 
 TEST_P(emit_golden, text) {
     ASSERT_TRUE(verifies);
     const Golden g = read(GetParam());
-    const std::string glsl = emit_glsl(lowered(g), g.options).glsl;
+    const std::string glsl = without_prelude(emit_glsl(lowered(g), g.options).glsl);
     if (std::getenv("PUMICE_BLESS"))
         std::ofstream(GetParam()) << g.head << '\n' << g.kernel.substr(0, g.kernel.size() - 1) << separator << glsl;
     else

@@ -34,15 +34,15 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c =
 Token next_token(std::string_view rest, int depth, bool after_value) {
     using Kind = Token::Kind;
     const char c = rest[0];
-    const auto while_true = [&](auto test) {
+    const auto take_while = [&](auto test) {
         size_t n = 1;
         while (n < rest.size() && test(rest[n])) ++n;
         return rest.substr(0, n);
     };
-    if (c == ' ') return {Kind::space, while_true([](char d) { return d == ' '; }), depth};
+    if (c == ' ') return {Kind::space, take_while([](char d) { return d == ' '; }), depth};
     if (c == '$') return {Kind::operand, rest.substr(0, 2), depth};
     if (c == '.' && after_value) return {Kind::binary, rest.substr(0, 1), depth, postfix};
-    if (is_word(c) || c == '.') return {Kind::word, while_true([](char d) { return is_word(d) || d == '.'; }), depth};
+    if (is_word(c) || c == '.') return {Kind::word, take_while([](char d) { return is_word(d) || d == '.'; }), depth};
     if (c == '(' || c == '[') return {Kind::open, rest.substr(0, 1), depth};
     if (c == ')' || c == ']') return {Kind::close, rest.substr(0, 1), depth - 1};
     if (c == ',') return {Kind::comma, rest.substr(0, 1), depth};

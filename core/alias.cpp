@@ -36,7 +36,8 @@ bool differ(const Kernel& k, Value a, Value b) {
 }  // namespace
 
 bool same_place(const Location& a, const Location& b) {
-    return a.memory == b.memory && a.leaf == b.leaf && std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end());
+    return a.memory == b.memory && a.leaf == b.leaf &&
+           std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end());
 }
 
 bool may_alias(const Kernel& k, const Location& a, const Location& b) {

@@ -200,6 +200,11 @@ Value Builder::argument(int index, Scalar type) {
 }
 
 Value Builder::index(Op which, int axis) {
+    // Along the axes that a range of this rank does not have, there is one item in one group.
+    if (k.rank > 0 && axis >= k.rank) {
+        const bool is_index = which == Op::global_index || which == Op::local_index || which == Op::group_index;
+        return constant_int(Scalar::i32, is_index ? 0 : 1);
+    }
     Inst inst;
     inst.op = which;
     inst.type = Scalar::i32;

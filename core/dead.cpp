@@ -10,8 +10,13 @@ namespace {
 class Liveness {
 public:
     explicit Liveness(const Kernel& kernel)
-        : k(kernel), where(kernel), insts(k.insts.size()), values(k.values.size()), memories(k.memories.size()),
-          stores(k.memories.size()), unreachable(k.insts.size()) {
+        : k(kernel),
+          where(kernel),
+          insts(k.insts.size()),
+          values(k.values.size()),
+          memories(k.memories.size()),
+          stores(k.memories.size()),
+          unreachable(k.insts.size()) {
         for (size_t m = 0; m < k.memories.size(); ++m) memories[m] = k.memories[m].kind == MemoryKind::array;
         find_unreachable(BlockId{0}, false);
         for (const InstId i : where.order()) {
@@ -22,7 +27,8 @@ public:
             if (effect && !unreachable[i.id]) need(i);
         }
         for (uint32_t m = 0; m < memories.size(); ++m)
-            if (memories[m]) for (const InstId i : stores[m]) need_unless_unreachable(i);
+            if (memories[m])
+                for (const InstId i : stores[m]) need_unless_unreachable(i);
         while (!open.empty()) {
             const Value v = open.back();
             open.pop_back();
@@ -44,14 +50,16 @@ private:
     static bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
     bool touched(MemoryId m) const {
-        for (const InstId i : stores[m.id]) if (insts[i.id]) return true;
+        for (const InstId i : stores[m.id])
+            if (insts[i.id]) return true;
         return false;
     }
 
     void find_unreachable(BlockId block, bool already) {
         for (const InstId i : k[block].insts) {
             unreachable[i.id] = already;
-            for (const BlockId b : k[i].blocks) if (b.id != none) find_unreachable(b, already);
+            for (const BlockId b : k[i].blocks)
+                if (b.id != none) find_unreachable(b, already);
             already = already || never_falls_through(k, k[i]);
         }
     }
@@ -106,7 +114,9 @@ private:
     }
 
     void need_column(InstId construct, uint32_t c) {
-        where.each_source(construct, c, [&](Value v, InstId by) { if (!unreachable[by.id]) need(v); });
+        where.each_source(construct, c, [&](Value v, InstId by) {
+            if (!unreachable[by.id]) need(v);
+        });
     }
 
     void need_sets(Value variable) {
@@ -117,8 +127,8 @@ private:
     const Kernel& k;
     Structure where;
     std::vector<bool> insts, values;
-    std::vector<bool> memories;                ///< arrays, and what a needed instruction reads
-    std::vector<std::vector<InstId>> stores;   ///< and atomics, of each memory
+    std::vector<bool> memories;               ///< arrays, and what a needed instruction reads
+    std::vector<std::vector<InstId>> stores;  ///< and atomics, of each memory
     std::vector<bool> unreachable;
     std::vector<Value> open;
 };

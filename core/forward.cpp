@@ -36,8 +36,10 @@ private:
             const auto indices = of(indices_of(from, i));
             overwrite({i.memory, i.leaf, indices});
             learn(i, indices, of(from.operands(i).back()));
-        } else if (is_atomic(i.op)) forget_memory(i.memory);
-        else if (i.op == Op::barrier) barrier();
+        } else if (is_atomic(i.op))
+            forget_memory(i.memory);
+        else if (i.op == Op::barrier)
+            barrier();
     }
 
     void load(InstId id) {
@@ -73,10 +75,10 @@ private:
         const auto before = known;
         std::vector<Known> after = before;
         map_results(i, control(i, of(from.operands(i)), {}, [&](int which, std::span<const Value>) {
-            known = before;
-            insts(i.blocks[which]);
-            if (last_inst(from, i.blocks[which]).op == Op::yield) keep_common(after);
-        }));
+                        known = before;
+                        insts(i.blocks[which]);
+                        if (last_inst(from, i.blocks[which]).op == Op::yield) keep_common(after);
+                    }));
         known = std::move(after);
     }
 
@@ -118,7 +120,8 @@ private:
             const Inst& i = k[*at];
             if (i.op == Op::store) {
                 const Location place = place_of(k, i);
-                const bool found = std::any_of(later.begin(), later.end(), [&](const Location& l) { return same_place(l, place); });
+                const bool found =
+                    std::any_of(later.begin(), later.end(), [&](const Location& l) { return same_place(l, place); });
                 dead[at->id] = found;
                 if (!found) later.push_back(place);
             } else {

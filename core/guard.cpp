@@ -72,8 +72,9 @@ private:
     void unguard(InstId id) {
         const Inst& i = k[id];
         if (i.op == Op::atomic || i.op == Op::compare_exchange)
-            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the atomic on line ",
-                 i.loc.line, ", which items past the range do not run; share the result through local memory, or use whole_groups");
+            fail("kernel \"", k.name, "\" (", k.where(k.loc),
+                 ") decides control flow around a barrier by the result of the atomic on line ", i.loc.line,
+                 ", which items past the range do not run; share the result through local memory, or use whole_groups");
         if (!insts[id.id]) open_around(id);
         insts[id.id] = true;
         for (const Value v : k.operands(i)) need(v);
@@ -100,7 +101,8 @@ public:
 
 private:
     void body() override {
-        const bool barriers = std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return from[i].op == Op::barrier; });
+        const bool barriers =
+            std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return from[i].op == Op::barrier; });
         if (barriers) {
             refuse_early_returns();
             b.in_range();  // once, where it dominates every guard
@@ -127,8 +129,10 @@ private:
 
     void block(const Inst& construct, int which) override {
         const InstId id = where.owner_of(construct.blocks[which]);
-        if (slice[id]) runs(construct.blocks[which]);
-        else insts(construct.blocks[which]);
+        if (slice[id])
+            runs(construct.blocks[which]);
+        else
+            insts(construct.blocks[which]);
     }
 
     /// A block of an open construct, or the body. Effects that only items in the range have are gathered into runs.
@@ -161,7 +165,8 @@ private:
             for (int r = 0; r < from[i].result_count; ++r)
                 if (used_outside(from.result(from[i], r), run)) later.push_back(from.result(from[i], r));
         guarded(from[run.front()].loc, later, [&] {
-            for (const InstId i : run) if (!b.terminated()) inst(i);
+            for (const InstId i : run)
+                if (!b.terminated()) inst(i);
         });
         run.clear();
     }
@@ -198,8 +203,8 @@ private:
         for (const InstId i : where.order()) {
             if (from[i].op != Op::return_ || where.around(i).id == none) continue;
             if (const Inst* barrier = barrier_after(i))
-                fail("kernel \"", from.name, "\" (", from.where(from.loc), ") returns from some work-items on line ", from[i].loc.line,
-                     " before the barrier on line ", barrier->loc.line,
+                fail("kernel \"", from.name, "\" (", from.where(from.loc), ") returns from some work-items on line ",
+                     from[i].loc.line, " before the barrier on line ", barrier->loc.line,
                      "; every work-item of a group must reach each barrier: put what follows the return into an if instead");
         }
     }

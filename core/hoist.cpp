@@ -22,7 +22,8 @@ private:
     void in_front(const Inst& loop) {
         // A while's test block runs at least once; a for's body where the bounds are known to give an iteration.
         const bool runs = loop.op == Op::while_ || surely_iterates(loop);
-        for (int which = 0; which < 2 && loop.blocks[which].id != none; ++which) block_in_front(loop.blocks[which], runs && which == 0);
+        for (int which = 0; which < 2 && loop.blocks[which].id != none; ++which)
+            block_in_front(loop.blocks[which], runs && which == 0);
     }
 
     /// `runs`: the block's instructions surely execute, up to the first control flow that may leave.
@@ -34,7 +35,8 @@ private:
             for (const BlockId inner : i.blocks)
                 // A nested loop's first block runs as surely as the loop does.
                 if (inner.id != none)
-                    block_in_front(inner, runs && inner == i.blocks[0] && (i.op == Op::while_ || (i.op == Op::for_ && surely_iterates(i))));
+                    block_in_front(
+                        inner, runs && inner == i.blocks[0] && (i.op == Op::while_ || (i.op == Op::for_ && surely_iterates(i))));
             runs = runs && !may_leave(i);
         }
     }
@@ -48,7 +50,8 @@ private:
     bool surely_iterates(const Inst& loop) const {
         uint64_t bits[3];
         const auto v = from.operands(loop);
-        for (int o = 0; o < 3; ++o) if (!from.constant(v[o], bits[o])) return false;
+        for (int o = 0; o < 3; ++o)
+            if (!from.constant(v[o], bits[o])) return false;
         const Scalar type = from.type_of(v[0]);
         const int shift = 64 - 8 * size_of(type);
         const auto value = [&](int o) { return int64_t(bits[o] << shift) >> shift; };

@@ -7,10 +7,19 @@ namespace pumice::ir {
 bool is_pure(Op op) {
     if (is_scalar_op(op)) return true;
     switch (op) {
-        case Op::constant: case Op::select: case Op::cast: case Op::bitcast: case Op::argument: case Op::global_index:
-        case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size: case Op::group_count:
-        case Op::in_range: case Op::extent:
-            return true;
+        case Op::constant:
+        case Op::select:
+        case Op::cast:
+        case Op::bitcast:
+        case Op::argument:
+        case Op::global_index:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::in_range:
+        case Op::extent: return true;
         default: return false;
     }
 }

@@ -107,7 +107,11 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
     return state->recorded;
 }
 
-std::string KernelBase::ir() const { return ir::print(ir::dead(ir::simplify(ir::promote(*recorded())))); }
+std::string KernelBase::ir() const {
+    const auto kernel = recorded();
+    if (!state->record) return ir::print(*kernel);  // it came as text, or as IR, and stays as it was
+    return ir::print(ir::dead(ir::simplify(ir::promote(*kernel))));
+}
 
 AnyKernel parse_ir(const std::string& text) {
     auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));

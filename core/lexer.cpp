@@ -117,7 +117,8 @@ std::string Lexer::string(std::string_view what) {
         } else if (rest.size() >= 3 && rest[0] == 'x' && hex_digit(rest[1]) >= 0 && hex_digit(rest[2]) >= 0) {
             out += char(hex_digit(rest[1]) * 16 + hex_digit(rest[2]));
             at += 3;
-        } else error("a string holds an escape other than \\\", \\\\ and \\x with two digits");
+        } else
+            error("a string holds an escape other than \\\", \\\\ and \\x with two digits");
     }
     if (at == text.size() || text[at] != '"') error("a string has no closing quote on its line");
     ++at;

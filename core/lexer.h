@@ -15,7 +15,10 @@ public:
     explicit Lexer(std::string_view text) : text(text) {}
 
     /// Line of the last word read; whether the next one stands on it, too.
-    int line() { skip(); return last_line; }
+    int line() {
+        skip();
+        return last_line;
+    }
     bool same_line();
     bool at_end();
     /// True, and past it, when the punctuation stands here.

@@ -64,30 +64,40 @@ public:
         header();
         k.blocks.emplace_back();
         while (true) {
-            if (in.accept_word("local")) local(MemoryKind::local);
-            else if (in.accept_word("private")) local(MemoryKind::private_);
-            else break;
+            if (in.accept_word("local"))
+                local(MemoryKind::local);
+            else if (in.accept_word("private"))
+                local(MemoryKind::private_);
+            else
+                break;
         }
         block(BlockId{0});
         if (!in.at_end()) in.expected("the end of the text");
         for (const Size& size : sizes) {
             const auto found = values.find(size.name);
-            if (found == values.end()) fail("kernel text line ", size.line, ": the size %", size.name, " is not defined in the kernel");
+            if (found == values.end())
+                fail("kernel text line ", size.line, ": the size %", size.name, " is not defined in the kernel");
             k.memories[size.memory].size = found->second;
         }
         return std::move(k);
     }
 
 private:
-    struct Size { uint32_t memory; std::string name; int line; };
+    struct Size {
+        uint32_t memory;
+        std::string name;
+        int line;
+    };
     static constexpr int max_depth = 256;  // of blocks in blocks: text is read recursively
 
     void header() {
         in.expect_word("kernel");
         k.name = in.string("the kernel's name in quotes");
         in.expect_word("math");
-        if (in.accept_word("strict")) k.math = Math::strict;
-        else in.expect_word("contract");
+        if (in.accept_word("strict"))
+            k.math = Math::strict;
+        else
+            in.expect_word("contract");
         k.whole_groups = in.accept_word("whole_groups");
         in.expect_word("rank");
         k.rank = int(in.number("a rank", 3));
@@ -111,11 +121,14 @@ private:
         in.expect(":");
         Parameter p;
         Memory m;
-        if (in.accept_word("in")) m.access = Access::in;
-        else if (in.accept_word("out")) m.access = Access::out;
+        if (in.accept_word("in"))
+            m.access = Access::in;
+        else if (in.accept_word("out"))
+            m.access = Access::out;
         else if (!in.accept_word("inout")) {
             p.type = in.scalar();
-            if (!scalars.emplace(name, k.params.size()).second || memories.count(name)) in.error(pumice::text("`", name, "` is defined twice"));
+            if (!scalars.emplace(name, k.params.size()).second || memories.count(name))
+                in.error(pumice::text("`", name, "` is defined twice"));
             k.params.push_back(p);
             return;
         }
@@ -133,7 +146,8 @@ private:
 
     MemoryId define(Memory m) {
         const MemoryId id{uint32_t(k.memories.size())};
-        if (!memories.emplace(m.name, id).second || scalars.count(m.name)) in.error(pumice::text("`", m.name, "` is defined twice"));
+        if (!memories.emplace(m.name, id).second || scalars.count(m.name))
+            in.error(pumice::text("`", m.name, "` is defined twice"));
         k.memories.push_back(std::move(m));
         return id;
     }
@@ -201,10 +215,14 @@ private:
         std::vector<Value> operands;
         std::vector<Scalar> types;
         Names params;
-        if (i.op == Op::if_) operands.push_back(use());
-        else if (i.op == Op::for_) for_head(operands, params);
-        else if (i.op == Op::while_) carried(operands, params);
-        else plain(i, operands);
+        if (i.op == Op::if_)
+            operands.push_back(use());
+        else if (i.op == Op::for_)
+            for_head(operands, params);
+        else if (i.op == Op::while_)
+            carried(operands, params);
+        else
+            plain(i, operands);
         std::string_view literal = i.op == Op::constant ? in.literal() : std::string_view();
         if (in.accept(":")) {
             const bool several = in.accept("(");
@@ -219,7 +237,8 @@ private:
             types.clear();
         }
         if (types.size() != results.size() || types.size() > 255)
-            in.error(pumice::text("the instruction names ", results.size(), " results but gives ", types.size(), " result types"));
+            in.error(
+                pumice::text("the instruction names ", results.size(), " results but gives ", types.size(), " result types"));
         if (i.op == Op::constant && (types.empty() || !constant_bits(types[0], literal, i.immediate)))
             in.error(pumice::text("`", literal, "` is not a constant of its type"));
         append(where, i, operands, results, types, params);
@@ -312,10 +331,12 @@ private:
                 i.immediate = found->second;
                 break;
             }
-            case Op::global_index: case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size:
-            case Op::group_count:
-                i.immediate = in.number("an axis", none);
-                break;
+            case Op::global_index:
+            case Op::global_size:
+            case Op::local_index:
+            case Op::group_index:
+            case Op::group_size:
+            case Op::group_count: i.immediate = in.number("an axis", none); break;
             case Op::extent:
                 i.memory = memory();
                 in.expect(",");
@@ -329,7 +350,9 @@ private:
                 place(i, operands);
                 break;
             }
-            case Op::load: case Op::store: case Op::compare_exchange: place(i, operands); break;
+            case Op::load:
+            case Op::store:
+            case Op::compare_exchange: place(i, operands); break;
             default: uses(operands);
         }
     }

@@ -26,8 +26,8 @@ Kernel hoist(const Kernel& kernel);
 /// the code into pieces that other passes do not see across.
 Kernel guard(const Kernel& kernel);
 
-/// Removes what nothing needs: values, loads, memory never read, carried values, empty control flow. Last, to sweep up after the others,
-/// and wherever a smaller kernel saves the next pass work.
+/// Removes what nothing needs: values, loads, memory never read, carried values, empty control flow. A loop is taken to end.
+/// Last, to sweep up after the others, and wherever a smaller kernel saves the next pass work.
 Kernel dead(const Kernel& kernel);
 
 }  // namespace pumice::ir

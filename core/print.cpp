@@ -15,9 +15,12 @@ std::string quoted(std::string_view text) {
     constexpr char digits[] = "0123456789abcdef";
     std::string out = "\"";
     for (const char c : text) {
-        if (c == '"' || c == '\\') out += '\\', out += c;
-        else if (uint8_t(c) < 0x20 || c == 0x7f) out += "\\x", out += digits[uint8_t(c) >> 4], out += digits[c & 15];
-        else out += c;
+        if (c == '"' || c == '\\')
+            out += '\\', out += c;
+        else if (uint8_t(c) < 0x20 || c == 0x7f)
+            out += "\\x", out += digits[uint8_t(c) >> 4], out += digits[c & 15];
+        else
+            out += c;
     }
     return out + '"';
 }
@@ -103,8 +106,10 @@ private:
         for (size_t i = 0; i < k.params.size(); ++i) {
             const Parameter& p = k.params[i];
             if (i) out += ", ";
-            if (!p.is_array) out += text("arg", i + 1, ": ", name_of(p.type));
-            else if (p.memory.id >= k.memories.size()) out += "?";
+            if (!p.is_array)
+                out += text("arg", i + 1, ": ", name_of(p.type));
+            else if (p.memory.id >= k.memories.size())
+                out += "?";
             else {
                 const Memory& m = k[p.memory];
                 out += text(m.name, ": ", access_name(m.access), " ");
@@ -153,8 +158,10 @@ private:
     }
 
     void value(Value v) {
-        if (v.id < numbers.size() && numbers[v.id] != none) out += text("%", numbers[v.id]);
-        else out += "%?";
+        if (v.id < numbers.size() && numbers[v.id] != none)
+            out += text("%", numbers[v.id]);
+        else
+            out += "%?";
     }
     void list(std::span<const Value> values) {
         for (size_t i = 0; i < values.size(); ++i) {
@@ -177,8 +184,10 @@ private:
             value(k.result(i, r));
         }
         if (i.result_count) out += " = ";
-        if (i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_) control(i);
-        else plain(i);
+        if (i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_)
+            control(i);
+        else
+            plain(i);
         out += "\n";
     }
 
@@ -188,10 +197,12 @@ private:
         switch (i.op) {
             case Op::constant: out += " " + constant_text(i.type, i.immediate); break;
             case Op::argument: out += text(" arg", i.immediate + 1); break;
-            case Op::global_index: case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size:
-            case Op::group_count:
-                out += text(" ", i.immediate);
-                break;
+            case Op::global_index:
+            case Op::global_size:
+            case Op::local_index:
+            case Op::group_index:
+            case Op::group_size:
+            case Op::group_count: out += text(" ", i.immediate); break;
             case Op::extent: out += text(" ", memory_name(i), ", ", i.immediate); break;
             case Op::load: place(i, v, 0); break;
             case Op::store: place(i, v, 1); break;
@@ -218,8 +229,10 @@ private:
         out += "]";
         if (i.memory.id < k.memories.size()) {
             const auto& leaves = k[i.memory].element.leaves;
-            if (i.leaf >= leaves.size()) out += text(".?", i.leaf);
-            else if (!leaves[i.leaf].path.empty()) out += ".", path(leaves[i.leaf].path);
+            if (i.leaf >= leaves.size())
+                out += text(".?", i.leaf);
+            else if (!leaves[i.leaf].path.empty())
+                out += ".", path(leaves[i.leaf].path);
         }
         if (others) out += ", ";
         list(v.last(others));
@@ -246,7 +259,8 @@ private:
             out += " ";
             carried(params_of(i.blocks[0]), v);
         }
-        if (i.result_count == 1) out += text(" : ", name_of(i.type));
+        if (i.result_count == 1)
+            out += text(" : ", name_of(i.type));
         else if (i.result_count) {
             out += " : (";
             for (int r = 0; r < i.result_count; ++r) out += text(r ? ", " : "", name_of(k.type_of(k.result(i, r))));

@@ -10,7 +10,8 @@ namespace pumice::ir {
 namespace {
 
 /// One of everything.
-const char* const everything = R"(kernel "every\"thing" math strict whole_groups rank 2 (arg1: inout f32[1], arg2: in {position.x: f32 @0, m[1]: u8 @4}:8[2] @7, arg3: f16, arg4: out i32[1]) @1:10 files ["a.cpp", "dir/b.cpp"] {
+const char* const everything =
+    R"(kernel "every\"thing" math strict whole_groups rank 2 (arg1: inout f32[1], arg2: in {position.x: f32 @0, m[1]: u8 @4}:8[2] @7, arg3: f16, arg4: out i32[1]) @1:10 files ["a.cpp", "dir/b.cpp"] {
   local local1: f32[4, 8] @1:11
   local local2: i32[size %3]
   private private1: {"odd path": f64 @0}:8[3]
@@ -79,11 +80,12 @@ TEST(print, numbers_values_in_the_order_of_the_text) {
         %x = constant 1 : i32  # a comment
         for %index = %x to %x step %x carry () { yield }
         %99 = add %x, %x : i32 return })");
-    EXPECT_EQ(print(k), "kernel \"k\" math contract rank 0 () files [] {\n"
-                        "  %0 = constant 1 : i32\n"
-                        "  for %1 = %0 to %0 step %0 {\n    yield\n  }\n"
-                        "  %2 = add %0, %0 : i32\n"
-                        "  return\n}\n");
+    EXPECT_EQ(print(k),
+              "kernel \"k\" math contract rank 0 () files [] {\n"
+              "  %0 = constant 1 : i32\n"
+              "  for %1 = %0 to %0 step %0 {\n    yield\n  }\n"
+              "  %2 = add %0, %0 : i32\n"
+              "  return\n}\n");
 }
 
 TEST(print, constants_of_every_type_read_back_exactly) {
@@ -116,9 +118,7 @@ TEST(print, one_instruction_is_its_line_of_the_text) {
 std::string parse_error(const std::string& text) {
     try {
         parse(text);
-    } catch (const Error& e) {
-        return e.what();
-    }
+    } catch (const Error& e) { return e.what(); }
     return "no error";
 }
 
@@ -129,16 +129,19 @@ TEST(parse, says_the_line_and_what_was_expected) {
     EXPECT_EQ(parse_error(head + "  frobnicate\n}"), "kernel text line 2: `frobnicate` is not the name of an instruction");
     EXPECT_EQ(parse_error(head + "\n  %0 = add %1, %2 : f32\n}"), "kernel text line 3: %1 is not defined above");
     EXPECT_EQ(parse_error(head + "  %0 = load arg1[%x] : f32\n}"), "kernel text line 2: %x is not defined above");
-    EXPECT_EQ(parse_error(head + "  %0 = load arg3[] : f32\n}"), "kernel text line 2: `arg3` is not an array or memory of the kernel");
+    EXPECT_EQ(parse_error(head + "  %0 = load arg3[] : f32\n}"),
+              "kernel text line 2: `arg3` is not an array or memory of the kernel");
     EXPECT_EQ(parse_error(head + "  %0 = load arg1[].x : f32\n}"), "kernel text line 2: `arg1` has no member `x`");
     EXPECT_EQ(parse_error(head + "  %0 = argument arg1 : f32\n}"), "kernel text line 2: `arg1` is not a scalar parameter");
     EXPECT_EQ(parse_error(head + "  %0 = constant 300 : i8\n}"), "kernel text line 2: `300` is not a constant of its type");
     EXPECT_EQ(parse_error(head + "  %0 = constant 3 : int\n}"), "kernel text line 2: expected a scalar type, found `int`");
-    EXPECT_EQ(parse_error(head + "  %0 = constant 3 : i32\n  %0 = constant 4 : i32\n}"), "kernel text line 3: %0 is defined twice");
+    EXPECT_EQ(parse_error(head + "  %0 = constant 3 : i32\n  %0 = constant 4 : i32\n}"),
+              "kernel text line 3: %0 is defined twice");
     EXPECT_EQ(parse_error(head + "  %0, %1 = constant 3 : i32\n}"),
               "kernel text line 2: the instruction names 2 results but gives 1 result types");
     EXPECT_EQ(parse_error(head + "  return\n"), "kernel text line 3: expected an instruction or `}`, found the end of the text");
-    EXPECT_EQ(parse_error(head + "  local a: f32[size %9]\n  return\n}"), "kernel text line 2: the size %9 is not defined in the kernel");
+    EXPECT_EQ(parse_error(head + "  local a: f32[size %9]\n  return\n}"),
+              "kernel text line 2: the size %9 is not defined in the kernel");
     EXPECT_EQ(parse_error("kernel \"k\n"), "kernel text line 1: a string has no closing quote on its line");
 }
 
@@ -171,9 +174,7 @@ TEST(parse, survives_mutated_text) {
             ASSERT_EQ(print(parse(printed)), printed) << text;
             verify(k);
             ++parsed;
-        } catch (const Error& e) {
-            ASSERT_TRUE(std::string(e.what()).starts_with("kernel text line ")) << e.what();
-        }
+        } catch (const Error& e) { ASSERT_TRUE(std::string(e.what()).starts_with("kernel text line ")) << e.what(); }
     }
     EXPECT_GT(parsed, 100);
 }

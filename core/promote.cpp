@@ -24,9 +24,12 @@ private:
             case Op::get: map(from.result(i), now.at(v[0].id)); return;
             case Op::set: now.at(v[0].id) = of(v[1]); return;
             case Op::if_: return arms(i);
-            case Op::for_: case Op::while_: return loop(i);
+            case Op::for_:
+            case Op::while_: return loop(i);
             case Op::yield: return leave(i, yielded.back());
-            case Op::test: case Op::break_: case Op::continue_: return leave(i, carried.back());
+            case Op::test:
+            case Op::break_:
+            case Op::continue_: return leave(i, carried.back());
             default: copy(id);
         }
     }
@@ -38,7 +41,8 @@ private:
             if (from[inner].op != Op::set) return;
             const Value variable = from.operands(from[inner])[0];
             // What is declared inside has no value yet.
-            if (now.count(variable.id) && std::find(found.begin(), found.end(), variable) == found.end()) found.push_back(variable);
+            if (now.count(variable.id) && std::find(found.begin(), found.end(), variable) == found.end())
+                found.push_back(variable);
         });
         std::sort(found.begin(), found.end(), [](Value a, Value c) { return a.id < c.id; });
         return found;

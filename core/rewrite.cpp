@@ -92,9 +92,9 @@ void Rewriter::copy_control(InstId id) {
     std::vector<Scalar> params;
     for (const Value p : from[i.blocks[0]].params) params.push_back(from.type_of(p));
     map_results(i, control(i, of(from.operands(i)), params, [&](int which, std::span<const Value> now) {
-        for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[which]].params[p], now[p]);
-        block(i, which);
-    }));
+                    for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[which]].params[p], now[p]);
+                    block(i, which);
+                }));
 }
 
 InstId Rewriter::control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill) {

@@ -31,10 +31,16 @@ private:
         const Scalar type = to.type_of(v[0]);
         const bool twice = v.size() == 2 && v[0] == v[1] && !is_float(type);
         switch (i.op) {
-            case Op::sub: case Op::xor_: return twice ? zero(type) : Value{};           // x - x = x ^ x = 0
-            case Op::eq: case Op::le: case Op::ge: return twice ? b.constant_bool(true) : Value{};    // x == x
-            case Op::ne: case Op::lt: case Op::gt: return twice ? b.constant_bool(false) : Value{};   // x != x
-            case Op::neg: case Op::not_: return operand_of(v[0], i.op);                 // --x = x, !!x = x
+            case Op::sub:
+            case Op::xor_: return twice ? zero(type) : Value{};  // x - x = x ^ x = 0
+            case Op::eq:
+            case Op::le:
+            case Op::ge: return twice ? b.constant_bool(true) : Value{};  // x == x
+            case Op::ne:
+            case Op::lt:
+            case Op::gt: return twice ? b.constant_bool(false) : Value{};  // x != x
+            case Op::neg:
+            case Op::not_: return operand_of(v[0], i.op);  // --x = x, !!x = x
             case Op::select: return select(v);
             case Op::bitcast: return same_bits(i.type, v[0]);
             default: return {};
@@ -50,8 +56,8 @@ private:
     Value select(const std::vector<Value>& v) {
         uint64_t a = 0, c = 0;
         const bool constants = to.type_of(v[1]) == Scalar::boolean && to.constant(v[1], a) && to.constant(v[2], c);
-        if (constants && a && !c) return v[0];                                          // c ? true : false = c
-        if (constants && !a && c) return b.op(Op::not_, {v[0]});                        // c ? false : true = !c
+        if (constants && a && !c) return v[0];                                                   // c ? true : false = c
+        if (constants && !a && c) return b.op(Op::not_, {v[0]});                                 // c ? false : true = !c
         if (const Value inner = operand_of(v[0], Op::not_)) return b.select(inner, v[2], v[1]);  // !c ? x : y = c ? y : x
         return {};
     }

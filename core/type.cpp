@@ -32,7 +32,7 @@ half::half(float value) {
     uint32_t h;
     if (magnitude > inf32) h = 0x7e00 | ((magnitude >> 13) & 0x3ff);  // a quiet NaN that keeps the payload's high bits
     else if (magnitude >= 0x47800000) h = 0x7c00;                     // 2^16 and more
-    else if (magnitude >= smallest_normal) h = shift_right_even(magnitude - rebias, 13);  // may carry into the exponent, up to inf
+    else if (magnitude >= smallest_normal) h = shift_right_even(magnitude - rebias, 13);  // a carry may reach the exponent
     else {
         // Subnormal: the significand in units of 2^-24. What is below 2^-25 rounds to 0.
         const int exponent = int(magnitude >> 23), shift = 126 - exponent;

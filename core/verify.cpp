@@ -34,7 +34,8 @@ enum class Place { body, arm, loop, test };
 
 class Verifier {
 public:
-    explicit Verifier(const Kernel& kernel) : k(kernel), visible(k.values.size()), entered(k.blocks.size()), placed(k.insts.size()) {}
+    explicit Verifier(const Kernel& kernel)
+        : k(kernel), visible(k.values.size()), entered(k.blocks.size()), placed(k.insts.size()) {}
 
     void whole() {
         indices();
@@ -61,15 +62,19 @@ private:
     void indices() const {
         if (k.blocks.empty()) broken("the kernel has no body");
         for (const Block& b : k.blocks) {
-            for (const Value v : b.params) if (v.id >= k.values.size()) broken("a block parameter is value ", v.id, " of ", k.values.size());
-            for (const InstId i : b.insts) if (i.id >= k.insts.size()) broken("a block holds instruction ", i.id, " of ", k.insts.size());
+            for (const Value v : b.params)
+                if (v.id >= k.values.size()) broken("a block parameter is value ", v.id, " of ", k.values.size());
+            for (const InstId i : b.insts)
+                if (i.id >= k.insts.size()) broken("a block holds instruction ", i.id, " of ", k.insts.size());
         }
         for (const Inst& i : k.insts) {
             if (int(i.op) >= op_count) broken("an instruction has op ", int(i.op), " of ", op_count);
-            if (uint64_t(i.first_operand) + i.operand_count > k.pool.size()) broken("the operands of an instruction lie outside the pool");
+            if (uint64_t(i.first_operand) + i.operand_count > k.pool.size())
+                broken("the operands of an instruction lie outside the pool");
             if (i.result_count && uint64_t(i.first_result) + i.result_count > k.values.size())
                 broken("the results of an instruction lie outside the table of values");
-            for (const Value v : k.operands(i)) if (v.id >= k.values.size()) wrong(i, "an operand is value ", v.id, " of ", k.values.size());
+            for (const Value v : k.operands(i))
+                if (v.id >= k.values.size()) wrong(i, "an operand is value ", v.id, " of ", k.values.size());
             const int blocks = i.op == Op::for_ ? 1 : i.op == Op::if_ || i.op == Op::while_ ? 2 : 0;
             for (int b = 0; b < 2; ++b)
                 if (b < blocks ? i.blocks[b].id >= k.blocks.size() : i.blocks[b].id != none)
@@ -95,9 +100,11 @@ private:
                 if (names.count(text("arg", p + 1))) broken("a memory is called \"arg", p + 1, "\" as a scalar parameter is");
                 continue;
             }
-            if (param.memory.id >= k.memories.size()) broken("parameter ", p + 1, " is memory ", param.memory.id, " of ", k.memories.size());
+            if (param.memory.id >= k.memories.size())
+                broken("parameter ", p + 1, " is memory ", param.memory.id, " of ", k.memories.size());
             const Memory& m = k[param.memory];
-            if (m.kind != MemoryKind::array || m.argument != int(p)) broken("parameter ", p + 1, " and memory \"", m.name, "\" do not name each other");
+            if (m.kind != MemoryKind::array || m.argument != int(p))
+                broken("parameter ", p + 1, " and memory \"", m.name, "\" do not name each other");
         }
     }
 
@@ -118,10 +125,12 @@ private:
             if (!m.extents.empty() || m.size) broken("the array \"", m.name, "\" has a size of its own");
             return;
         }
-        if (m.access != Access::inout) broken("\"", m.name, "\" is ", access_name(m.access), "; local and private memory is inout");
+        if (m.access != Access::inout)
+            broken("\"", m.name, "\" is ", access_name(m.access), "; local and private memory is inout");
         if (m.size) {
             if (m.kind != MemoryKind::local) broken("\"", m.name, "\" has a size known at launch; only local memory may");
-            if (!m.extents.empty() || m.rank != 1) broken("\"", m.name, "\" has a size known at launch, and extents or another rank than 1");
+            if (!m.extents.empty() || m.rank != 1)
+                broken("\"", m.name, "\" has a size known at launch, and extents or another rank than 1");
         } else if (m.extents.size() != size_t(m.rank))
             broken("\"", m.name, "\" has ", m.extents.size(), " extents but rank ", m.rank);
         for (const int64_t extent : m.extents)
@@ -131,14 +140,17 @@ private:
     /// A launch computes the size, from the group's extents alone.
     void size(const Memory& m) const {
         if (m.size.id >= k.values.size()) broken("the size of \"", m.name, "\" is value ", m.size.id, " of ", k.values.size());
-        if (k.type_of(m.size) != Scalar::i32) broken("the size of \"", m.name, "\" is ", name_of(k.type_of(m.size)), "; it must be i32");
+        if (k.type_of(m.size) != Scalar::i32)
+            broken("the size of \"", m.name, "\" is ", name_of(k.type_of(m.size)), "; it must be i32");
         std::vector<Value> open{m.size};
         while (!open.empty()) {
             const InstId source = k[open.back()].inst;
             open.pop_back();
-            if (source.id == none || !placed[source.id]) broken("the size of \"", m.name, "\" depends on a value that no instruction yields");
+            if (source.id == none || !placed[source.id])
+                broken("the size of \"", m.name, "\" depends on a value that no instruction yields");
             const Inst& i = k[source];
-            if (!is_scalar_op(i.op) && i.op != Op::constant && i.op != Op::group_size && i.op != Op::select && i.op != Op::cast && i.op != Op::bitcast)
+            if (!is_scalar_op(i.op) && i.op != Op::constant && i.op != Op::group_size && i.op != Op::select && i.op != Op::cast &&
+                i.op != Op::bitcast)
                 wrong(i, "the size of \"", m.name, "\" must be made of group_size and constants only");
             open.insert(open.end(), k.operands(i).begin(), k.operands(i).end());
         }
@@ -153,7 +165,8 @@ private:
         std::vector<Value> defined;
         for (uint32_t p = 0; p < b.params.size(); ++p) {
             const ValueInfo& v = k[b.params[p]];
-            if (v.block != id || v.inst.id != none || v.index != p) broken("parameter ", p, " of block ", id.id, " does not name its block");
+            if (v.block != id || v.inst.id != none || v.index != p)
+                broken("parameter ", p, " of block ", id.id, " does not name its block");
             visible[b.params[p].id] = true;
             defined.push_back(b.params[p]);
         }
@@ -165,8 +178,10 @@ private:
             if (placed[i.id]) wrong(k[i], "the instruction stands in two places");
             placed[i.id] = true;
             operands_visible(k[i]);
-            if (last) terminator(k[i], place);
-            else inst(k[i]);
+            if (last)
+                terminator(k[i], place);
+            else
+                inst(k[i]);
             for (int r = 0; r < k[i].result_count; ++r) {
                 const Value v = k.result(k[i], r);
                 if (k[v].inst != i || k[v].index != uint32_t(r)) wrong(k[i], "a result does not name its instruction");
@@ -175,8 +190,10 @@ private:
             }
         }
         // The body of a while still sees what its test block defines: the caller hides it later.
-        if (place == Place::test) test_values = defined;
-        else hide(defined);
+        if (place == Place::test)
+            test_values = defined;
+        else
+            hide(defined);
     }
 
     void hide(const std::vector<Value>& values) {
@@ -189,7 +206,8 @@ private:
             if (!visible[v[o].id]) wrong(i, "operand ", o + 1, " is not visible here");
             const InstId source = k[v[o]].inst;
             if (source.id == none || k[source].op != Op::var) continue;
-            if (o > 0 || (i.op != Op::get && i.op != Op::set)) wrong(i, "operand ", o + 1, " is a variable; only get and set may use one");
+            if (o > 0 || (i.op != Op::get && i.op != Op::set))
+                wrong(i, "operand ", o + 1, " is a variable; only get and set may use one");
         }
     }
 
@@ -212,16 +230,20 @@ private:
         const auto v = types(k.operands(i));
         switch (i.op) {
             case Op::yield:
-                if (place == Place::arm) yields.push_back(v);
-                else if (place == Place::loop) expect_types(i, v, loops.back().carried, "the iteration ends with");
-                else wrong(i, "a yield must end an if's arm or a loop's body");
+                if (place == Place::arm)
+                    yields.push_back(v);
+                else if (place == Place::loop)
+                    expect_types(i, v, loops.back().carried, "the iteration ends with");
+                else
+                    wrong(i, "a yield must end an if's arm or a loop's body");
                 return;
             case Op::test:
                 if (place != Place::test) wrong(i, "a test must end the first block of a while");
                 if (v.empty() || v[0] != Scalar::boolean) wrong(i, "the condition must be bool");
                 expect_types(i, Types(v.begin() + 1, v.end()), loops.back().results, "the test gives");
                 return;
-            case Op::break_: case Op::continue_:
+            case Op::break_:
+            case Op::continue_:
                 if (place == Place::test) break;
                 if (loops.empty() || loops.back().in_test) wrong(i, name_of(i.op), " must stand in the body of a loop");
                 expect_types(i, v, i.op == Op::break_ ? loops.back().results : loops.back().carried,
@@ -242,7 +264,8 @@ private:
         if (is_scalar_op(i.op)) return scalar(i, v);
         const bool control_op = i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_;
         const bool nothing = i.op == Op::set || i.op == Op::store || i.op == Op::barrier;
-        if (!control_op && i.result_count != !nothing) wrong(i, "the instruction has ", int(i.result_count), " results; expected ", int(!nothing));
+        if (!control_op && i.result_count != !nothing)
+            wrong(i, "the instruction has ", int(i.result_count), " results; expected ", int(!nothing));
         if (i.result_count && i.type != k.type_of(k.result(i))) wrong(i, "the instruction's type is not its first result's");
         structural(i, v);
     }
@@ -284,11 +307,15 @@ private:
                 if (k.params[i.immediate].is_array) wrong(i, "parameter ", i.immediate + 1, " is an array");
                 expect_types(i, {i.type}, {k.params[i.immediate].type}, "the parameter is read as");
                 return;
-            case Op::global_index: case Op::global_size: case Op::local_index: case Op::group_index: case Op::group_size:
+            case Op::global_index:
+            case Op::global_size:
+            case Op::local_index:
+            case Op::group_index:
+            case Op::group_size:
             case Op::group_count: {
                 expect_types(i, v, {}, "the operands are");
-                const int rank = k.rank == 0 ? 3 : k.rank;
-                if (i.immediate >= uint64_t(rank)) wrong(i, "the axis is ", i.immediate, "; ranges of this kernel have ", rank);
+                // Axes past the kernel's rank have one item: what works in every rank names all three.
+                if (i.immediate >= 3) wrong(i, "the axis is ", i.immediate, "; ranges have at most 3");
                 return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
             }
             case Op::in_range:
@@ -297,11 +324,16 @@ private:
             case Op::extent:
                 expect_types(i, v, {}, "the operands are");
                 if (k[i.memory].kind != MemoryKind::array) wrong(i, "extent must name an array parameter");
-                if (i.immediate >= uint64_t(k[i.memory].rank)) wrong(i, "the axis is ", i.immediate, "; the array has rank ", k[i.memory].rank);
+                if (i.immediate >= uint64_t(k[i.memory].rank))
+                    wrong(i, "the axis is ", i.immediate, "; the array has rank ", k[i.memory].rank);
                 return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
             case Op::var: return expect_types(i, v, {i.type}, "the initial value is");
-            case Op::get: case Op::set: return variable(i, v);
-            case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: return access(i, v);
+            case Op::get:
+            case Op::set: return variable(i, v);
+            case Op::load:
+            case Op::store:
+            case Op::atomic:
+            case Op::compare_exchange: return access(i, v);
             case Op::barrier: return expect_types(i, v, {}, "the operands are");
             case Op::if_: return if_(i, v);
             case Op::for_: return for_(i, v);
@@ -321,7 +353,8 @@ private:
         const Memory& m = k[i.memory];
         const size_t others = i.op == Op::load ? 0 : i.op == Op::compare_exchange ? 2 : 1;
         const size_t indices = v.size() < others ? 0 : v.size() - others;
-        if (indices != 1 && indices != size_t(m.rank)) wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, " or 1");
+        if (indices != 1 && indices != size_t(m.rank))
+            wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, " or 1");
         for (size_t o = 0; o < v.size(); ++o) {
             if (o < indices && !is_int(v[o])) wrong(i, "index ", o + 1, " is ", name_of(v[o]), "; expected an integer");
             if (o >= indices && v[o] != i.type) wrong(i, "the value is ", name_of(v[o]), "; expected ", name_of(i.type));
@@ -333,7 +366,8 @@ private:
         if (m.kind == MemoryKind::private_) wrong(i, "\"", m.name, "\" is private; atomics need an array or local memory");
         if (i.type == Scalar::boolean) wrong(i, "atomics do not take bool");
         if (i.op != Op::atomic) return;
-        if (i.immediate > uint64_t(Atomic::exchange)) wrong(i, "the atomic operation is ", i.immediate, " of ", int(Atomic::exchange) + 1);
+        if (i.immediate > uint64_t(Atomic::exchange))
+            wrong(i, "the atomic operation is ", i.immediate, " of ", int(Atomic::exchange) + 1);
         const Atomic what = Atomic(i.immediate);
         if (is_float(i.type) && (what == Atomic::and_ || what == Atomic::or_ || what == Atomic::xor_))
             wrong(i, "atomic ", atomic_name(what), " does not take ", name_of(i.type));
@@ -353,7 +387,8 @@ private:
     }
 
     void for_(const Inst& i, const Types& v) {
-        if (v.size() < 3 || !is_int(v[0]) || v[1] != v[0] || v[2] != v[0]) wrong(i, "from, to and step must be of one integer type");
+        if (v.size() < 3 || !is_int(v[0]) || v[1] != v[0] || v[2] != v[0])
+            wrong(i, "from, to and step must be of one integer type");
         Loop loop{Types(v.begin() + 3, v.end()), results(i)};
         expect_types(i, loop.results, loop.carried, "the results are");
         Types params{v[0]};
@@ -390,9 +425,7 @@ std::string verify(const Kernel& kernel) {
     try {
         Verifier(kernel).whole();
         return "";
-    } catch (const Broken& rule) {
-        return rule.sentence;
-    }
+    } catch (const Broken& rule) { return rule.sentence; }
 }
 
 }  // namespace pumice::ir

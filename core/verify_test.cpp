@@ -8,9 +8,11 @@ namespace {
 
 /// What verify says about a body; arg1 inout f32[2], arg2 in {x: f32, n: i32}[1], arg3: i32, arg4 inout bool[1].
 std::string problem(const std::string& body, const std::string& head = "rank 2", const std::string& memories = "") {
-    return verify(parse("kernel \"k\" math contract " + head +
-                        " (arg1: inout f32[2], arg2: in {x: f32 @0, n: i32 @4}:8[1], arg3: i32, arg4: inout bool[1]) files [] {\n" + memories +
-                        "%i = global_index 0 : i32\n%n = argument arg3 : i32\n%x = constant 1.0 : f32\n%c = constant true : bool\n" + body + "\n}\n"));
+    return verify(parse(
+        "kernel \"k\" math contract " + head +
+        " (arg1: inout f32[2], arg2: in {x: f32 @0, n: i32 @4}:8[1], arg3: i32, arg4: inout bool[1]) files [] {\n" + memories +
+        "%i = global_index 0 : i32\n%n = argument arg3 : i32\n%x = constant 1.0 : f32\n%c = constant true : bool\n" + body +
+        "\n}\n"));
 }
 
 TEST(verify, accepts_what_is_right) {
@@ -31,7 +33,8 @@ TEST(verify, types_of_structural_ops) {
               "the operands are (i32, f32, f32); expected (bool, f32, f32) in `%4 = select %1, %2, %2 : f32`");
     EXPECT_EQ(problem("%a = cast %x, %x : i32 return"), "cast has 2 operands; expected 1 in `%4 = cast %2, %2 : i32`");
     EXPECT_EQ(problem("%a = bitcast %x : f64 return"), "bitcast from f32 to f64 changes the size in `%4 = bitcast %2 : f64`");
-    EXPECT_EQ(problem("%a = argument arg3 : f32 return"), "the parameter is read as (f32); expected (i32) in `%4 = argument arg3 : f32`");
+    EXPECT_EQ(problem("%a = argument arg3 : f32 return"),
+              "the parameter is read as (f32); expected (i32) in `%4 = argument arg3 : f32`");
     EXPECT_EQ(problem("%a = local_index 0 : f32 return"), "the result is (f32); expected (i32) in `%4 = local_index 0 : f32`");
     EXPECT_EQ(problem("%a = in_range : i32 return"), "the result is (i32); expected (bool) in `%4 = in_range : i32`");
     EXPECT_EQ(problem("barrier %x return"), "the operands are (f32); expected () in `barrier %2`");
@@ -39,7 +42,7 @@ TEST(verify, types_of_structural_ops) {
 }
 
 TEST(verify, axes_and_ranks) {
-    EXPECT_EQ(problem("%a = local_index 2 : i32 return"), "the axis is 2; ranges of this kernel have 2 in `%4 = local_index 2 : i32`");
+    EXPECT_EQ(problem("%a = local_index 3 : i32 return"), "the axis is 3; ranges have at most 3 in `%4 = local_index 3 : i32`");
     EXPECT_EQ(problem("%a = local_index 2 : i32 return", "rank 0"), "");
     EXPECT_EQ(problem("%a = extent arg1, 2 : i32 return"), "the axis is 2; the array has rank 2 in `%4 = extent arg1, 2 : i32`");
     EXPECT_EQ(problem("%a = extent p, 0 : i32 return", "rank 1", "private p: f32[4]\n"),
@@ -56,9 +59,12 @@ TEST(verify, visibility) {
 }
 
 TEST(verify, the_body_of_a_while_sees_its_test_and_nothing_after_it_does) {
-    EXPECT_EQ(problem("%r = while (%s = %i) : i32 { %d = lt %s, %n : bool test %d, %s } do { %t = add %s, %n : i32 yield %t } return"), "");
-    EXPECT_EQ(problem("%r = while (%s = %i) : i32 { %d = lt %s, %n : bool test %d, %s } do { yield %s } %e = not %d : bool return"),
-              "operand 1 is not visible here in `%7 = not %6 : bool`");
+    EXPECT_EQ(
+        problem("%r = while (%s = %i) : i32 { %d = lt %s, %n : bool test %d, %s } do { %t = add %s, %n : i32 yield %t } return"),
+        "");
+    EXPECT_EQ(
+        problem("%r = while (%s = %i) : i32 { %d = lt %s, %n : bool test %d, %s } do { yield %s } %e = not %d : bool return"),
+        "operand 1 is not visible here in `%7 = not %6 : bool`");
 }
 
 TEST(verify, terminators) {
@@ -77,17 +83,21 @@ TEST(verify, terminators) {
 }
 
 TEST(verify, what_blocks_hand_on) {
-    EXPECT_EQ(problem("%a = if %c : f32 { yield %x } else { yield %i } return"), "an arm yields (i32); expected (f32) in `%4 = if %3 : f32`");
-    EXPECT_EQ(problem("%a = if %c : f32 { return } else { return } return"), "both arms leave, yet the if has results in `%4 = if %3 : f32`");
+    EXPECT_EQ(problem("%a = if %c : f32 { yield %x } else { yield %i } return"),
+              "an arm yields (i32); expected (f32) in `%4 = if %3 : f32`");
+    EXPECT_EQ(problem("%a = if %c : f32 { return } else { return } return"),
+              "both arms leave, yet the if has results in `%4 = if %3 : f32`");
     EXPECT_EQ(problem("if %i { yield } else { yield } return"), "the condition is (i32); expected (bool) in `if %0`");
-    EXPECT_EQ(problem("for %k = %x to %x step %x { yield } return"), "from, to and step must be of one integer type in `for %4 = %2 to %2 step %2`");
+    EXPECT_EQ(problem("for %k = %x to %x step %x { yield } return"),
+              "from, to and step must be of one integer type in `for %4 = %2 to %2 step %2`");
     const std::string loop = "%r = for %k = %i to %n step %n carry (%s = %x) : f32 { ";
     EXPECT_EQ(problem(loop + "yield } return"), "the iteration ends with (); expected (f32) in `yield`");
     EXPECT_EQ(problem(loop + "break %k } return"), "the loop is left with (i32); expected (f32) in `break %5`");
     EXPECT_EQ(problem(loop + "continue } return"), "the iteration ends with (); expected (f32) in `continue`");
     EXPECT_EQ(problem("%r = for %k = %i to %n step %n carry (%s = %x) : i32 { yield %s } return"),
               "the results are (i32); expected (f32) in `%4 = for %5 = %0 to %1 step %1 carry (%6 = %2) : i32`");
-    EXPECT_EQ(problem("%r = while (%s = %x) : f32 { test %i, %s } do { yield %s } return"), "the condition must be bool in `test %0, %5`");
+    EXPECT_EQ(problem("%r = while (%s = %x) : f32 { test %i, %s } do { yield %s } return"),
+              "the condition must be bool in `test %0, %5`");
     EXPECT_EQ(problem("%r = while (%s = %x) : f32 { test %c, %i } do { yield %s } return"),
               "the test gives (i32); expected (f32) in `test %3, %0`");
 }
@@ -95,21 +105,28 @@ TEST(verify, what_blocks_hand_on) {
 TEST(verify, variables) {
     const std::string var = "%v = var %x : f32 ";
     EXPECT_EQ(problem(var + "%a = get %v : f32 set %v, %a : f32 return"), "");
-    EXPECT_EQ(problem(var + "%a = neg %v : f32 return"), "operand 1 is a variable; only get and set may use one in `%5 = neg %4 : f32`");
-    EXPECT_EQ(problem(var + "set %v, %v : f32 return"), "operand 2 is a variable; only get and set may use one in `set %4, %4 : f32`");
+    EXPECT_EQ(problem(var + "%a = neg %v : f32 return"),
+              "operand 1 is a variable; only get and set may use one in `%5 = neg %4 : f32`");
+    EXPECT_EQ(problem(var + "set %v, %v : f32 return"),
+              "operand 2 is a variable; only get and set may use one in `set %4, %4 : f32`");
     EXPECT_EQ(problem("set %x, %x : f32 return"), "the first operand must be a variable in `set %2, %2 : f32`");
     EXPECT_EQ(problem(var + "set %v, %n : f32 return"), "the operands are (f32, i32); expected (f32, f32) in `set %4, %1 : f32`");
 }
 
 TEST(verify, accesses) {
-    EXPECT_EQ(problem("%a = load arg1[%i, %i, %i] : f32 return"), "\"arg1\" has 3 indices; expected 2 or 1 in `%4 = load arg1[%0, %0, %0] : f32`");
+    EXPECT_EQ(problem("%a = load arg1[%i, %i, %i] : f32 return"),
+              "\"arg1\" has 3 indices; expected 2 or 1 in `%4 = load arg1[%0, %0, %0] : f32`");
     EXPECT_EQ(problem("%a = load arg1[%x] : f32 return"), "index 1 is f32; expected an integer in `%4 = load arg1[%2] : f32`");
-    EXPECT_EQ(problem("%a = load arg2[%i].n : f32 return"), "the member is read or written as (f32); expected (i32) in `%4 = load arg2[%0].n : f32`");
+    EXPECT_EQ(problem("%a = load arg2[%i].n : f32 return"),
+              "the member is read or written as (f32); expected (i32) in `%4 = load arg2[%0].n : f32`");
     EXPECT_EQ(problem("store arg1[%i], %i : f32 return"), "the value is i32; expected f32 in `store arg1[%0], %0 : f32`");
     EXPECT_EQ(problem("store arg2[%i].x, %x : f32 return"), "\"arg2\" is read-only in `store arg2[%0].x, %2 : f32`");
-    EXPECT_EQ(problem("%a = atomic add arg2[%i].n, %n : i32 return"), "\"arg2\" is read-only in `%4 = atomic add arg2[%0].n, %1 : i32`");
-    EXPECT_EQ(problem("%a = atomic and arg1[%i], %x : f32 return"), "atomic and does not take f32 in `%4 = atomic and arg1[%0], %2 : f32`");
-    EXPECT_EQ(problem("%a = atomic or arg4[%i], %c : bool return"), "atomics do not take bool in `%4 = atomic or arg4[%0], %3 : bool`");
+    EXPECT_EQ(problem("%a = atomic add arg2[%i].n, %n : i32 return"),
+              "\"arg2\" is read-only in `%4 = atomic add arg2[%0].n, %1 : i32`");
+    EXPECT_EQ(problem("%a = atomic and arg1[%i], %x : f32 return"),
+              "atomic and does not take f32 in `%4 = atomic and arg1[%0], %2 : f32`");
+    EXPECT_EQ(problem("%a = atomic or arg4[%i], %c : bool return"),
+              "atomics do not take bool in `%4 = atomic or arg4[%0], %3 : bool`");
     EXPECT_EQ(problem("%a = atomic add p[%i], %x : f32 return", "rank 1", "private p: f32[4]\n"),
               "\"p\" is private; atomics need an array or local memory in `%4 = atomic add p[%0], %2 : f32`");
     EXPECT_EQ(problem("%a = compare_exchange arg1[%i], %x, %n : f32 return"),
@@ -118,9 +135,12 @@ TEST(verify, accesses) {
 
 TEST(verify, memories) {
     EXPECT_EQ(problem("return", "rank 1", "local a: f32[0]\n"), "\"a\" has extent 0; it must be at least 1");
-    EXPECT_EQ(problem("return", "rank 1", "local a: {x: f32 @0, x: f32 @4}:8[1]\n"), "the element of \"a\" has two members \"x\"");
-    EXPECT_EQ(problem("return", "rank 1", "local a: {x: f32 @0, y: f64 @4}:8[1]\n"), "the member \"y\" of \"a\" ends past the element's 8 bytes");
-    EXPECT_EQ(problem("return", "rank 1", "private a: f32[size %n]\n"), "\"a\" has a size known at launch; only local memory may");
+    EXPECT_EQ(problem("return", "rank 1", "local a: {x: f32 @0, x: f32 @4}:8[1]\n"),
+              "the element of \"a\" has two members \"x\"");
+    EXPECT_EQ(problem("return", "rank 1", "local a: {x: f32 @0, y: f64 @4}:8[1]\n"),
+              "the member \"y\" of \"a\" ends past the element's 8 bytes");
+    EXPECT_EQ(problem("return", "rank 1", "private a: f32[size %n]\n"),
+              "\"a\" has a size known at launch; only local memory may");
     EXPECT_EQ(problem("return", "rank 1", "local a: f32[size %x]\n"), "the size of \"a\" is f32; it must be i32");
     EXPECT_EQ(problem("return", "rank 1", "local a: f32[size %n]\n"),
               "the size of \"a\" must be made of group_size and constants only in `%1 = argument arg3 : i32`");
@@ -131,12 +151,14 @@ TEST(verify, memories) {
 // ---- what text cannot say ----
 
 struct Broken {
-    Kernel k = parse("kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: i32) files [] {\n local a: f32[4]\n"
-                     "%i = global_index 0 : i32 %x = load arg1[%i] : f32 %c = eq %x, %x : bool\n"
-                     "if %c { yield } else { yield }\n"
-                     "%r = for %k = %i to %i step %i carry (%s = %x) : f32 { yield %s }\nreturn\n}\n");
+    Kernel k = parse(
+        "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: i32) files [] {\n local a: f32[4]\n"
+        "%i = global_index 0 : i32 %x = load arg1[%i] : f32 %c = eq %x, %x : bool\n"
+        "if %c { yield } else { yield }\n"
+        "%r = for %k = %i to %i step %i carry (%s = %x) : f32 { yield %s }\nreturn\n}\n");
     Inst& first(Op op) {
-        for (Inst& i : k.insts) if (i.op == op) return i;
+        for (Inst& i : k.insts)
+            if (i.op == op) return i;
         return k.insts[0];
     }
 };
@@ -144,38 +166,122 @@ struct Broken {
 TEST(verify, indices_into_the_tables) {
     EXPECT_EQ(verify(Broken().k), "");
     EXPECT_EQ(verify(Kernel()), "the kernel has no body");
-    { Broken b; b.k.pool[0] = {99}; EXPECT_EQ(verify(b.k), "an operand is value 99 of 6 in `%1 = load arg1[%?] : f32`"); }
-    { Broken b; b.k.blocks[0].insts[0] = {99}; EXPECT_EQ(verify(b.k), "a block holds instruction 99 of 9"); }
-    { Broken b; b.first(Op::load).memory = {7}; EXPECT_EQ(verify(b.k), "the memory is 7 of 2 in `%1 = load ?[%0] : f32`"); }
-    { Broken b; b.first(Op::load).leaf = 3; EXPECT_EQ(verify(b.k), "the member is 3 of 1 in `%1 = load arg1[%0].?3 : f32`"); }
-    { Broken b; b.first(Op::if_).blocks[1] = {}; EXPECT_EQ(verify(b.k), "the instruction must own 2 blocks in `if %2`"); }
-    { Broken b; b.first(Op::load).first_operand = 1000; EXPECT_EQ(verify(b.k), "the operands of an instruction lie outside the pool"); }
-    { Broken b; b.first(Op::load).first_result = 1000; EXPECT_EQ(verify(b.k), "the results of an instruction lie outside the table of values"); }
-    { Broken b; b.k.params[0].memory = {9}; EXPECT_EQ(verify(b.k), "parameter 1 is memory 9 of 2"); }
+    {
+        Broken b;
+        b.k.pool[0] = {99};
+        EXPECT_EQ(verify(b.k), "an operand is value 99 of 6 in `%1 = load arg1[%?] : f32`");
+    }
+    {
+        Broken b;
+        b.k.blocks[0].insts[0] = {99};
+        EXPECT_EQ(verify(b.k), "a block holds instruction 99 of 9");
+    }
+    {
+        Broken b;
+        b.first(Op::load).memory = {7};
+        EXPECT_EQ(verify(b.k), "the memory is 7 of 2 in `%1 = load ?[%0] : f32`");
+    }
+    {
+        Broken b;
+        b.first(Op::load).leaf = 3;
+        EXPECT_EQ(verify(b.k), "the member is 3 of 1 in `%1 = load arg1[%0].?3 : f32`");
+    }
+    {
+        Broken b;
+        b.first(Op::if_).blocks[1] = {};
+        EXPECT_EQ(verify(b.k), "the instruction must own 2 blocks in `if %2`");
+    }
+    {
+        Broken b;
+        b.first(Op::load).first_operand = 1000;
+        EXPECT_EQ(verify(b.k), "the operands of an instruction lie outside the pool");
+    }
+    {
+        Broken b;
+        b.first(Op::load).first_result = 1000;
+        EXPECT_EQ(verify(b.k), "the results of an instruction lie outside the table of values");
+    }
+    {
+        Broken b;
+        b.k.params[0].memory = {9};
+        EXPECT_EQ(verify(b.k), "parameter 1 is memory 9 of 2");
+    }
 }
 
 TEST(verify, everything_stands_in_one_place) {
-    { Broken b; b.first(Op::if_).blocks[1] = b.first(Op::if_).blocks[0]; EXPECT_EQ(verify(b.k), "block 1 belongs to two instructions"); }
-    { Broken b; b.first(Op::if_).blocks[1] = BlockId{0}; EXPECT_EQ(verify(b.k), "block 0 belongs to two instructions"); }
+    {
+        Broken b;
+        b.first(Op::if_).blocks[1] = b.first(Op::if_).blocks[0];
+        EXPECT_EQ(verify(b.k), "block 1 belongs to two instructions");
+    }
+    {
+        Broken b;
+        b.first(Op::if_).blocks[1] = BlockId{0};
+        EXPECT_EQ(verify(b.k), "block 0 belongs to two instructions");
+    }
     {
         Broken b;
         b.k.blocks[0].insts.insert(b.k.blocks[0].insts.begin(), b.k.blocks[0].insts[0]);
         EXPECT_EQ(verify(b.k), "the instruction stands in two places in `%0 = global_index 0 : i32`");
     }
-    { Broken b; b.k.values[0].inst = {4}; EXPECT_EQ(verify(b.k), "a result does not name its instruction in `%0 = global_index 0 : i32`"); }
-    { Broken b; b.k.values[b.k.blocks[3].params[1].id].index = 0; EXPECT_EQ(verify(b.k), "parameter 1 of block 3 does not name its block"); }
+    {
+        Broken b;
+        b.k.values[0].inst = {4};
+        EXPECT_EQ(verify(b.k), "a result does not name its instruction in `%0 = global_index 0 : i32`");
+    }
+    {
+        Broken b;
+        b.k.values[b.k.blocks[3].params[1].id].index = 0;
+        EXPECT_EQ(verify(b.k), "parameter 1 of block 3 does not name its block");
+    }
 }
 
 TEST(verify, what_only_the_tables_hold) {
-    { Broken b; b.k.rank = 4; EXPECT_EQ(verify(b.k), "the kernel's rank is 4; it must be 0 to 3"); }
-    { Broken b; b.k.memories[1].name = "a b"; EXPECT_EQ(verify(b.k), "a memory is called \"a b\"; its name must be an identifier"); }
-    { Broken b; b.k.memories[1].name = "arg1"; EXPECT_EQ(verify(b.k), "two memories are called \"arg1\""); }
-    { Broken b; b.k.memories[1].name = "arg2"; EXPECT_EQ(verify(b.k), "a memory is called \"arg2\" as a scalar parameter is"); }
-    { Broken b; b.k.memories[0].argument = 1; EXPECT_EQ(verify(b.k), "parameter 1 and memory \"arg1\" do not name each other"); }
-    { Broken b; b.k.memories[0].rank = 4; EXPECT_EQ(verify(b.k), "the array \"arg1\" has rank 4; the limit is 3"); }
-    { Broken b; b.k.memories[1].rank = 2; EXPECT_EQ(verify(b.k), "\"a\" has 1 extents but rank 2"); }
-    { Broken b; b.k.memories[1].access = Access::in; EXPECT_EQ(verify(b.k), "\"a\" is in; local and private memory is inout"); }
-    { Broken b; b.k.memories[1].element.leaves.clear(); EXPECT_EQ(verify(b.k), "the element of \"a\" is empty"); }
+    {
+        Broken b;
+        b.k.rank = 4;
+        EXPECT_EQ(verify(b.k), "the kernel's rank is 4; it must be 0 to 3");
+    }
+    {
+        Broken b;
+        b.k.memories[1].name = "a b";
+        EXPECT_EQ(verify(b.k), "a memory is called \"a b\"; its name must be an identifier");
+    }
+    {
+        Broken b;
+        b.k.memories[1].name = "arg1";
+        EXPECT_EQ(verify(b.k), "two memories are called \"arg1\"");
+    }
+    {
+        Broken b;
+        b.k.memories[1].name = "arg2";
+        EXPECT_EQ(verify(b.k), "a memory is called \"arg2\" as a scalar parameter is");
+    }
+    {
+        Broken b;
+        b.k.memories[0].argument = 1;
+        EXPECT_EQ(verify(b.k), "parameter 1 and memory \"arg1\" do not name each other");
+    }
+    {
+        Broken b;
+        b.k.memories[0].rank = 4;
+        EXPECT_EQ(verify(b.k), "the array \"arg1\" has rank 4; the limit is 3");
+    }
+    {
+        Broken b;
+        b.k.memories[1].rank = 2;
+        EXPECT_EQ(verify(b.k), "\"a\" has 1 extents but rank 2");
+    }
+    {
+        Broken b;
+        b.k.memories[1].access = Access::in;
+        EXPECT_EQ(verify(b.k), "\"a\" is in; local and private memory is inout");
+    }
+    {
+        Broken b;
+        b.k.memories[1].element.leaves.clear();
+        EXPECT_EQ(verify(b.k), "the element of \"a\" is empty");
+    }
     {
         Broken b;
         b.first(Op::load).op = Op::constant;
@@ -183,8 +289,13 @@ TEST(verify, what_only_the_tables_hold) {
         b.first(Op::constant).immediate = 1ull << 40;
         EXPECT_EQ(verify(b.k), "the constant has bits outside its type in `%1 = constant 0.0 : f32`");
     }
-    { Broken b; b.k.values[b.k.blocks[3].params[1].id].type = Scalar::i32;
-      EXPECT_EQ(verify(b.k), "the block's parameters are (i32, i32); expected (i32, f32) in `%3 = for %4 = %0 to %0 step %0 carry (%5 = %1) : f32`"); }
+    {
+        Broken b;
+        b.k.values[b.k.blocks[3].params[1].id].type = Scalar::i32;
+        EXPECT_EQ(verify(b.k),
+                  "the block's parameters are (i32, i32); expected (i32, f32) in `%3 = for %4 = %0 to %0 step %0 carry (%5 = %1) "
+                  ": f32`");
+    }
 }
 
 }  // namespace

@@ -405,29 +405,32 @@ float pm_pow_positive(float x, float y) {
     return pm_scale(1.0 + pm_expm1_near(clamp(rest, -0.6, 0.6) * 0.6931471806), int(whole));
 }
 
-// C's pow. The result is negative for x < 0 and odd y, and NaN for x < 0 and a y that is not whole. Floats from 2^24 on are even.
+// C's pow. For x < 0 the result is negative for odd y (those whose half is not whole), and NaN for a y that is not whole.
 float pm_pow(float x, float y) {
-    float infinity = uintBitsToFloat(0x7f800000u), nan = uintBitsToFloat(0x7fc00000u);
-    float a = abs(x), r = pm_pow_positive(a, y);
-    bool extreme = a == 0.0 || a == infinity || abs(y) == infinity;
+    float infinity = uintBitsToFloat(0x7f800000u), a = abs(x), r = pm_pow_positive(a, y);
     float limit = (a > 1.0) == (y > 0.0) ? infinity : 0.0;
     limit = a == 1.0 ? 1.0 : limit;
-    r = extreme ? limit : r;
-    if (pm_signbit(x)) {
-        float whole = trunc(y), turned = -r;
-        r = whole != y && !extreme ? nan : r;
-        r = whole == y && abs(y) < 16777216.0 && (int(y) & 1) != 0 ? turned : r;
-    }
-    r = pm_isnan(x) || pm_isnan(y) ? nan : r;
-    return y == 0.0 || x == 1.0 ? 1.0 : r;
+    r = a == 0.0 ? limit : r;
+    r = a == infinity ? limit : r;
+    r = abs(y) == infinity ? limit : r;
+    float turned = -r, half_y = 0.5 * y, open = uintBitsToFloat(0x7fc00000u);
+    open = a == 0.0 ? r : open;
+    open = a == infinity ? r : open;
+    float negative = trunc(half_y) == half_y ? r : turned;
+    negative = trunc(y) == y ? negative : open;
+    r = pm_signbit(x) ? negative : r;
+    r = pm_isnan(x) ? x : r;
+    r = pm_isnan(y) ? y : r;
+    r = y == 0.0 ? 1.0 : r;
+    return x == 1.0 ? 1.0 : r;
 }
 
 // ---- trigonometric and hyperbolic ----
 
 // x modulo pi/2, in [-pi/4, pi/4], and the quarter turns taken off. pi/2 in four parts, the first three of 10 bits, after Cody
 // and Waite: up to |x| = 20,000, n times each is exact. Beyond, the error comes to be that of x's last bit, and past 2^22 or so
-// nothing is left but a result in range. Payne and Hanek's exact reduction costs ten times as much as all else where both sides of
-// a branch are run, as software drivers do.
+// nothing is left but a result in range. (Payne and Hanek's exact reduction costs ten times as much as all else on a software
+// driver, which runs both sides of a branch.)
 float pm_reduce(float x, out int quarter) {
     float n = roundEven(x * 0.636619772);
     precise float r = (((x - n * 1.5703125) - n * 4.825592041015625e-4) - n * 1.2665987014770508e-6) - n * 9.92093579680540e-10;
@@ -492,7 +495,8 @@ float pm_acos(float x) {
 // atan(t) for t in [0, 1]: atan(sqrt(z)) / sqrt(z) over z in [0, 1].
 float pm_atan_unit(float t) {
     float z = t * t;
-    float p = 0.109323415 + z * (-0.08349724968 + z * (0.05708955593 + z * (-0.03035186479 + z * (0.01048764925 + z * -0.001701170064))));
+    float p = 0.109323415 + z * (-0.08349724968 + z * (0.05708955593 + z * (-0.03035186479 + z * (0.01048764925
+        + z * -0.001701170064))));
     return t + t * z * (-0.3333327629 + z * (0.1999807528 + z * (-0.1426001608 + z * p)));
 }
 
@@ -515,7 +519,7 @@ float pm_atan2(float y, float x) {
     return pm_copysign(r, y);
 }
 
-// DLMF 4.35: sinh(x) = (m + m / (m + 1)) / 2 with m = exp(x) - 1; where it cannot cancel, from exp(x) / 2, which does not overflow.
+// DLMF 4.35: sinh(x) = (m + m / (m + 1)) / 2 with m = exp(x) - 1. Where it cannot cancel, from exp(x) / 2, which overflows late.
 float pm_sinh(float x) {
     float a = abs(x);
     if (a < 1.0) {
@@ -575,7 +579,8 @@ float pm_erf_near(float x) {
 // erfc(x) for x in [0.45, 10.1]: erfc(x) exp(x^2) / t over t = 1 / (1 + x / 2), in u = t - 0.4908.
 float pm_erfc_far(float x) {
     float t = 2.0 / (2.0 + x), u = t - 0.4908;
-    float p = -0.1671327272 + u * (-0.1090417431 + u * (0.09363680784 + u * (0.06021345772 + u * (-0.06574214231 + u * -0.02099424812))));
+    float p = -0.1671327272 + u * (-0.1090417431 + u * (0.09363680784 + u * (0.06021345772 + u * (-0.06574214231
+        + u * -0.02099424812))));
     return t * (0.5045166703 + u * (0.6769136569 + u * (0.5548336032 + u * (0.1520125786 + u * p)))) * pm_exp_minus_square(x);
 }
 
@@ -602,14 +607,15 @@ float pm_tgamma(float x) {
     for (int i = 0; i < 40 && x > 2.0; ++i) { x -= 1.0; above *= x; }
     for (int i = 0; i < 50 && x < 1.0; ++i) { below *= x; x += 1.0; }
     float u = x - 1.5;
-    float p = 0.1446394649 + u * (-0.07771812018 + u * (0.05874044932 + u * (-0.03626931631 + u * (0.02468161931 + u * (-0.02372913626
-        + u * 0.01586386546)))));
+    float p = 0.1446394649 + u * (-0.07771812018 + u * (0.05874044932 + u * (-0.03626931631 + u * (0.02468161931
+        + u * (-0.02372913626 + u * 0.01586386546)))));
     return (0.8862269255 + u * (0.0323382864 + u * (0.4148135278 + u * (-0.1072859701 + u * p)))) * above / below;
 }
 
 // log(gamma(2 + t)) for |t| <= 1/2.
 float pm_lgamma_near(float t) {
-    float p = 0.02058162544 + t * (-0.007385920885 + t * (0.002878868684 + t * (-0.001187484815 + t * (0.0005702512503 + t * -0.0002505620191))));
+    float p = 0.02058162544 + t * (-0.007385920885 + t * (0.002878868684 + t * (-0.001187484815 + t * (0.0005702512503
+        + t * -0.0002505620191))));
     return t * (0.4227843351 + t * (0.322467018 + t * (-0.06735229409 + t * p)));
 }
 

@@ -165,7 +165,7 @@ void save(const Row& row, const fs::path& folder) {
     save_png(grid(row.picture, equalised, blurred, edges), folder / "before_after.png");
     for (const KernelBase& kernel : Pipeline::kernels()) dump(kernel, folder / "kernels");
     std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and in"
-                " kernels/ the IR, GLSL and SPIR-V.\n", folder.c_str(), row.name.c_str());
+                " kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
 }
 
 int job(const Arguments& arguments) {

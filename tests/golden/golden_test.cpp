@@ -1,4 +1,5 @@
-// Each *.txt beside this file that names a pass is a test: kernel text, the passes to run on it, the expected text (or `error: ...`).
+// Each *.txt beside this file that names a pass is a test: kernel text, the passes to run on it, the expected text (or
+// `error: ...`).
 //
 //     kernel ... { ... }
 //     --- pass: promote simplify
@@ -36,7 +37,8 @@ std::string read(const std::filesystem::path& path) {
 Golden golden(const std::filesystem::path& path) {
     const std::string all = read(path), pass = "--- pass: ", expect = "--- expect\n";
     const size_t p = all.find(pass), e = all.find(expect);
-    if (p == std::string::npos || e == std::string::npos || e < p) fail(path.string(), " has no `--- pass:` and `--- expect` sections");
+    if (p == std::string::npos || e == std::string::npos || e < p)
+        fail(path.string(), " has no `--- pass:` and `--- expect` sections");
     const size_t begin = p + pass.size();
     return {path, all.substr(0, p), all.substr(begin, all.find('\n', begin) - begin), all.substr(e + expect.size())};
 }
@@ -53,7 +55,8 @@ Pass pass_named(const std::string& name) {
 std::vector<std::filesystem::path> all_files() {
     std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::directory_iterator(PUMICE_SOURCE_FOLDER "/tests/golden"))
-        if (entry.path().extension() == ".txt" && read(entry.path()).find("--- pass: ") != std::string::npos) found.push_back(entry.path());
+        if (entry.path().extension() == ".txt" && read(entry.path()).find("--- pass: ") != std::string::npos)
+            found.push_back(entry.path());
     std::sort(found.begin(), found.end());
     return found;
 }
@@ -73,9 +76,7 @@ TEST_P(GoldenTest, text) {
         }
         got = print(k);
         EXPECT_EQ(print(parse(got)), got);
-    } catch (const Error& e) {
-        got = text("error: ", e.what(), "\n");
-    }
+    } catch (const Error& e) { got = text("error: ", e.what(), "\n"); }
     if (const char* bless = std::getenv("PUMICE_BLESS"); bless && *bless == '1' && got != test.expected) {
         std::ofstream(test.path, std::ios::binary) << test.input << "--- pass: " << test.passes << "\n--- expect\n" << got;
         return;
@@ -93,7 +94,8 @@ TEST_P(GoldenTest, a_second_run_changes_nothing) {
     EXPECT_EQ(print(k), test.expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, GoldenTest, testing::ValuesIn(all_files()), [](const auto& info) { return info.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(all, GoldenTest, testing::ValuesIn(all_files()),
+                         [](const auto& info) { return info.param.stem().string(); });
 
 }  // namespace
 }  // namespace pumice::ir

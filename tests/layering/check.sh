@@ -13,9 +13,9 @@ declare -A arrows=(
     [pumice]="core autodiff codegen cpu vulkan")
 declare -A outside_sources=(
     [core]="" [autodiff]="" [codegen]="shaderc spirv-tools nlohmann" [cpu]="llvm-c sleef tbb oneapi"
-    [vulkan]="volk vulkan windows" [pumice]="")
+    [vulkan]="vulkan windows" [pumice]="")
 declare -A outside_headers=(
-    [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="volk vulkan" [pumice]="")
+    [core]="" [autodiff]="" [codegen]="" [cpu]="" [vulkan]="vulkan" [pumice]="")
 
 has_word() { [[ " $2 " == *" $1 "* ]]; }
 

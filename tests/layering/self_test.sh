@@ -14,7 +14,7 @@ clean_tree() {
     printf '#include <gtest/gtest.h>\n#include "core/ir.h"\n' > core/ir_test.cpp
     printf '#include "core/ir.h"\n' > codegen/codegen.h
     printf '#include <shaderc/shaderc.h>\n#include "codegen/codegen.h"\n' > codegen/assemble.cpp
-    printf '#include <volk.h>\n#include "codegen/codegen.h"\n' > vulkan/context.h
+    printf '#include <vulkan/vulkan_core.h>\n#include "codegen/codegen.h"\n' > vulkan/context.h
     printf '#include "core/ir.h"\n' > pumice/pumice.h
     printf '#include "vulkan/context.h"\n#include "pumice/pumice.h"\n' > pumice/open.cpp
 }

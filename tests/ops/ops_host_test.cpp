@@ -77,9 +77,17 @@ double host(Op op, const double (&x)[3]) {
     return from_bits<double>(bits);
 }
 
-TEST_P(EachOp, DerivativesAgreeWithCentralDifferences) {
+class EachRule : public EachOp {};
+
+std::vector<int> differentiable_ops() {
+    std::vector<int> ops;
+    for (int op = 0; op < ir::scalar_op_count; ++op)
+        if (row(Op(op)).differentiable) ops.push_back(op);
+    return ops;
+}
+
+TEST_P(EachRule, AgreesWithCentralDifferences) {
     const OpRow& row = pumice::row(op());
-    if (!row.differentiable) GTEST_SKIP() << "the row has no derivative";
     std::mt19937_64 random(20240607 + unsigned(GetParam()));
     // A step across a jump or a kink says nothing about the derivative beside it; only these rows have any.
     const bool has_kinks = std::set<std::string_view>{"fmod", "remainder", "abs", "min", "max", "sign", "floor", "ceil", "trunc",
@@ -105,7 +113,8 @@ TEST_P(EachOp, DerivativesAgreeWithCentralDifferences) {
             const double allowed = 3e-7 * std::max(std::fabs(want), std::fabs(got)) + 1e-14 * std::fabs(r) / h + 1e-9;
             const double one_sided = std::fabs((right - r) - (r - left)) / h;
             if (has_kinks && one_sided > 0.5) { ++kinks; continue; }
-            EXPECT_NEAR(got, want, allowed) << row.name << ", operand " << i << " at (" << x[0] << ", " << x[1] << ", " << x[2] << ")";
+            EXPECT_NEAR(got, want, allowed)
+                << row.name << ", operand " << i << " at (" << x[0] << ", " << x[1] << ", " << x[2] << ")";
         }
     }
     EXPECT_LT(kinks, 20);
@@ -133,6 +142,8 @@ TEST_P(EachOp, TheRowIsWellFormed) {
     }
 }
 
+INSTANTIATE_TEST_SUITE_P(Rows, EachRule, testing::ValuesIn(differentiable_ops()),
+                         [](const auto& info) { return std::string(ir::name_of(Op(info.param))); });
 INSTANTIATE_TEST_SUITE_P(Rows, EachOp, testing::Range(0, ir::scalar_op_count),
                          [](const auto& info) { return std::string(ir::name_of(Op(info.param))); });
 
