@@ -94,7 +94,8 @@ private:
 
 class Guarding : public Rewriter {
 public:
-    explicit Guarding(const Kernel& kernel) : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()) {
+    explicit Guarding(const Kernel& kernel)
+        : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()), in_run(kernel.insts.size()) {
         for (const InstId i : where.order())
             for (const Value v : from.operands(from[i])) users[v.id].push_back(i);
     }
@@ -140,20 +141,23 @@ private:
         std::vector<InstId> run;
         for (const InstId i : from[id].insts) {
             const Inst& inst = from[i];
-            if (is_pure(inst.op) && !uses_of(inst, run)) {
+            if (is_pure(inst.op) && !uses_run(inst)) {
                 copy(i);
             } else if (slice[i] || is_terminator(inst.op)) {
                 flush(run);
                 copy(i);
             } else {
                 run.push_back(i);
+                in_run[i.id] = true;
             }
         }
     }
 
-    bool uses_of(const Inst& i, const std::vector<InstId>& run) const {
-        for (const Value v : from.operands(i))
-            if (std::find(run.begin(), run.end(), from[v].inst) != run.end()) return true;
+    bool uses_run(const Inst& i) const {
+        for (const Value v : from.operands(i)) {
+            const InstId source = from[v].inst;
+            if (source.id != none && in_run[source.id]) return true;
+        }
         return false;
     }
 
@@ -163,18 +167,19 @@ private:
         std::vector<Value> later;
         for (const InstId i : run)
             for (int r = 0; r < from[i].result_count; ++r)
-                if (used_outside(from.result(from[i], r), run)) later.push_back(from.result(from[i], r));
+                if (used_outside(from.result(from[i], r), where.block_of(i))) later.push_back(from.result(from[i], r));
         guarded(from[run.front()].loc, later, [&] {
             for (const InstId i : run)
                 if (!b.terminated()) inst(i);
         });
+        for (const InstId i : run) in_run[i.id] = false;
         run.clear();
     }
 
-    bool used_outside(Value v, const std::vector<InstId>& run) const {
-        const BlockId block = where.block_of(run.front());
+    bool used_outside(Value v, BlockId block) const {
         return std::any_of(users[v.id].begin(), users[v.id].end(), [&](InstId user) {
-            return std::find(run.begin(), run.end(), where.ancestor_in(block, user)) == run.end();
+            const InstId here = where.ancestor_in(block, user);
+            return here.id == none || !in_run[here.id];
         });
     }
 
@@ -233,6 +238,7 @@ private:
     const Structure where;
     const Slice slice;
     std::vector<std::vector<InstId>> users;  ///< of each value
+    std::vector<bool> in_run;                ///< instructions that wait for a guard
 };
 
 }  // namespace

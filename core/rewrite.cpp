@@ -45,7 +45,10 @@ std::vector<Value> Rewriter::of(std::span<const Value> old) const {
 }
 
 void Rewriter::map_results(const Inst& old, InstId now) {
-    for (int r = 0; r < old.result_count; ++r) map(from.result(old, r), to.result(to[now], r));
+    // An if of which no arm yields any more has no results: what follows is never reached, and any value will do there.
+    const bool reached = to[now].result_count == old.result_count;
+    for (int r = 0; r < old.result_count; ++r)
+        map(from.result(old, r), reached ? to.result(to[now], r) : b.constant(from.type_of(from.result(old, r)), 0));
 }
 
 Value Rewriter::size(Value old) {

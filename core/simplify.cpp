@@ -78,6 +78,7 @@ private:
         const uint32_t before = uint32_t(to.values.size());
         copy(id);
         const Inst made = to[to[b.current()].insts.back()];
+        if (made.op != Op::if_) return;  // no arm yields: the results are constants that nobody reaches
         for (int r = 0; r < i.result_count; ++r)
             if (const Value same = on_every_way(made, r, before)) map(from.result(i, r), same);
     }

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "core/builder.h"
 #include "core/debug.h"
 #include "core/error.h"
 #include "vulkan/device.h"
@@ -492,6 +493,60 @@ TEST_P(DeviceTest, AFaultThatTheLayerFindsIsThrown) {
     EXPECT_THROW(device->synchronize(), Error);
     EXPECT_NO_THROW(device->synchronize());
     if (none) device->context.vk.DestroyBuffer(device->context.device, none, nullptr);
+}
+
+/// y[i] = x[i] + x[i], as recorded IR.
+std::shared_ptr<ir::Kernel> double_kernel() {
+    auto k = kernel("twice", {{true, ir::Access::out}, {true, ir::Access::in}});
+    k->files = {"device_test.cpp"};
+    k->memories[0].name = "arg1", k->memories[1].name = "arg2";
+    k->blocks.resize(1);
+    ir::Builder b(*k);
+    b.enter(ir::BlockId{0});
+    const ir::Value i[] = {b.index(ir::Op::global_index, 0)};
+    const ir::Value x = b.load(ir::MemoryId{1}, 0, i);
+    b.store(ir::MemoryId{0}, 0, i, b.op(ir::Op::add, {x, x}));
+    b.terminate(ir::Op::return_);
+    return k;
+}
+
+TEST_P(DeviceTest, CompiledKernelsAreKeptOnDiskAndRebuiltWhenCorrupt) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / text("pumice-device-test-", reinterpret_cast<uintptr_t>(this), GetParam().index);
+    setenv("PUMICE_CACHE_DIR", folder.c_str(), 1);
+    debug::reload();
+    const auto shaders = [&] {
+        std::vector<fs::path> found;
+        for (const auto& file : fs::directory_iterator(folder))
+            if (file.path().extension() == ".shader") found.push_back(file.path());
+        return found;
+    };
+    const auto run = [&] {
+        device = open_again();
+        auto program = device->compile(double_kernel());
+        auto y = device->allocate(400, true), x = upload(ramp(100));
+        Launch l;
+        l.extent = {100, 1, 1};
+        l.group = device->choose_group(*double_kernel(), l);
+        l.arguments = {whole(y), whole(x)};
+        device->launch(program, l);
+        std::vector<float> expected = ramp(100);
+        for (float& v : expected) v *= 2;
+        EXPECT_EQ(download(y), expected);
+    };
+    run();
+    ASSERT_EQ(shaders().size(), 1u);
+    const auto written = fs::last_write_time(shaders()[0]);
+    run();
+    ASSERT_EQ(shaders().size(), 1u);
+    EXPECT_EQ(fs::last_write_time(shaders()[0]), written) << "the entry was not used";
+    fs::resize_file(shaders()[0], fs::file_size(shaders()[0]) / 2);
+    run();
+    ASSERT_EQ(shaders().size(), 1u);
+    EXPECT_GT(fs::last_write_time(shaders()[0]), written);
+    device.reset();
+    fs::remove_all(folder);
+    set_up_environment();
 }
 
 TEST_P(DeviceTest, AProgramMayOutliveItsDevice) {

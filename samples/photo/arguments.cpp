@@ -9,7 +9,7 @@ const char* const usage =
     "  PICTURE        a PNG or JPEG; without it the photograph that lies beside this sample\n"
     "  --out FOLDER   where the pictures go, and in kernels/ the IR, GLSL and SPIR-V of each kernel (default: out/photo)\n"
     "  --device SPEC  only this device: interp, vulkan, vulkan:0, or vulkan: and a part of its name\n"
-    "  --whole        the interpreter takes a picture above 1 megapixel whole, which takes minutes, and not only its centre\n"
+    "  --whole        the interpreter takes a picture above 1 megapixel whole, a second or more for each, and not only its centre\n"
     "  --help         this text\n";
 
 Arguments parse_arguments(int count, char** words) {

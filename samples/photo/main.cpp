@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Above this the interpreter takes the middle of the picture: a megapixel takes it several seconds.
+/// Above this the interpreter takes the middle of the picture: a megapixel takes it a second or more.
 constexpr double interpreted_megapixels = 1.0;
 constexpr int interpreted_edge = 512;
 
@@ -39,7 +39,8 @@ double milliseconds(const std::function<void()>& work) {
 class Status {
 public:
     explicit Status(std::string who) : who(std::move(who)) {}
-    ~Status() { if (terminal) std::printf("\r\033[K"), std::fflush(stdout); }
+    ~Status() { clear(); }
+    void clear() const { if (terminal) std::printf("\r\033[K"), std::fflush(stdout); }
     void say(const std::string& what) {
         const auto now = std::chrono::steady_clock::now();
         if (!terminal && now < next) return;
@@ -158,12 +159,15 @@ void save(const Row& row, const fs::path& folder) {
     const Picture equalised{width, height, row.results.equalised}, blurred = grey(row.results.blurred, width, height);
     std::vector<float> visible = row.results.edges;  // ten levels a pixel is a strong edge: stretched, to be seen
     for (float& v : visible) v *= 10;
+    Status status("photo");
+    status.say(text("writing ", folder));
     const Picture edges = grey(visible, width, height);
     save_png(equalised, folder / "equalised.png");
     save_png(blurred, folder / "blurred.png");
     save_png(edges, folder / "edges.png");
     save_png(grid(row.picture, equalised, blurred, edges), folder / "before_after.png");
     for (const KernelBase& kernel : Pipeline::kernels()) dump(kernel, folder / "kernels");
+    status.clear();
     std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and in"
                 " kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "core/error.h"
 
@@ -49,6 +50,18 @@ bool is_truncated_jpeg(const Bytes& bytes) {
     return at >= bytes.size() || std::search(bytes.begin() + ptrdiff_t(at), bytes.end(), end, end + 2) == bytes.end();
 }
 
+/// Width and height as the file has them, below 2^31 each; zeros for no picture.
+std::pair<int64_t, int64_t> claimed_size(const Bytes& bytes) {
+    // A PNG's are at a fixed place; stb_image tells them only of pictures that it would load.
+    const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    const auto number = [&](size_t at) { return int64_t(bytes[at]) << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]; };
+    if (bytes.size() >= 24 && std::equal(png, png + 8, bytes.begin()))
+        return {std::clamp<int64_t>(number(16), 1, INT32_MAX), std::clamp<int64_t>(number(20), 1, INT32_MAX)};
+    int width = 0, height = 0, channels = 0;
+    if (!stbi_info_from_memory(bytes.data(), int(bytes.size()), &width, &height, &channels)) return {0, 0};
+    return {width, height};
+}
+
 uint32_t pack(const unsigned char* rgba) {
     return uint32_t(rgba[0]) | uint32_t(rgba[1]) << 8 | uint32_t(rgba[2]) << 16 | uint32_t(rgba[3]) << 24;
 }
@@ -82,24 +95,21 @@ void paste(const Picture& from, Picture& to, int left, int top) {
 
 Picture load_picture(const std::filesystem::path& file) {
     const Bytes bytes = read_file(file);
-    const auto broken = [&] {
-        const std::string reason = stbi_failure_reason();
-        const bool large = reason.find("large") != std::string::npos;
-        fail("the file ", file, " is no PNG or JPEG that can be read: ", reason, large ? "; at most 64 megapixels are taken" : "");
-    };
+    const auto unreadable = [&] { fail("the file ", file, " is no PNG or JPEG that can be read: ", stbi_failure_reason()); };
 
     // The size first: a small file may claim to be a picture that fills the memory.
-    Picture picture;
-    int channels = 0;
-    if (!stbi_info_from_memory(bytes.data(), int(bytes.size()), &picture.width, &picture.height, &channels)) broken();
-    if (int64_t(picture.width) * picture.height > largest_picture)
-        fail("the picture ", file, " has ", picture.width, " x ", picture.height, " = ", picture.megapixels(),
+    const auto [width, height] = claimed_size(bytes);
+    if (width == 0 || height == 0) unreadable();
+    if (width * height > largest_picture)
+        fail("the picture ", file, " has ", width, " x ", height, " = ", double(width) * double(height) / 1e6,
              " megapixels, and at most ", double(largest_picture) / 1e6, " are taken: shrink it first");
     if (is_truncated_jpeg(bytes)) fail("the picture ", file, " is broken: its end is missing");
 
+    Picture picture;
+    int channels = 0;
     const std::unique_ptr<unsigned char, void (*)(void*)> rgba(
         stbi_load_from_memory(bytes.data(), int(bytes.size()), &picture.width, &picture.height, &channels, 4), stbi_image_free);
-    if (!rgba) broken();
+    if (!rgba) unreadable();
     picture.pixels.resize(size_t(picture.width) * size_t(picture.height));
     for (size_t i = 0; i < picture.pixels.size(); ++i) picture.pixels[i] = pack(rgba.get() + 4 * i);
     return picture;

@@ -52,7 +52,7 @@ public:
         add(b.load(in_u, 0, {&i, 1}));
         for (const Scalar t : {Scalar::f32, Scalar::i32, Scalar::u32, Scalar::boolean})
             for (int n = 0; n < 2; ++n) variables.push_back(b.var(pick(t)));
-        block(4);
+        block(3);
         // Everything that may differ flows into the outputs.
         for (const ir::Value v : std::vector<ir::Value>(variables)) add(b.get(v));
         ir::Value f = pick(Scalar::f32), n = pick(Scalar::i32);
@@ -118,7 +118,7 @@ private:
 
     void block(int depth) {
         const size_t kept = values.size();
-        const int statements = 3 + int(roll(8));
+        const int statements = 2 + int(roll(6));
         for (int s = 0; s < statements; ++s) {
             switch (roll(depth > 0 ? 10 : 6)) {
                 case 0: case 1: case 2: add(operation()); break;

@@ -96,18 +96,22 @@ head -c 640 small.jpg > truncated.jpg
 head -c 100000 "$photo" > truncated.png
 : > empty.png
 printf 'No picture at all.\n' > text.png
-# The head of a PNG that claims 10000 x 10000 pixels, and of one with 100000 x 100000.
+printf '\x89PNG\r\n\x1a\n' > cut.png
+# Heads of PNGs that claim 10000 x 10000, 100000 x 100000 and 0 x 16 pixels.
 png_head='\x89PNG\r\n\x1a\n\0\0\0\rIHDR'
 printf "$png_head"'\0\0\x27\x10\0\0\x27\x10\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT' > huge.png
 printf "$png_head"'\0\x01\x86\xa0\0\x01\x86\xa0\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT' > monstrous.png
+printf "$png_head"'\0\0\0\0\0\0\0\x10\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT' > nothing.png
 expect 1 'there is no picture "missing.png"' missing.png
 expect 1 'is a folder, not a picture' "$scratch"
 expect 1 'the picture "empty.png" is empty' empty.png
 expect 1 'the file "text.png" is no PNG or JPEG that can be read: ' text.png
+expect 1 'the file "cut.png" is no PNG or JPEG that can be read: ' cut.png
+expect 1 'the file "nothing.png" is no PNG or JPEG that can be read: ' nothing.png
 expect 1 'the file "truncated.png" is no PNG or JPEG that can be read: ' truncated.png
 expect 1 'the picture "truncated.jpg" is broken: its end is missing' truncated.jpg
 expect 1 'has 10000 x 10000 = 100 megapixels, and at most 64 are taken' huge.png
-expect 1 'at most 64 megapixels are taken' monstrous.png
+expect 1 'has 100000 x 100000 = 10000 megapixels, and at most 64 are taken' monstrous.png
 
 # Output folders; the sentence comes before the work.
 expect 1 'the output folder "text.png/out" cannot be made: Not a directory' "$photo" --out text.png/out
