@@ -59,8 +59,8 @@ struct Shader {
 };
 
 /// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in lower.cpp).
-ir::Kernel lower(const ir::Kernel& recorded);
-/// GLSL text of a lowered kernel; fills everything of the Shader but spirv and capabilities.
+ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
+/// GLSL text of a kernel lowered for the same options; fills everything of the Shader but spirv and capabilities.
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
 Shader compile(const ir::Kernel& recorded, const Options& options = {});

@@ -29,7 +29,7 @@ private:
 Shader compile(const ir::Kernel& recorded, const Options& options) {
     try {
         Clock clock;
-        const ir::Kernel lowered = lower(recorded);
+        const ir::Kernel lowered = lower(recorded, options);
         const double lowering = clock.lap();
         Shader shader = emit_glsl(lowered, options);
         const double emitting = clock.lap();

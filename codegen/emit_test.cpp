@@ -57,7 +57,7 @@ std::vector<fs::path> goldens() {
 ir::Kernel lowered(const Golden& g) {
     const ir::Kernel k = ir::parse(g.kernel);
     EXPECT_EQ(ir::verify(k), "");
-    return lower(k);
+    return lower(k, g.options);
 }
 
 /// The text without the prelude's functions, which have tests of their own.

@@ -24,7 +24,7 @@ void run(ir::Kernel& k, const char* pass_name, ir::Kernel (*pass)(const ir::Kern
 
 }  // namespace
 
-ir::Kernel lower(const ir::Kernel& recorded) {
+ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     ir::Kernel k = recorded;
     if (debug::dumps("ir")) debug::dump_text("ir", k.name, "ir", ir::print(k));
 
@@ -35,6 +35,9 @@ ir::Kernel lower(const ir::Kernel& recorded) {
     // Loads after stores and after equal loads. Before hoist: a load that is gone need not move, and one that remains may be
     // what keeps a loop's values from being invariant.
     run(k, "forward", ir::forward);
+    // One offset an access. Before hoist: products of what a loop does not change leave it. After forward, which compares indices.
+    // 64-bit offsets are the emitter's, which knows where an address takes them.
+    if (!options.wide_offsets) run(k, "flatten", ir::flatten);
     // Invariant values leave loops. Before guard: hoist moves within what the user wrote, and the guard's ifs would hide it.
     run(k, "hoist", ir::hoist);
     // Items past the range run no user code. After everything that moves code, so that nothing moves out of a guard.

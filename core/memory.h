@@ -22,8 +22,6 @@ struct IndexOperand {
         return r.at(place).index_value(v);
     }
 };
-template <class A>
-concept DeviceIndex = std::is_convertible_v<const A&, IndexOperand>;
 
 /// One memory of the kernel being recorded.
 class MemoryBase {
@@ -70,15 +68,22 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Ele
 
 }  // namespace detail
 
+// The subscripts of a memory: one overload a rank, since an IndexOperand that is converted at the call knows the line there.
+#define PUMICE_SUBSCRIPTS(result, how, rank)                                                                                       \
+    result operator[](detail::IndexOperand i) const { return this->template how<T>({i}); }                                         \
+    result operator()(detail::IndexOperand i) const requires(rank == 1) { return this->template how<T>({i}); }                     \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j) const requires(rank == 2) { return this->template how<T>({i, j}); } \
+    result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const requires(rank == 3) {          \
+        return this->template how<T>({i, j, k});                                                                                   \
+    }
+
 /// A kernel parameter: an array that is read, and that no written argument overlaps. `a[i]` is linear (row-major), `a(i, j)`
 /// takes one index a dimension.
 template <class T, int N = 1>
 class In : public detail::MemoryBase {
 public:
     using detail::MemoryBase::MemoryBase;
-    Val<T> operator[](detail::IndexOperand i) const { return this->template load<T>({i}); }
-    template <detail::DeviceIndex... I> requires(sizeof...(I) == N)
-    Val<T> operator()(const I&... indices) const { return this->template load<T>({detail::IndexOperand(indices)...}); }
+    PUMICE_SUBSCRIPTS(Val<T>, load, N)
     /// Extent along dimension d as a device value; dimension 0 is the slowest.
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 };
@@ -88,9 +93,7 @@ template <class T, int N = 1>
 class InOut : public detail::MemoryBase {
 public:
     using detail::MemoryBase::MemoryBase;
-    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
-    template <detail::DeviceIndex... I> requires(sizeof...(I) == N)
-    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+    PUMICE_SUBSCRIPTS(Ref<T>, refer, N)
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 };
 
@@ -115,9 +118,7 @@ public:
         id = detail::add_array(r, *this, ir::MemoryKind::local, Element::of(*scalar_of<T>()), {}, size.use(r), size.place);
     }
     Local(const Local&) = delete;
-    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
-    template <detail::DeviceIndex... I> requires(sizeof...(I) == sizeof...(N) && sizeof...(I) > 0)
-    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+    PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
 };
 
 /// An array of one work-item's own; unset until written, kept across barriers.
@@ -130,10 +131,10 @@ public:
         id = detail::add_array(r, *this, ir::MemoryKind::private_, Element::of(*scalar_of<T>()), {N...}, {}, PUMICE_HERE);
     }
     Private(const Private&) = delete;
-    Ref<T> operator[](detail::IndexOperand i) const { return this->template refer<T>({i}); }
-    template <detail::DeviceIndex... I> requires(sizeof...(I) == sizeof...(N))
-    Ref<T> operator()(const I&... indices) const { return this->template refer<T>({detail::IndexOperand(indices)...}); }
+    PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
 };
+
+#undef PUMICE_SUBSCRIPTS
 
 /// All work-items of the group arrive before any goes on; orders their local and global memory.
 void synchronize(PUMICE_AT);

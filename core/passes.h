@@ -16,6 +16,11 @@ Kernel simplify(const Kernel& kernel);
 /// unseen. Indices must be numbered (simplify) to be recognised as equal. Before hoist and dead: it leaves indices unused.
 Kernel forward(const Kernel& kernel);
 
+/// Arrays of several dimensions are indexed by one row-major offset, in which neighbours share their arithmetic. Offsets are i32:
+/// not for arrays of 2^31 elements or more. After forward, which tells places apart by their indices; before hoist, which moves
+/// the products out of loops. Not for the interpreter, which checks each index against its extent.
+Kernel flatten(const Kernel& kernel);
+
 /// Moves what a loop computes anew in each iteration in front of it. After forward, so that loads of the same place
 /// are one; before guard, which would shut invariants up in its branches.
 Kernel hoist(const Kernel& kernel);

@@ -1,6 +1,7 @@
 #include "vulkan/cache.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -18,9 +19,8 @@ class CacheTest : public testing::Test {
 protected:
     void SetUp() override {
         const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        // One folder a process and test: the same test may run on several drivers at once.
-        folder = fs::temp_directory_path() / text("pumice-cache-test-", test->name(), "-", reinterpret_cast<uintptr_t>(this), "-",
-                                                  std::hash<std::string>()(std::getenv("PUMICE_CACHE_DIR") ? std::getenv("PUMICE_CACHE_DIR") : ""));
+        // One folder a process and test: the same test may run for several drivers at once.
+        folder = fs::temp_directory_path() / text("pumice-cache-test-", test->name(), "-", getpid());
         fs::remove_all(folder);
     }
     void TearDown() override { fs::remove_all(folder); }

@@ -58,7 +58,7 @@ Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot,
     dummy = allocate_range(dummy_bytes);
     load_pipeline_cache();
     const Plan& p = context.plan;
-    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.mapped ? "mapped" : "staged", ", ",
+    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.mapped ? "mapped, " : "staged, ",
                          p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
                          cache.on() ? "" : ", no disk cache"));
 }
@@ -107,8 +107,9 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
     if (!zero) return buffer;
     // Nothing uses a new range, so mapped memory is cleared in place.
-    if (const Range& range = buffer->range; range.block->mapped) std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
-    else {
+    if (const Range& range = buffer->range; range.block->mapped) {
+        std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
+    } else {
         const uint32_t zeros = 0;
         fill(*buffer, 0, (bytes + 3) / 4 * 4, &zeros, 4, 0);
     }

@@ -45,8 +45,8 @@ struct Loaded {
     functions.name = reinterpret_cast<PFN_vk##name>(functions.GetInstanceProcAddr(nullptr, "vk" #name));
         PUMICE_VULKAN_GLOBAL_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
 #undef PUMICE_VULKAN_LOOK_UP
-        if (!functions.CreateInstance || !functions.EnumerateInstanceVersion) reason = "the Vulkan loader is older than Vulkan 1.1";
-        else reason.clear();
+        const bool recent = functions.CreateInstance && functions.EnumerateInstanceVersion;
+        reason = recent ? "" : "the Vulkan loader is older than Vulkan 1.1";
     }
 };
 

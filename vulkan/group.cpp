@@ -92,8 +92,9 @@ Extents choose_group(const ir::Kernel& kernel, const Extents& extent, int rank, 
     // Where later axes are short, axis 0 takes what they leave.
     group[0] = fitting(extent[0], std::min(group[0] * left, floor_power(limits.max_group_extent[0])), 0);
     // Larger groups where the range would otherwise not fit one dispatch.
+    const auto count = [&](int axis) { return (extent[axis] + group[axis] - 1) / group[axis]; };
     for (int axis = 0; axis < 3; ++axis)
-        while ((extent[axis] + group[axis] - 1) / group[axis] > with.max_count[axis] && items(group) * 2 <= limits.max_group_size &&
+        while (count(axis) > with.max_count[axis] && items(group) * 2 <= limits.max_group_size &&
                group[axis] * 2 <= limits.max_group_extent[axis])
             group[axis] *= 2;
     while (items(group) > 1 && local_memory(kernel, group) > limits.local_memory) shrink(group);

@@ -45,7 +45,8 @@ TEST(ChooseGroup, FitsEveryRangeAndLimit) {
 
 TEST(ChooseGroup, LargeRangesGetWholeGroups) {
     const ir::Kernel kernel;
-    for (const auto& [extent, rank] : {std::pair{Extents{1 << 20, 1, 1}, 1}, {Extents{2000, 1000, 1}, 2}, {Extents{300, 200, 100}, 3}}) {
+    const std::pair<Extents, int> ranges[] = {{{1 << 20, 1, 1}, 1}, {{2000, 1000, 1}, 2}, {{300, 200, 100}, 3}};
+    for (const auto& [extent, rank] : ranges) {
         const Extents group = choose_group(kernel, extent, rank, desktop());
         EXPECT_EQ(items(group), 256) << rank;
         EXPECT_GE(group[0], 32) << "rows are read along axis 0";

@@ -99,7 +99,8 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
     }
     const uint32_t count = uint32_t(variant.writes.size());
     if (context.plan.push_descriptors) {
-        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count, variant.writes.data());
+        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
+                                           variant.writes.data());
         return;
     }
     const VkDescriptorSet set = queue.descriptor_set(variant.set_layout, count);

@@ -57,7 +57,7 @@ void plan_memory(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.array_memory = *device;
     plan.upload_memory = *upload;
     plan.download_memory = download.value_or(*upload);
-    plan.alignment = int64_t(std::max<VkDeviceSize>({256, s.limits.minStorageBufferOffsetAlignment, s.limits.nonCoherentAtomSize}));
+    plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
     plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
     plan.max_block_bytes = std::min(s.max_allocation_bytes, plan.limits.memory);
     if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);

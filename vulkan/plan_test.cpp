@@ -30,13 +30,15 @@ Snapshot least() {
     l.maxStorageBufferRange = 1u << 27;
     l.maxPushConstantsSize = 128;
     l.minStorageBufferOffsetAlignment = 256;
-    l.nonCoherentAtomSize = 128;
     l.maxPerStageDescriptorStorageBuffers = 4;
     l.maxDescriptorSetStorageBuffers = 24;
     l.maxPerStageResources = 128;
     l.maxComputeSharedMemorySize = 16384;
     l.maxComputeWorkGroupInvocations = 128;
-    for (int axis = 0; axis < 3; ++axis) l.maxComputeWorkGroupSize[axis] = axis < 2 ? 128 : 64, l.maxComputeWorkGroupCount[axis] = 65535;
+    for (int axis = 0; axis < 3; ++axis) {
+        l.maxComputeWorkGroupSize[axis] = axis < 2 ? 128 : 64;
+        l.maxComputeWorkGroupCount[axis] = 65535;
+    }
     s.queue_families = {{VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT, 1, 64, {1, 1, 1}}};
     return s;
 }
@@ -126,7 +128,8 @@ TEST(Plan, SmallTypesNeedStorageToo) {
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::int8));
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::float16));
     s.storage_8bit = s.storage_16bit = true;
-    for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16}) EXPECT_TRUE(make_plan(s, {}).supports(feature));
+    for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16})
+        EXPECT_TRUE(make_plan(s, {}).supports(feature));
     for (const Feature feature : {Feature::int64, Feature::float64}) EXPECT_FALSE(make_plan(s, {}).supports(feature));
 }
 

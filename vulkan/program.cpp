@@ -69,7 +69,8 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
 void Variant::make_layouts(Context& context) {
     std::vector<VkDescriptorSetLayoutBinding> bindings;
     for (const codegen::Binding& binding : shader.bindings)
-        bindings.push_back({uint32_t(binding.binding), VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+        bindings.push_back(
+            {uint32_t(binding.binding), VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
     VkDescriptorSetLayoutCreateInfo set{};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
@@ -163,8 +164,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
         if (!plan.device_addresses) {
             const std::string which = text("argument ", parameter + 1, " of kernel ", kernel->name);
             if (large)
-                fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ", limits.maxStorageBufferRange,
-                     " and has no device addresses");
+                fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
+                     limits.maxStorageBufferRange, " and has no device addresses");
             if (unaligned)
                 fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at multiples of ",
                      limits.minStorageBufferOffsetAlignment, " and has no device addresses");
@@ -175,8 +176,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     }
     if (!any) options.by_address.clear();
     if (options.wide_offsets && !plan.int64)
-        fail("the kernel ", kernel->name, " is given an array of more than ", std::numeric_limits<int32_t>::max(), " elements, and ",
-             context.name, " has no 64-bit integers to index it");
+        fail("the kernel ", kernel->name, " is given an array of more than ", std::numeric_limits<int32_t>::max(),
+             " elements, and ", context.name, " has no 64-bit integers to index it");
     return options;
 }
 

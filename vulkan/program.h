@@ -24,7 +24,8 @@ public:
     Variant& operator=(const Variant&) = delete;
     void destroy(Context& context);
     /// The pipeline for this group; made at the first use. `local_bytes`: what a group of this size has of local memory.
-    VkPipeline pipeline(Context& context, VkPipelineCache cache, const Extents& group, const std::function<int64_t()>& local_bytes);
+    VkPipeline pipeline(Context& context, VkPipelineCache cache, const Extents& group,
+                        const std::function<int64_t()>& local_bytes);
 
     struct Use {
         int argument;

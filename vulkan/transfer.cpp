@@ -130,8 +130,8 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     std::memcpy(&value, word, 4);
     const std::lock_guard lock(queue.mutex);
     const Access target = access(buffer, offset, bytes, true);
-    context.vk.CmdFillBuffer(queue.begin({&target, 1}), buffer.range.block->buffer, VkDeviceSize(target.begin), VkDeviceSize(bytes),
-                             value);
+    context.vk.CmdFillBuffer(queue.begin({&target, 1}), buffer.range.block->buffer, VkDeviceSize(target.begin),
+                             VkDeviceSize(bytes), value);
     used(buffer, true);
     touched(stream);
     queue.end();
@@ -148,8 +148,10 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
     const Access both[] = {access(piece, false), access(to, offset, bytes, true)};
     std::vector<VkBufferCopy> regions;
     for (int64_t done = 0; done < bytes; done += part)
-        regions.push_back({VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done), VkDeviceSize(std::min(part, bytes - done))});
-    context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()), regions.data());
+        regions.push_back({VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done),
+                           VkDeviceSize(std::min(part, bytes - done))});
+    context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()),
+                             regions.data());
     used(to, true);
     upload.used(queue.value());
     touched(stream);

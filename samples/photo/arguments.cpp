@@ -1,6 +1,6 @@
 #include "samples/photo/arguments.h"
 
-#include "core/error.h"
+#include <pumice/pumice.h>
 
 const char* const usage =
     "photo [PICTURE] [--out FOLDER] [--device SPEC] [--whole]\n"

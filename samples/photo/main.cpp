@@ -39,8 +39,7 @@ double milliseconds(const std::function<void()>& work) {
 class Status {
 public:
     explicit Status(std::string who) : who(std::move(who)) {}
-    ~Status() { clear(); }
-    void clear() const { if (terminal) std::printf("\r\033[K"), std::fflush(stdout); }
+    ~Status() { if (terminal) std::printf("\r\033[K"), std::fflush(stdout); }
     void say(const std::string& what) {
         const auto now = std::chrono::steady_clock::now();
         if (!terminal && now < next) return;
@@ -167,7 +166,7 @@ void save(const Row& row, const fs::path& folder) {
     save_png(edges, folder / "edges.png");
     save_png(grid(row.picture, equalised, blurred, edges), folder / "before_after.png");
     for (const KernelBase& kernel : Pipeline::kernels()) dump(kernel, folder / "kernels");
-    status.clear();
+    status.reset();  // before the next line is written
     std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and in"
                 " kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
 }

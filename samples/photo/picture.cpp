@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/error.h"
+#include <pumice/pumice.h>
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
