@@ -65,11 +65,10 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
     return m;
 }
 
-Measurement measure(const Bench& bench, const std::function<void()>& act, const std::function<void()>& prepare) {
+Measurement measure(const Bench& bench, const std::function<void()>& act) {
     std::vector<double> all;
     double spent = 0;
     for (int i = 0; i < 9 || (spent < bench.budget() * 500 && i < 1000); ++i) {
-        if (prepare) prepare();
         all.push_back(milliseconds_of(bench, act));
         spent += all.back();
     }

@@ -39,14 +39,13 @@ struct Measurement {
 /// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 7 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
-/// The same without a peer. `prepare` goes before each measurement, untimed.
-Measurement measure(const Bench& bench, const std::function<void()>& act, const std::function<void()>& prepare = {});
+/// One way alone.
+Measurement measure(const Bench& bench, const std::function<void()>& act);
 
 enum class Kind {
     kernel,     ///< a ratio; the kernels' geometric mean has a target of its own
     launch,     ///< a ratio
     first_use,  ///< milliseconds
-    info,       ///< no target
 };
 
 struct Case {

@@ -83,7 +83,6 @@ uint32_t vulkan_index(const std::string& name) {
 }
 
 bool missed(const Case& c, const Measurement& m) {
-    if (c.kind == Kind::info) return false;
     return (c.kind == Kind::first_use ? m.ours_ms : m.ratio) > c.target;
 }
 
@@ -95,10 +94,10 @@ std::string milliseconds(double ms) {
 }
 
 void print_row(const Case& c, const Measurement& m) {
-    char ratio[64] = "-", target[32] = "-", speed[32] = "";
+    char ratio[64] = "-", target[32], speed[32] = "";
     if (m.peer_ms > 0) std::snprintf(ratio, sizeof ratio, "%.3f (%.2f-%.2f)", m.ratio, m.ratio_low, m.ratio_high);
     if (c.kind == Kind::first_use) std::snprintf(target, sizeof target, "%.0f ms", c.target);
-    else if (c.kind != Kind::info) std::snprintf(target, sizeof target, "%.2f", c.target);
+    else std::snprintf(target, sizeof target, "%.2f", c.target);
     if (c.work > 0) std::snprintf(speed, sizeof speed, "%.3g %s", c.work / (m.ours_ms * 1e6), c.unit.c_str());
     std::printf("%-40s %9s %9s  %-18s %6s %-4s %s\n", c.name.c_str(), milliseconds(m.ours_ms).c_str(), milliseconds(m.peer_ms).c_str(),
                 ratio, target, missed(c, m) ? "MISS" : "", speed);
@@ -113,10 +112,8 @@ nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
         j["ratio"] = m.ratio;
         j["ratio_quartiles"] = {m.ratio_low, m.ratio_high};
     }
-    if (c.kind != Kind::info) {
-        j[c.kind == Kind::first_use ? "target_ms" : "target_ratio"] = c.target;
-        j["reached"] = !missed(c, m);
-    }
+    j[c.kind == Kind::first_use ? "target_ms" : "target_ratio"] = c.target;
+    j["reached"] = !missed(c, m);
     if (c.work > 0) j["speed"] = {{"value", c.work / (m.ours_ms * 1e6)}, {"unit", c.unit}};
     return j;
 }

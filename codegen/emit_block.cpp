@@ -51,7 +51,10 @@ std::string Emitter::main_function() {
     const std::string start = std::move(out);
     out.clear();
     block(BlockId{0});
-    return "void main() {\n" + start + out + "}\n";
+    const std::string body = std::move(out);
+    out.clear();
+    for (const std::string& constant : interface.push_constants()) line(constant);
+    return "void main() {\n" + out + start + body + "}\n";
 }
 
 std::string Emitter::functions() const {
@@ -93,11 +96,15 @@ void Emitter::name_indices() {
         }
     }
     if (usage.in_range_uses == 0) return;
-    std::string inside;
+    // Of several axes one comparison of vectors: && would branch, once an axis.
+    std::string at, end;
     for (int axis = rank - 1; axis >= 0; --axis) {
-        const char name = "ijk"[k.rank ? rank - 1 - axis : axis];
-        inside += text(inside.empty() ? "" : " && ", name, " < ", interface.field(Field::Kind::end, 0, axis, Scalar::i32));
+        const std::string comma = axis < rank - 1 ? ", " : "";
+        at += comma + "ijk"[k.rank ? rank - 1 - axis : axis];
+        end += comma + interface.field(Field::Kind::end, 0, axis, Scalar::i32);
     }
+    const std::string inside =
+        rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
     if (usage.in_range_uses > 1) line("const bool inside = " + inside + ";");
     for (const Inst& i : k.insts)
         if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
@@ -229,9 +236,8 @@ Expression Emitter::leaf(const Inst& i) {
             return options.wide_offsets ? Expression{"int(" + name + ")", postfix, {}, {}} : Expression{name, primary, {}, {}};
         }
         case Op::in_range: {
-            const bool one_word = names[i.first_result].find(' ') == std::string::npos;
-            const bool one_axis = names[i.first_result].find('&') == std::string::npos;
-            return {names[i.first_result], one_word ? primary : one_axis ? relational : logical_and, {}, {}};
+            const std::string& name = names[i.first_result];
+            return {name, name.find(' ') == name.npos ? primary : name.back() == ')' ? postfix : relational, {}, {}};
         }
         default: return {names[i.first_result], primary, {}, {}};
     }

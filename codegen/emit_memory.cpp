@@ -40,8 +40,9 @@ std::string float_update(Atomic a, Scalar type) {
 
 }  // namespace
 
-/// The element's index: row-major out of one index a dimension, `((i * extent_j) + j) * extent_k + k`, or as it is given.
-Expression Emitter::index_of(const Inst& i) {
+/// The element's index: row-major out of one index a dimension, `((i * extent_j) + j) * extent_k + k`, or as it is given. Of
+/// nested memory all indices.
+std::vector<Expression> Emitter::indices_into(const Inst& i) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
     // One 32-bit index needs no more bits in a bound array, which ends at 4 GiB.
@@ -55,6 +56,11 @@ Expression Emitter::index_of(const Inst& i) {
         if (type == Scalar::i32 || (type == Scalar::u32 && indices.size() == 1)) return e;
         return fill(is_unsigned_int(type) && indices.size() == 1 ? "uint($0)" : "int($0)", {e});
     };
+    if (usage.memories[i.memory.id].nested) {
+        std::vector<Expression> all;
+        for (const Value v : indices) all.push_back(integer(v));
+        return all;
+    }
     Expression index = integer(indices[0]);
     for (size_t d = 1; d < indices.size(); ++d) {
         const int axis = int(indices.size() - 1 - d);
@@ -68,11 +74,11 @@ Expression Emitter::index_of(const Inst& i) {
         index = next.text == "0" ? row : fill("$0 + $1", {row, next});
     }
     if (wide && !interface.by_address(i.memory)) index = fill("uint($0)", {index});
-    return index;
+    return {index};
 }
 
 Expression Emitter::load(const Inst& i) {
-    Expression e = interface.element(i.memory, i.leaf, index_of(i));
+    Expression e = interface.element(i.memory, i.leaf, indices_into(i));
     if (interface.stored_as_bits(i.memory, i.leaf))
         e = fill(bitcast_text(bits_type(i.type), i.type), {e});
     else if (i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array)
@@ -89,7 +95,7 @@ Expression Emitter::to_storage(const Inst& i, const Expression& value) const {
 }
 
 void Emitter::store(const Inst& i) {
-    const Expression place = interface.element(i.memory, i.leaf, index_of(i));
+    const Expression place = interface.element(i.memory, i.leaf, indices_into(i));
     const Expression value = to_storage(i, use(k.operands(i).back()));
     flush(i.memory.id);
     line(place.text + " = " + value.text + ";");
@@ -104,7 +110,7 @@ std::string Emitter::atomic_function(const Inst& i) {
     if (own_functions.count(name)) return name;
     const Scalar bits = bits_type(i.type);
     const std::string_view real = glsl_type(i.type).value, word = glsl_type(bits).value;
-    const std::string place = interface.element(i.memory, i.leaf, {"index", primary, {}, {}}).text;
+    const std::string place = interface.element(i.memory, i.leaf, {Expression{"index", primary, {}, {}}}).text;
     const Expression old = fill(bitcast_text(bits, i.type), {Expression{"old", primary, {}, {}}});
     const Expression updated = fill(float_update(Atomic(i.immediate), i.type), {old, Expression{"value", primary, {}, {}}});
     const std::string index_type = options.wide_offsets && interface.by_address(i.memory) ? "int64_t" : "uint";
@@ -124,24 +130,24 @@ void Emitter::atomic(const Inst& i) {
         interface.need("GL_EXT_shader_atomic_int64");
         interface.need_type(Scalar::u64);
     }
-    const Expression index = index_of(i);
+    const std::vector<Expression> indices = indices_into(i);
     Expression e;
     if (i.op == Op::compare_exchange) {
         const Expression expected = to_storage(i, use(operands[operands.size() - 2])),
                          desired = to_storage(i, use(operands.back()));
-        e = fill("atomicCompSwap($0, $1, $2)", {interface.element(i.memory, i.leaf, index), expected, desired});
+        e = fill("atomicCompSwap($0, $1, $2)", {interface.element(i.memory, i.leaf, indices), expected, desired});
         if (bits) e = fill(bitcast_text(bits_type(i.type), i.type), {e});
     } else {
         const Atomic what = Atomic(i.immediate);
         const Expression value = use(operands.back());
         if (bits && what != Atomic::exchange) {
             const bool wide = options.wide_offsets && interface.by_address(i.memory);
-            e = fill(atomic_function(i) + (wide ? "($0, $1)" : "(uint($0), $1)"), {index, value});
+            e = fill(atomic_function(i) + (wide ? "($0, $1)" : "(uint($0), $1)"), {indices[0], value});
         } else {
             if (!bits && is_float(i.type)) interface.need("GL_EXT_shader_atomic_float");
             const std::string argument = what == Atomic::sub ? "-$1" : "$1";
             e = fill(std::string(integer_function(what)) + "($0, " + argument + ")",
-                     {interface.element(i.memory, i.leaf, index), to_storage(i, value)});
+                     {interface.element(i.memory, i.leaf, indices), to_storage(i, value)});
             if (bits) e = fill(bitcast_text(bits_type(i.type), i.type), {e});
         }
     }

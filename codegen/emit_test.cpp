@@ -102,14 +102,14 @@ std::multiset<std::string> host_interface(const std::vector<uint32_t>& spirv) {
 }
 
 TEST_P(emit_golden, is_valid_in_every_mode) {
-    const Golden g = read(GetParam());
-    const ir::Kernel k = lowered(g);
+    Golden g = read(GetParam());
     for (const bool address : {false, true})
         for (const bool wide : {false, true})
             for (const bool atomics : {false, true}) {
-                Options options;
-                options.by_address.assign(k.params.size(), address);
+                Options& options = g.options;
                 options.wide_offsets = wide;
+                const ir::Kernel k = lowered(g);
+                options.by_address.assign(k.params.size(), address);
                 options.float_atomics = atomics;
                 const Shader s = emit_glsl(k, options);
                 const auto plain = assemble(s.glsl, s.name), optimized = assemble(s.glsl, s.name, true);

@@ -64,7 +64,7 @@ private:
     std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;
 
     // Memory (emit_memory.cpp).
-    Expression index_of(const ir::Inst& i);
+    std::vector<Expression> indices_into(const ir::Inst& i);
     Expression load(const ir::Inst& i);
     void store(const ir::Inst& i);
     void atomic(const ir::Inst& i);

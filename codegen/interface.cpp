@@ -63,7 +63,7 @@ std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type)
     const Field f{kind, index, axis, 0, type};
     if (std::none_of(fields.begin(), fields.end(), [&](const Field& g) { return same(f, g); })) fields.push_back(f);
     if (kind != Field::Kind::address) need_type(type);
-    return field_name(f);
+    return kind == Field::Kind::address ? "push." + field_name(f) : field_name(f);
 }
 
 bool Interface::by_address(MemoryId m) const {
@@ -85,9 +85,10 @@ std::string Interface::storage_type(MemoryId m, uint32_t leaf) const {
     return std::string(k[m].kind == MemoryKind::array ? glsl_type(type).storage : glsl_type(type).value);
 }
 
-Expression Interface::element(MemoryId m, uint32_t leaf, const Expression& index) {
+Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expression>& indices) {
     const Memory& memory = k[m];
-    std::string pattern = names[m.id] + "[$0]";
+    std::string pattern = names[m.id];
+    for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
     if (by_address(m)) {
         const std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
         const std::string block = text("Arg", memory.argument + 1);
@@ -96,7 +97,7 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const Expression& index
                                        : text(block, "(", address, ").at[$0]");
     }
     if (!memory.element.is_scalar()) pattern += "." + member_name(memory.element.leaves[leaf]);
-    Expression e = fill(pattern, {index});
+    Expression e = fill(pattern, indices);
     e.precedence = postfix;
     return e;
 }
@@ -217,26 +218,54 @@ std::string Interface::declarations() {
             int64_t count = 1;
             for (const int64_t e : memory.extents) count *= e;
             if (!memory.extents.empty()) local_bytes += count * memory.element.size;
-            const std::string size = memory.extents.empty() ? size_expression(memory.size).text : std::to_string(count);
-            blocks += text("shared ", element_type(m), " ", names[id], "[", size, "];\n");
+            blocks += text("shared ", element_type(m), " ", names[id], array_extents(m), ";\n");
         }
     }
     if (fields.empty()) return blocks;
 
-    // The wide fields first, so that none needs padding.
-    std::stable_sort(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
-        const auto key = [](const Field& f) { return std::tuple(-size_of(f.type), f.kind, f.index, f.axis); };
-        return key(a) < key(b);
-    });
+    sort_fields();
     std::string push = "layout(push_constant, std430) uniform Push {\n";
     for (Field& f : fields) {
         f.offset = push_bytes;
         push_bytes += uint32_t(size_of(f.type));
-        const bool pair = f.kind == Field::Kind::address && !options.wide_offsets;
-        push += text("    ", pair ? "uvec2" : glsl_type(f.type).push, " ", field_name(f), ";\n");
+        push += text("    ", push_type(f), " ", field_name(f), ";\n");
         if (f.kind == Field::Kind::address && options.wide_offsets) need_type(Scalar::u64);
     }
-    return push + "};\n" + blocks;
+    return push + "} push;\n" + blocks;
+}
+
+/// The wide fields first, so that none needs padding.
+void Interface::sort_fields() {
+    std::stable_sort(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
+        const auto key = [](const Field& f) { return std::tuple(-size_of(f.type), f.kind, f.index, f.axis); };
+        return key(a) < key(b);
+    });
+}
+
+std::string Interface::push_type(const Field& f) const {
+    const bool pair = f.kind == Field::Kind::address && !options.wide_offsets;
+    return std::string(pair ? "uvec2" : glsl_type(f.type).push);
+}
+
+std::vector<std::string> Interface::push_constants() {
+    sort_fields();
+    std::vector<std::string> out;
+    for (const Field& f : fields)
+        if (f.kind != Field::Kind::address) out.push_back(text("const ", push_type(f), " ", field_name(f), " = push.", field_name(f), ";"));
+    return out;
+}
+
+/// The brackets of a local or private array's declaration.
+std::string Interface::array_extents(MemoryId m) const {
+    const Memory& memory = k[m];
+    if (memory.extents.empty()) return "[" + size_expression(memory.size).text + "]";
+    std::string nested;
+    int64_t count = 1;
+    for (const int64_t e : memory.extents) {
+        count *= e;
+        nested += text("[", e, "]");
+    }
+    return usage.memories[m.id].nested ? nested : text("[", count, "]");
 }
 
 std::vector<std::string> Interface::private_arrays() const {
@@ -244,9 +273,7 @@ std::vector<std::string> Interface::private_arrays() const {
     for (uint32_t id = 0; id < k.memories.size(); ++id) {
         const Memory& m = k.memories[id];
         if (m.kind != MemoryKind::private_ || !(usage.memories[id].loaded || usage.memories[id].stored)) continue;
-        int64_t count = 1;
-        for (const int64_t e : m.extents) count *= e;
-        out.push_back(text(element_type(MemoryId{id}), " ", names[id], "[", count, "];"));
+        out.push_back(text(element_type(MemoryId{id}), " ", names[id], array_extents(MemoryId{id}), ";"));
     }
     return out;
 }

@@ -15,10 +15,12 @@ class Interface {
 public:
     Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage);
 
-    /// The name of a field of the push-constant block, which has the field from now on. `index` counts from 0, names from 1.
+    /// The text that reads a field of the push-constant block, which has the field from now on: in main the name of a constant
+    /// (see push_constants), of addresses the member itself, everywhere. `index` counts from 0, names from 1.
     std::string field(Field::Kind kind, int index, int axis, Scalar type);
-    /// Element `index` of a memory, to load from or store to; in GLSL's storage type, see stored_as_bits and glsl_type.
-    Expression element(ir::MemoryId m, uint32_t leaf, const Expression& index);
+    /// An element of a memory, to load from or store to; in GLSL's storage type, see stored_as_bits and glsl_type. One index, or
+    /// one a dimension where the memory is nested.
+    Expression element(ir::MemoryId m, uint32_t leaf, const std::vector<Expression>& indices);
     /// The leaf lies in memory as the unsigned integer of its bits, for atomics that floats do not have.
     bool stored_as_bits(ir::MemoryId m, uint32_t leaf) const;
     /// The GLSL type of an element's leaf as it lies in memory.
@@ -34,6 +36,9 @@ public:
     std::string extension_lines() const;
     /// Push block, element structs, buffers and shared arrays. Sorts the fields and gives them their offsets.
     std::string declarations();
+    /// Lines that read the push constants, for the start of main once its body is written: there they are read once for all
+    /// items, which drivers do not make out of reads under a condition or in a loop.
+    std::vector<std::string> push_constants();
     /// Lines that declare the private arrays, for the start of main.
     std::vector<std::string> private_arrays() const;
     void describe(Shader& shader) const;
@@ -43,6 +48,9 @@ private:
     std::string struct_declaration(ir::MemoryId m);
     std::string element_type(ir::MemoryId m) const;
     std::string buffer(ir::MemoryId m, int binding);
+    std::string array_extents(ir::MemoryId m) const;
+    std::string push_type(const Field& f) const;
+    void sort_fields();
     Expression size_expression(ir::Value v) const;
 
     const ir::Kernel& k;

@@ -9,7 +9,9 @@
 
 namespace pumice::codegen {
 
+// shaders/NAME.glsl, embedded at build time.
 extern const char* const prelude_text;
+extern const char* const functions_text;
 
 namespace {
 
@@ -40,7 +42,11 @@ struct Prelude {
     std::multimap<std::string_view, size_t> by_name;
 
     Prelude() {
-        std::string_view rest = prelude_text;
+        cut(prelude_text);
+        cut(functions_text);  // which uses what stands in the prelude
+    }
+
+    void cut(std::string_view rest) {
         while (!rest.empty()) {
             const std::string_view line = rest.substr(0, rest.find('\n'));
             const size_t name = line.find(" pm_"), parenthesis = line.find('(');

@@ -7,12 +7,14 @@ using namespace ir;
 
 bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load; }
 
-void note_memory(Usage& u, const Inst& i) {
+void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];
     m.loaded |= i.op != Op::store;
     m.stored |= i.op != Op::load;
+    m.nested &= indices_of(k, i).size() == k[i.memory].extents.size();
     const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
     if (!atomic || !is_float(i.type)) return;
+    m.nested = false;  // the functions that stand in for float atomics take one index
     const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
     (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
 }
@@ -24,6 +26,7 @@ Usage::Usage(const Kernel& k)
     for (size_t m = 0; m < memories.size(); ++m) {
         memories[m].float_atomics.resize(k.memories[m].element.leaves.size());
         memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
+        memories[m].nested = k.memories[m].kind != MemoryKind::array && k.memories[m].extents.size() > 1;
     }
     std::vector<InstId> work;
     std::vector<BlockId> blocks{BlockId{0}};
@@ -48,7 +51,7 @@ Usage::Usage(const Kernel& k)
             if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
         }
         barrier |= i.op == Op::barrier;
-        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, i);
+        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
         if (i.op == Op::global_index) global_axis[i.immediate] = true;
         if (i.op == Op::in_range)
             for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;

@@ -22,7 +22,10 @@ public:
     /// True when it holds memory (perhaps of no elements).
     explicit operator bool() const { return state != nullptr; }
     /// Extent along dimension d (0 the slowest).
-    int64_t size(int d = 0) const { return extents[d]; }
+    int64_t size(int d = 0) const {
+        if (d < 0 || d >= N) fail("the extent of an array along dimension ", d, " is asked for; it has ", N, N == 1 ? " dimension" : " dimensions");
+        return extents[d];
+    }
     /// Elements in all.
     int64_t count() const {
         int64_t n = 1;

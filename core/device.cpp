@@ -56,10 +56,16 @@ Stream::Stream(std::shared_ptr<detail::DeviceState> device, Priority priority) :
     state->device = std::move(device);
 }
 
-Event Stream::record() const { return Event(state->device->backend->record(state->number)); }
+const Stream::State& Stream::held() const {
+    if (!state) throw Error("a stream that was never made is used: make it with Device::stream");
+    return *state;
+}
+
+Event Stream::record() const { return Event(held().device->backend->record(held().number)); }
 
 void Stream::wait_for(const Event& event) const {
-    if (event.state) state->device->backend->wait_for(state->number, event.state);
+    const State& own = held();
+    if (event.state) own.device->backend->wait_for(own.number, event.state);
 }
 
 }  // namespace pumice

@@ -22,6 +22,13 @@ struct DeviceState {
     std::mutex mutex;
     std::unordered_map<uint64_t, std::shared_ptr<Executable>> executables;
     std::string name;
+
+    /// What was compiled for the kernel of this number; null where nothing was.
+    std::shared_ptr<Executable> compiled(uint64_t kernel) {
+        std::lock_guard lock(mutex);
+        const auto found = executables.find(kernel);
+        return found == executables.end() ? nullptr : found->second;
+    }
 };
 
 /// Memory of an array: a range of an allocation. Shared by copies of the handle.
@@ -64,6 +71,9 @@ public:
 
     struct State;
     std::shared_ptr<State> state;
+
+private:
+    const State& held() const;
 };
 struct Stream::State {
     std::shared_ptr<detail::DeviceState> device;
@@ -88,6 +98,9 @@ public:
     /// Every device of this machine, best first, the unusable ones with the reason.
     static std::vector<DeviceInfo> all();
 
+    // Moving a handle copies it: none is ever empty.
+    Device(const Device&) = default;
+    Device& operator=(const Device&) = default;
     explicit Device(std::shared_ptr<Backend> backend);
     explicit Device(std::shared_ptr<detail::DeviceState> state) : state(std::move(state)) {}
 

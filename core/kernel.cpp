@@ -55,7 +55,36 @@ struct KernelBase::State {
     uint64_t number;
     std::mutex mutex;
     std::shared_ptr<const ir::Kernel> recorded;
+    std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
+
+    /// A device that is still open forgets what it compiled.
+    ~State();
+    /// Of several threads that want it at once, one compiles.
+    std::shared_ptr<Executable> compile(const std::shared_ptr<const ir::Kernel>& kernel, const std::shared_ptr<detail::DeviceState>& device);
 };
+
+KernelBase::State::~State() {
+    for (const auto& compiled : compiled_for)
+        if (const auto device = compiled.lock()) {
+            std::unique_lock lock(device->mutex);
+            const auto forgotten = device->executables.extract(number);
+            lock.unlock();  // the executable goes without it
+        }
+}
+
+std::shared_ptr<Executable> KernelBase::State::compile(const std::shared_ptr<const ir::Kernel>& kernel,
+                                                       const std::shared_ptr<detail::DeviceState>& device) {
+    std::lock_guard compiling(mutex);
+    if (auto there = device->compiled(number)) return there;
+    try {
+        auto executable = device->backend->compile(kernel);
+        compiled_for.push_back(device);
+        std::lock_guard lock(device->mutex);
+        return device->executables[number] = std::move(executable);
+    } catch (const Error& e) {
+        throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device->name));
+    }
+}
 
 namespace {
 std::atomic<uint64_t> kernel_numbers{0};
@@ -100,8 +129,8 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
             state->record(recorder);
             state->recorded = recorder.finish();
         } catch (const Error& e) {
-            const std::string file = state->place.file;
-            throw e.within(text("while recording kernel \"", state->name, "\" (", file.substr(file.find_last_of('/') + 1), ":", state->place.line, ")"));
+            const Error first = recorder.misused().empty() ? e : Error(recorder.misused());
+            throw first.within(text("while recording kernel \"", state->name, "\" (", where(state->place), ")"));
         }
     }
     return state->recorded;
@@ -210,10 +239,15 @@ private:
         bool empty = false;
         for (int d = 0; d < range.rank; ++d) {
             const int axis = range.rank - 1 - d;
-            const int64_t extent = range.to[d] - range.from[d];
-            if (extent < 0) refuse("its range has extent ", extent, " along dimension ", d, ": extents are not negative");
+            if (range.from[d] > range.to[d] && range.from[d] == 0)
+                refuse("its range has extent ", range.to[d], " along dimension ", d, ": extents are not negative");
+            if (range.from[d] > range.to[d])
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, ": the end is not before the start");
             if (range.to[d] > INT32_MAX || range.from[d] < INT32_MIN)
-                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, "; the limit of an index is ", INT32_MAX);
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, "; indices are from ", INT32_MIN,
+                       " to ", INT32_MAX - 1);
+            const int64_t extent = range.to[d] - range.from[d];
+            if (extent > INT32_MAX) refuse("its range has extent ", extent, " along dimension ", d, "; the limit is ", INT32_MAX);
             launch.start[axis] = range.from[d];
             launch.extent[axis] = extent;
             empty = empty || extent == 0;
@@ -242,21 +276,8 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (range.group_rank) check.check_group(device.backend->limits());
     if (!any) return {};
 
-    std::shared_ptr<Executable> executable;
-    {
-        std::lock_guard lock(device.mutex);
-        if (const auto found = device.executables.find(state->number); found != device.executables.end()) executable = found->second;
-    }
-    if (!executable) {
-        std::lock_guard compiling(state->mutex);
-        try {
-            executable = device.backend->compile(kernel);
-        } catch (const Error& e) {
-            throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device.name));
-        }
-        std::lock_guard lock(device.mutex);
-        executable = device.executables.emplace(state->number, executable).first->second;
-    }
+    std::shared_ptr<Executable> executable = device.compiled(state->number);
+    if (!executable) executable = state->compile(kernel, check.device);
     if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     device.backend->launch(executable, check.launch);
     return Event(device.backend->record(check.launch.stream));

@@ -125,6 +125,9 @@ struct Argument {
 /// A kernel whatever its parameters: its names and texts. Handles share one kernel.
 class KernelBase {
 public:
+    // Moving a handle copies it: none is ever empty.
+    KernelBase(const KernelBase&) = default;
+    KernelBase& operator=(const KernelBase&) = default;
     const std::string& name() const;
     /// The IR that was recorded, tidied (variables promoted, dead code removed), as text that parse_ir reads.
     std::string ir() const;

@@ -5,14 +5,20 @@
 namespace pumice {
 namespace detail {
 
+void MemoryBase::check_dimension(const Recorder& r, int d, int rank, Place place) {
+    if (d < 0 || d >= rank)
+        fail("the extent of an array along dimension ", d, " is asked for in kernel \"", r.kernel.name, "\" (", where(place), "); it has ", rank,
+             rank == 1 ? " dimension" : " dimensions");
+}
+
 ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Element element, std::vector<int64_t> extents, ir::Value size, Place place) {
     for (const int64_t n : extents)
-        if (n <= 0) fail("a local or private array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (line ", place.line, "): extents are positive");
+        if (n <= 0) fail("a local or private array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
     ir::Memory m;
     m.kind = kind;
     m.element = std::move(element);
     m.rank = extents.empty() ? 1 : int(extents.size());
-    if (m.rank > 3) fail("a local or private array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (line ", place.line, "); the limit is 3");
+    if (m.rank > 3) fail("a local or private array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is 3");
     m.extents = std::move(extents);
     m.size = size;
     memory.recording = r.serial;

@@ -15,7 +15,7 @@ struct IndexOperand {
     IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
         Recorder& r = Recorder::current("a subscript", place);
         const bool wide = int64_t(a) != int64_t(int32_t(a));
-        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, int64_t(a), 0, false, place));
+        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, a, place));
     }
     ir::Value use(Recorder& r) const {
         const ir::Value v = r.use(handle, place);
@@ -53,10 +53,12 @@ public:
     /// The extent along dimension d of an array parameter, dimension 0 the slowest.
     Val<int> extent(int d, int rank, PUMICE_AT) const {
         Recorder& r = recorder(PUMICE_HERE);
+        check_dimension(r, d, rank, PUMICE_HERE);
         return Val<int>(r.handle(r.at(PUMICE_HERE).build.extent(id, rank - 1 - d)));
     }
 
 private:
+    static void check_dimension(const Recorder& r, int d, int rank, Place place);
     static std::span<const ir::Value> collect(Recorder& r, std::initializer_list<IndexOperand> indices, ir::Value* values) {
         size_t n = 0;
         for (const IndexOperand& i : indices) values[n++] = i.use(r);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "core/error.h"
 #include "core/evaluate.h"
@@ -13,9 +14,10 @@ thread_local Recorder* recording = nullptr;
 std::atomic<uint32_t> serials{0};
 
 std::string base_name(const std::string& file) { return file.substr(file.find_last_of('/') + 1); }
-std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
 
 }  // namespace
+
+std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
 
 Recorder::Recorder(std::string name, Place place) : build(kernel), serial(++serials), outer(recording) {
     if (outer) fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name, "\" is being recorded: a kernel "
@@ -59,15 +61,26 @@ ir::Value Recorder::use(Handle h, Place place) {
     return h.value;
 }
 
-ir::Value Recorder::constant(Scalar type, int64_t whole, double real, bool is_real, Place place) {
+ir::Value Recorder::whole_constant(Scalar type, Whole whole, Place place) {
     at(place);
-    if (is_float(type)) return build.constant_float(type, is_real ? real : double(whole));
-    if (type == Scalar::boolean) return build.constant_bool(whole != 0);
-    // u64 values above the signed limit arrive as negative ones: they keep their bits.
-    const uint64_t bits = cast_bits(Scalar::i64, type, uint64_t(whole));
-    if (size_of(type) < 8 && int64_t(cast_bits(type, Scalar::i64, bits)) != whole)
-        fail("the constant ", whole, " does not fit into ", name_of(type), " (", where(place), ", kernel \"", kernel.name, "\")");
-    return build.constant(type, bits);
+    if (is_float(type)) return build.constant_float(type, whole.negative ? double(int64_t(whole.bits)) : double(whole.bits));
+    if (type == Scalar::boolean) return build.constant_bool(whole.bits != 0);
+    const int value_bits = 8 * size_of(type) - is_signed_int(type);
+    const uint64_t largest = ~uint64_t(0) >> (64 - value_bits);
+    const bool fits = !whole.negative ? whole.bits <= largest : is_signed_int(type) && int64_t(whole.bits) >= -int64_t(largest) - 1;
+    if (!fits)
+        fail("the constant ", whole.negative ? text(int64_t(whole.bits)) : text(whole.bits), " does not fit into ", name_of(type), ", which holds ",
+             is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest, " (", where(place), ", kernel \"", kernel.name, "\")");
+    return build.constant(type, whole.bits);
+}
+
+ir::Value Recorder::real_constant(Scalar type, double real, Place place) {
+    at(place);
+    const double limit = type == Scalar::f16 ? 65504.0 : type == Scalar::f32 ? double(std::numeric_limits<float>::max()) : HUGE_VAL;
+    if (std::isfinite(real) && std::fabs(real) > limit)
+        fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (", where(place), ", kernel \"",
+             kernel.name, "\")");
+    return build.constant_float(type, real);
 }
 
 void Recorder::require_rank(int rank, const char* what, Place place) {

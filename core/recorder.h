@@ -21,6 +21,9 @@ struct Place {
     int line = 0;
 };
 
+/// "saxpy.cpp:12": the file without its folders.
+std::string where(Place place);
+
 /// A value of a recording: which one, and its number there.
 struct Handle {
     ir::Value value;
@@ -48,7 +51,13 @@ public:
     /// The value of a handle; throws Error when it belongs to another (finished) recording.
     ir::Value use(Handle h, Place place);
 
-    ir::Value constant(Scalar type, int64_t whole, double real, bool is_real, Place place);
+    /// A host number as a constant; throws Error when the type cannot hold it. Reals go to floats only.
+    ir::Value constant(Scalar type, std::integral auto whole, Place place) {
+        bool negative = false;
+        if constexpr (std::is_signed_v<decltype(whole)>) negative = whole < 0;
+        return whole_constant(type, {negative, uint64_t(whole)}, place);
+    }
+    ir::Value constant(Scalar type, std::floating_point auto real, Place place) { return real_constant(type, double(real), place); }
     /// N-dimensional indices make an N-dimensional kernel; throws Error when the kernel already is of another rank.
     void require_rank(int rank, const char* what, Place place);
     ir::MemoryId add_memory(ir::Memory memory, Place place);
@@ -64,13 +73,23 @@ public:
     Handle begin_for(ir::Value from, ir::Value to, ir::Value step, Place place);
     void end();                                  ///< closes the innermost construct
     void leave(ir::Op how, const char* what, Place place);  ///< $break, $continue, $return
-    /// Remembers a misuse found where throwing is impossible; finish() throws it.
+    /// Remembers a misuse found where throwing is impossible. What goes wrong after it is a consequence: the recording fails with
+    /// this sentence whatever else is thrown.
     void misuse(const std::string& sentence) { if (first_misuse.empty()) first_misuse = sentence; }
+    const std::string& misused() const { return first_misuse; }
 
     /// Ends the recording: everything closed, the body terminated, the IR verified.
     std::shared_ptr<const ir::Kernel> finish();
 
 private:
+    /// A host integer of any type: its 64 bits, and whether they are those of a negative number.
+    struct Whole {
+        bool negative;
+        uint64_t bits;
+    };
+    ir::Value whole_constant(Scalar type, Whole whole, Place place);
+    ir::Value real_constant(Scalar type, double real, Place place);
+
     enum class Kind { if_, else_, while_, for_ };
     struct Open {
         Kind kind;

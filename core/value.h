@@ -59,7 +59,7 @@ struct Operand {
             handle = handle_of(a, place);
         } else {
             Recorder& r = Recorder::current("an operation on device values", place);
-            handle = r.handle(r.constant(*scalar_of<T>(), std::is_floating_point_v<A> ? 0 : int64_t(a), double(a), std::is_floating_point_v<A>, place));
+            handle = r.handle(r.constant(*scalar_of<T>(), a, place));
         }
     }
     ir::Value use(Recorder& r) const { return r.use(handle, place); }

@@ -63,10 +63,16 @@ std::optional<Device> first_vulkan(std::string& reasons, bool software_too, cons
 
 }  // namespace
 
-Device Device::open(const std::string& asked) {
-    const std::string spec = asked.empty() ? debug::device() : asked;
+Device Device::open(const std::string& spec) {
     std::string reasons;
     if (spec.empty()) {
+        if (!debug::device().empty()) {
+            try {
+                return open(debug::device());
+            } catch (const Error& e) {
+                throw e.within("while opening the device that PUMICE_DEVICE names");
+            }
+        }
         if (auto gpu = first_vulkan(reasons, true)) return *gpu;
         return open_interp_device();
     }

@@ -26,7 +26,8 @@ Agreement compare(const Results& a, const Results& b) {
         found.histogram = std::max(found.histogram, std::abs(int64_t(a.histogram[i]) - int64_t(b.histogram[i])));
     for (size_t i = 0; i < a.equalised.size(); ++i)
         for (int shift : {0, 8, 16, 24})
-            found.equalised = std::max(found.equalised, std::abs(int64_t(a.equalised[i] >> shift & 255) - int64_t(b.equalised[i] >> shift & 255)));
+            found.equalised = std::max(found.equalised, std::abs(int64_t(a.equalised[i] >> shift & 255) -
+                                                                 int64_t(b.equalised[i] >> shift & 255)));
     found.blurred = greatest_difference(a.blurred, b.blurred);
     found.edges = greatest_difference(a.edges, b.edges);
     return found;

@@ -1,6 +1,6 @@
-// How to read this file: a kernel is a lambda that is recorded once, when it is first used. What has a `$`, and every operation on
-// what the parameters give, is recorded and runs on the device, once for each work-item of the range that the kernel is launched
-// over. Plain C++ runs while the kernel is recorded: a plain `for` is unrolled, a plain constant is baked in.
+// How to read this file: a kernel is a lambda that is recorded once, when it is first used. What has a `$`, and every operation
+// on what the parameters give, is recorded and runs on the device, once for each work-item of the range that the kernel is
+// launched over. Plain C++ runs while the kernel is recorded: a plain `for` is unrolled, a plain constant is baked in.
 #include "samples/photo/kernels.h"
 
 #include <algorithm>
@@ -32,9 +32,9 @@ const auto histogram = kernel("histogram", [](InOut<uint32_t> bins, In<uint32_t,
     atomic_add(bins[level], counts[level]);
 });
 
-// The new luminance of each old one, by a running sum over the bins: in eight rounds each level adds the sum that ends 1, 2, 4 ...
-// 128 levels below it. The darkest level that occurs becomes 0 and the brightest 255. Counts lose their last `drop` bits, so that
-// 255 times one of them fits into 32.
+// The new luminance of each old one, by a running sum over the bins: in eight rounds each level adds the sum that ends 1, 2, 4
+// ... 128 levels below it. The darkest level that occurs becomes 0 and the brightest 255. Counts lose their last `drop` bits, so
+// that 255 times one of them fits into 32.
 const auto tone_curve = kernel("tone_curve", [](Out<uint32_t> curve, In<uint32_t> bins, Val<uint32_t> drop) {
     Local<uint32_t, levels> sums;
     Local<uint32_t, 1> lowest;  // the sum at the darkest level that occurs

@@ -119,8 +119,8 @@ void print_table(const std::vector<Row>& rows) {
     for (const Row& row : rows)
         std::printf("%-*s %11.1f %11.2f %13.2f  %d x %d\n", w, row.name.c_str(), row.compile_ms, row.kernel_ms,
                     row.picture.megapixels() / (row.kernel_ms / 1000), row.picture.width, row.picture.height);
-    std::printf("compile: the first use, from recording %zu kernels to running them on one pixel; less where an earlier run left them"
-                " in the cache.\nkernels: all %zu, the median of several runs (one run, where it is long).\n\n",
+    std::printf("compile: the first use, from recording %zu kernels to running them on one pixel; less where an earlier run left"
+                " them in the cache.\nkernels: all %zu, the median of several runs (one run, where it is long).\n\n",
                 Pipeline::kernels().size(), Pipeline::kernels().size());
 }
 
@@ -137,8 +137,8 @@ bool devices_agree(const std::vector<Row>& rows) {
         if (&row == &reference) continue;
         const Agreement found = compare(row.comparable(), reference.comparable());
         all &= found.good();
-        std::fprintf(found.good() ? stdout : stderr, "%s %s with %s: %s.\n", row.name.c_str(), found.good() ? "agrees" : "DISAGREES",
-                     reference.name.c_str(), found.sentence().c_str());
+        std::fprintf(found.good() ? stdout : stderr, "%s %s with %s: %s.\n", row.name.c_str(),
+                     found.good() ? "agrees" : "DISAGREES", reference.name.c_str(), found.sentence().c_str());
     }
     return all;
 }
@@ -149,7 +149,8 @@ void prepare_folder(const fs::path& folder) {
     fs::create_directories(folder / "kernels", error);
     if (error) fail("the output folder ", folder, " cannot be made: ", error.message());
     const fs::path probe = folder / "kernels" / ".probe";
-    if (!std::ofstream(probe).put('.').flush()) fail("the output folder ", folder, " cannot be written: ", std::generic_category().message(errno));
+    if (!std::ofstream(probe).put('.').flush())
+        fail("the output folder ", folder, " cannot be written: ", std::generic_category().message(errno));
     fs::remove(probe, error);
 }
 
@@ -158,8 +159,8 @@ void save(const Row& row, const fs::path& folder) {
     const Picture equalised{width, height, row.results.equalised}, blurred = grey(row.results.blurred, width, height);
     std::vector<float> visible = row.results.edges;  // ten levels a pixel is a strong edge: stretched, to be seen
     for (float& v : visible) v *= 10;
-    Status status("photo");
-    status.say(text("writing ", folder));
+    auto status = std::make_unique<Status>("photo");
+    status->say(text("writing ", folder));
     const Picture edges = grey(visible, width, height);
     save_png(equalised, folder / "equalised.png");
     save_png(blurred, folder / "blurred.png");
@@ -167,8 +168,8 @@ void save(const Row& row, const fs::path& folder) {
     save_png(grid(row.picture, equalised, blurred, edges), folder / "before_after.png");
     for (const KernelBase& kernel : Pipeline::kernels()) dump(kernel, folder / "kernels");
     status.reset();  // before the next line is written
-    std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and in"
-                " kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
+    std::printf("Written to %s, by %s: before_after.png (original, equalised, blurred, edges), the same as single pictures, and"
+                " in kernels/ the IR, GLSL and SPIR-V.\n", fs::absolute(folder).c_str(), row.name.c_str());
 }
 
 int job(const Arguments& arguments) {
@@ -178,8 +179,8 @@ int job(const Arguments& arguments) {
     const bool whole = arguments.whole || picture.megapixels() <= interpreted_megapixels;
     const Picture part = whole ? picture : crop_to_centre(picture, interpreted_edge, interpreted_edge);
     if (!whole)
-        std::printf("The interpreter takes the %d x %d pixels at the centre, and the devices are compared there (--whole: everywhere).\n",
-                    part.width, part.height);
+        std::printf("The interpreter takes the %d x %d pixels at the centre, and the devices are compared there"
+                    " (--whole: everywhere).\n", part.width, part.height);
 
     std::vector<Row> rows;
     bool good = true;

@@ -34,7 +34,8 @@ Bytes read_file(const std::filesystem::path& file) {
     if (!in) fail("the picture ", file, " cannot be opened: ", std::generic_category().message(errno));
     Bytes bytes{std::istreambuf_iterator<char>(in), {}};
     if (bytes.empty()) fail("the picture ", file, " is empty");
-    if (bytes.size() > size_t(INT32_MAX)) fail("the picture ", file, " has ", bytes.size(), " bytes, and at most ", INT32_MAX, " are read");
+    if (bytes.size() > size_t(INT32_MAX))
+        fail("the picture ", file, " has ", bytes.size(), " bytes, and at most ", INT32_MAX, " are read");
     return bytes;
 }
 
@@ -54,7 +55,9 @@ bool is_truncated_jpeg(const Bytes& bytes) {
 std::pair<int64_t, int64_t> claimed_size(const Bytes& bytes) {
     // A PNG's are at a fixed place; stb_image tells them only of pictures that it would load.
     const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    const auto number = [&](size_t at) { return int64_t(bytes[at]) << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3]; };
+    const auto number = [&](size_t at) {
+        return int64_t(bytes[at]) << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];
+    };
     if (bytes.size() >= 24 && std::equal(png, png + 8, bytes.begin()))
         return {std::clamp<int64_t>(number(16), 1, INT32_MAX), std::clamp<int64_t>(number(20), 1, INT32_MAX)};
     int width = 0, height = 0, channels = 0;
@@ -142,14 +145,16 @@ Picture crop_to_centre(const Picture& picture, int width, int height) {
 Picture grey(const std::vector<float>& values, int width, int height) {
     Picture picture{width, height, {}};
     picture.pixels.reserve(values.size());
-    for (const float v : values) picture.pixels.push_back(0xff000000u | 0x010101u * uint32_t(std::lround(std::clamp(v, 0.0f, 255.0f))));
+    for (const float v : values)
+        picture.pixels.push_back(0xff000000u | 0x010101u * uint32_t(std::lround(std::clamp(v, 0.0f, 255.0f))));
     return picture;
 }
 
 Picture grid(const Picture& top_left, const Picture& top_right, const Picture& bottom_left, const Picture& bottom_right) {
     constexpr int widest = 1000, gap = 8;
     const int factor = (std::max(top_left.width, top_left.height) + widest - 1) / widest;
-    const Picture cells[] = {shrink(top_left, factor), shrink(top_right, factor), shrink(bottom_left, factor), shrink(bottom_right, factor)};
+    const Picture cells[] = {shrink(top_left, factor), shrink(top_right, factor), shrink(bottom_left, factor),
+                             shrink(bottom_right, factor)};
     const int width = cells[0].width, height = cells[0].height;
     Picture all{2 * width + gap, 2 * height + gap, {}};
     all.pixels.assign(size_t(all.width) * all.height, 0xffffffffu);

@@ -46,11 +46,14 @@ Expected expect_of(const Picture& picture) {
         const int before = luminance_of(p);
         const uint32_t after = uint32_t(curve[size_t(before)]);
         uint32_t q = p & 0xff000000u;
-        for (int shift : {0, 8, 16}) q |= std::min<uint32_t>((p >> shift & 255) * after / uint32_t(std::max(before, 1)), 255) << shift;
+        for (int shift : {0, 8, 16})
+            q |= std::min<uint32_t>((p >> shift & 255) * after / uint32_t(std::max(before, 1)), 255) << shift;
         e.equalised.push_back(q);
         bright.push_back(after);
     }
-    const auto at = [&](const std::vector<double>& v, int y, int x) { return v[size_t(std::clamp(y, 0, h - 1) * w + std::clamp(x, 0, w - 1))]; };
+    const auto at = [&](const std::vector<double>& v, int y, int x) {
+        return v[size_t(std::clamp(y, 0, h - 1) * w + std::clamp(x, 0, w - 1))];
+    };
     const auto bell = [](int d) { return std::exp(-d * d / (2.0 * 2 * 2)); };  // a standard deviation of 2 pixels
     // In two dimensions at once: that the kernels' two passes are the same is part of what is tested.
     for (int y = 0; y < h; ++y)
@@ -129,7 +132,8 @@ TEST(PhotoAgreement, FindsEachKindOfDifference) {
     EXPECT_TRUE(changed([](Results& b) { b.edges[1] -= 0.0015f; }).good());
     EXPECT_FALSE(changed([](Results& b) { b.edges[1] -= 0.003f; }).good());
     EXPECT_FALSE(changed([](Results& b) { b.edges[0] = NAN; }).good());
-    EXPECT_NE(changed([](Results& b) { b.edges[1] -= 1; }).sentence().find("edge picture differs by up to 1 levels"), std::string::npos);
+    const std::string sentence = changed([](Results& b) { b.edges[1] -= 1; }).sentence();
+    EXPECT_NE(sentence.find("edge picture differs by up to 1 levels"), std::string::npos) << sentence;
 }
 
 TEST(PhotoPicture, CropsAndLaysOut) {
@@ -146,5 +150,6 @@ TEST(PhotoPicture, CropsAndLaysOut) {
     const Picture wide{3001, 2, std::vector<uint32_t>(6002, 0xff402010u)}, shrunk = grid(wide, wide, wide, wide);
     EXPECT_EQ(shrunk.width, 2 * 750 + 8);
     EXPECT_EQ(shrunk.pixels[0], 0xff402010u);
-    EXPECT_EQ(grey({-5, 0.4f, 254.6f, 300}, 2, 2).pixels, (std::vector<uint32_t>{0xff000000u, 0xff000000u, 0xffffffffu, 0xffffffffu}));
+    EXPECT_EQ(grey({-5, 0.4f, 254.6f, 300}, 2, 2).pixels,
+              (std::vector<uint32_t>{0xff000000u, 0xff000000u, 0xffffffffu, 0xffffffffu}));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# photo_test.sh PROGRAM PHOTO SCRATCH [VULKAN_DRIVERS]: the sample as a user calls it. What it writes, and its sentence and exit code
-# for every kind of bad input. VULKAN_DRIVERS are manifests with colons between.
+# photo_test.sh PROGRAM PHOTO SCRATCH [VULKAN_DRIVERS]: the sample as a user calls it. What it writes, and its sentence and exit
+# code for every kind of bad input. VULKAN_DRIVERS are manifests with colons between.
 set -uo pipefail
 program="$1" photo="$2" scratch="$3" drivers="${4:-}"
 rm -rf "$scratch"
@@ -48,8 +48,8 @@ if [[ -n "$drivers" ]]; then
     expect 0 "" "$photo" --out all
     written all
     count=$(tr ':' '\n' <<< "$drivers" | wc -l)
-    [[ $(grep -c '^vulkan:.* agrees with interp: ' stdout) -eq $count ]] || wrong "$count Vulkan devices do not all agree with the interpreter"
-    [[ $(grep -cE '^(vulkan:[0-9]|interp) .* 451 x 300$' stdout) -eq $((count + 1)) ]] || wrong "the table has not one row a device"
+    [[ $(grep -c '^vulkan:.* agrees with interp: ' stdout) -eq $count ]] || wrong "$count Vulkan devices do not all agree"
+    [[ $(grep -cE '^(vulkan:[0-9]|interp) .* 451 x 300$' stdout) -eq $((count + 1)) ]] || wrong "there is not one row a device"
 
     expect 0 "" "$photo" --out one --device vulkan:0
     written one

@@ -1,0 +1,60 @@
+// The pages name files and folders of the repository that are there, and every page can be reached from README.md.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "tests/docs/page.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything that the pattern's first group takes from the text.
+std::set<std::string> all_matches(const std::string& text, const std::string& pattern) {
+    std::set<std::string> found;
+    const std::regex regex(pattern);
+    for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i) found.insert((*i)[1]);
+    return found;
+}
+
+class EachPage : public testing::TestWithParam<std::string> {};
+
+TEST_P(EachPage, LinksLeadSomewhere) {
+    const fs::path folder = (fs::path(PUMICE_SOURCE_FOLDER) / GetParam()).parent_path();
+    for (const std::string& link : all_matches(docs::Page(GetParam()).text(), R"(\]\(([^)#]+)\))"))
+        if (!link.starts_with("http")) EXPECT_TRUE(fs::exists(folder / link)) << GetParam() << " links " << link;
+}
+
+TEST_P(EachPage, FilesItNamesAreThere) {
+    // `core/ops.def`, `core/interp*.cpp`, `vulkan/`: paths from the root, in one of its folders.
+    const std::string folders = "autodiff|bench|cmake|codegen|core|cpu|docs|pumice|samples|shaders|tests|vulkan";
+    for (const std::string& path : all_matches(docs::Page(GetParam()).text(), "`((?:" + folders + ")/[A-Za-z0-9_./*-]*)`")) {
+        const fs::path whole = fs::path(PUMICE_SOURCE_FOLDER) / path;
+        const size_t star = path.find('*');
+        if (star == path.npos) {
+            EXPECT_TRUE(fs::exists(whole)) << GetParam() << " names " << path;
+            continue;
+        }
+        const std::string name = whole.filename().string(), before = name.substr(0, name.find('*')), after = name.substr(name.find('*') + 1);
+        int found = 0;
+        ASSERT_TRUE(fs::is_directory(whole.parent_path())) << GetParam() << " names " << path;
+        for (const auto& entry : fs::directory_iterator(whole.parent_path())) {
+            const std::string file = entry.path().filename().string();
+            found += file.starts_with(before) && file.ends_with(after);
+        }
+        EXPECT_GT(found, 0) << GetParam() << " names " << path;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, EachPage, testing::ValuesIn(docs::all_pages()), [](const auto& info) {
+    return std::regex_replace(info.param, std::regex("[^A-Za-z0-9]"), "_");
+});
+
+TEST(Pages, ReadmeLinksEachOfThem) {
+    const std::set<std::string> links = all_matches(docs::Page("README.md").text(), R"(\]\(([^)#]+)\))");
+    for (const std::string& page : docs::all_pages()) EXPECT_TRUE(page == "README.md" || links.contains(page)) << page;
+}
+
+}  // namespace

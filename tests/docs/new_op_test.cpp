@@ -1,0 +1,49 @@
+// docs/adding-an-op.md: its row is one that ops.def would take. The op is not in the library: the row is read here as the
+// library reads its own.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "codegen/expression.h"
+#include "codegen/prelude.h"
+#include "core/ops.h"
+
+using namespace pumice;
+
+namespace {
+
+#define R(low, high) Interval{low, high},
+#define OP1(name, types, result, glsl, host, da, domain, tolerance, doc)                            \
+    constexpr std::string_view name_of_row = #name, glsl_of_row = glsl, doc_of_row = doc;           \
+    constexpr TypeClass types_of_row = TypeClass::types;                                            \
+    constexpr Interval domain_of_row[] = {domain};                                                  \
+    double host_of_row(double a) { return host; }                                                   \
+    double derivative_of_row(double a, double r, double (*X)(double)) { return (void)a, (void)X, da; }
+#include "row.def"
+#undef OP1
+#undef R
+
+TEST(NewOp, IsNotThereYet) {
+    EXPECT_EQ(ir::op_named(name_of_row), std::nullopt);
+    EXPECT_TRUE(takes(types_of_row, Scalar::f32));
+    EXPECT_FALSE(doc_of_row.empty());
+}
+
+TEST(NewOp, DerivativeAgreesWithCentralDifferences) {
+    const Interval domain = domain_of_row[0];
+    const double h = 1e-5;
+    for (int i = 0; i <= 100; ++i) {
+        const double x = domain.low + (domain.high - domain.low) * i / 100;
+        const double want = (host_of_row(x + h) - host_of_row(x - h)) / (2 * h);
+        EXPECT_NEAR(derivative_of_row(x, host_of_row(x), [](double c) { return c; }), want, 1e-9) << "at " << x;
+    }
+}
+
+TEST(NewOp, GlslIsFilledAndHasItsFunctions) {
+    const codegen::Expression x{"-1.5"};
+    const std::string filled = codegen::fill(glsl_of_row, {&x, 1}).text;
+    EXPECT_EQ(filled.find('$'), filled.npos) << filled;
+    EXPECT_NE(codegen::prelude_for(filled).find("float pm_exp(float x)"), std::string::npos);
+}
+
+}  // namespace

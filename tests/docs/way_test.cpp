@@ -1,0 +1,73 @@
+// docs/a-kernels-way.md: its texts are what the library makes of its kernel, and its passes are those that run.
+#include "saxpy.cpp"  // the page's own kernel, which CMake takes out of it
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "codegen/codegen.h"
+#include "core/debug.h"
+#include "tests/docs/page.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+const std::string page_name = "docs/a-kernels-way.md";
+
+/// What PUMICE_DUMP writes while the kernel is compiled, by stage.
+class Dumps {
+public:
+    explicit Dumps(const char* stages) : folder(fs::temp_directory_path() / text("pumice-docs-", getpid())) {
+        setenv("PUMICE_DUMP", stages, 1);
+        setenv("PUMICE_DUMP_DIR", folder.c_str(), 1);
+        debug::reload();
+        (void)codegen::compile(*saxpy.recorded());
+    }
+    ~Dumps() {
+        unsetenv("PUMICE_DUMP");
+        unsetenv("PUMICE_DUMP_DIR");
+        debug::reload();
+        fs::remove_all(folder);
+    }
+    std::string text_of(const std::string& stage_and_extension) const {
+        std::ifstream file(folder / ("saxpy." + stage_and_extension), std::ios::binary);
+        if (!file) fail("PUMICE_DUMP did not write saxpy.", stage_and_extension);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+private:
+    fs::path folder;
+};
+
+TEST(Way, TextsAreTheLibrarys) {
+    docs::Page page(page_name);
+    const Dumps dumps("ir,dead,glsl");
+    page.expect_block("text recorded", dumps.text_of("ir.ir"));
+    page.expect_block("text lowered", dumps.text_of("dead.ir"));
+    page.expect_block("glsl", dumps.text_of("glsl.comp"));
+}
+
+/// In the order of codegen/lower.cpp; a pass that runs twice stands twice.
+TEST(Way, PassesAreThoseThatRun) {
+    const std::string source = docs::Page("codegen/lower.cpp").text();
+    std::vector<std::string> run, told;
+    const std::regex call("run\\(k, \"(\\w+)\"");
+    for (std::sregex_iterator i(source.begin(), source.end(), call), end; i != end; ++i) run.push_back((*i)[1]);
+    for (const docs::Row& row : docs::Page(page_name).table("| pass | what it does |")) told.push_back(row.at(0));
+    EXPECT_FALSE(run.empty());
+    EXPECT_EQ(told, run);
+}
+
+/// The page's table of stages names every folder of the library's layers.
+TEST(Way, EveryLayerHasItsStage) {
+    std::string stages;
+    for (const docs::Row& row : docs::Page(page_name).table("| stage | where |")) stages += row.at(1) + " ";
+    for (const char* layer : {"core/", "codegen/", "vulkan/", "shaders/"}) EXPECT_NE(stages.find(layer), stages.npos) << layer;
+}
+
+}  // namespace
