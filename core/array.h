@@ -58,8 +58,9 @@ public:
         }
     }
     void copy_from(const Array& other) const {
+        const detail::ArrayState &from = other.held(), &to = held();
         if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
-        detail::copy(other.held(), held());
+        detail::copy(from, to);
     }
     /// A new array with the same elements.
     Array clone() const {

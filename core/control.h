@@ -1,7 +1,8 @@
 // Device control flow: $if $elif $else $for $while $break $continue $return, and the same as functions.
 //
 // Each $-word opens a C++ `for` that runs its body once, while it is recorded. A host `break`, `return` or `goto` out of such a
-// body is a misuse: the scope's destructor notices and the recording fails with a sentence.
+// body is a misuse: the scope's destructor notices and the recording fails with a sentence. (A host `continue` ends the recording of
+// the body, as its closing brace does, and nothing can tell the two apart.)
 #pragma once
 #include <exception>
 

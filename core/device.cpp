@@ -8,14 +8,14 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
     state->device = device;
     state->element_size = element_size;
     int64_t bytes = element_size;
-    bool too_large = false;
+    bool too_large = false, empty = false;
     for (int d = 0; d < rank; ++d) {
         if (extents[d] < 0) fail("an array of extent ", extents[d], " along dimension ", d, " is asked for: extents are not negative");
-        if (extents[d] == 0) bytes = 0, too_large = false;
-        if (bytes > 0) too_large = __builtin_mul_overflow(bytes, extents[d], &bytes) || too_large;
-        if (bytes == 0) break;
+        empty = empty || extents[d] == 0;
+        too_large = too_large || __builtin_mul_overflow(bytes, extents[d], &bytes);
     }
-    if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
+    if (empty) bytes = 0;
+    else if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
     state->bytes = bytes;
     if (bytes > 0) state->memory = device->backend->allocate(bytes, zero);
     return state;

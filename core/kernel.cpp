@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/interp_program.h"
 #include "core/passes.h"
 
 namespace pumice {
@@ -108,6 +109,7 @@ KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place pl
 }
 
 KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::make_shared<State>()) {
+    if (!recorded) throw Error("a kernel is made of no IR: the pointer is null");
     check_name(recorded->name);
     state->name = recorded->name;
     state->recorded = std::move(recorded);
@@ -190,7 +192,7 @@ private:
 
     void check_arguments() {
         if (arguments.size() != kernel.params.size())
-            refuse("it is launched with ", arguments.size(), " arguments and takes ", kernel.params.size());
+            refuse("it takes ", kernel.params.size(), kernel.params.size() == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(arguments.size());
         int first = 0;
         for (size_t i = 0; i < arguments.size(); ++i) {
@@ -203,7 +205,7 @@ private:
             if (!given.is_array) continue;
             if (!given.array) refuse("argument ", i + 1, " is an array that was never allocated");
             if (given.rank != kernel[wanted.memory].rank)
-                refuse("argument ", i + 1, " has ", given.rank, " dimensions, and the kernel takes ", kernel[wanted.memory].rank);
+                refuse("argument ", i + 1, " is a ", given.rank, "-dimensional array, and the kernel takes a ", kernel[wanted.memory].rank, "-dimensional one");
             if (!device) device = given.device, first = int(i) + 1;
             if (given.device->backend != device->backend)
                 refuse("argument ", i + 1, " lies on ", given.device->name, ", and argument ", first, " on ", device->name);
@@ -234,7 +236,7 @@ private:
 
     bool check_range() {
         if (kernel.rank != 0 && kernel.rank != range.rank)
-            refuse("it is launched over a range of ", range.rank, " dimensions and uses ", kernel.rank, "-dimensional indices");
+            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.rank, "-dimensional indices");
         launch.rank = range.rank;
         bool empty = false;
         for (int d = 0; d < range.rank; ++d) {
@@ -279,6 +281,8 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     std::shared_ptr<Executable> executable = device.compiled(state->number);
     if (!executable) executable = state->compile(kernel, check.device);
     if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
+    for (const ir::Memory& m : kernel->memories)
+        if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
     device.backend->launch(executable, check.launch);
     return Event(device.backend->record(check.launch.stream));
 }

@@ -11,16 +11,49 @@ void MemoryBase::check_dimension(const Recorder& r, int d, int rank, Place place
              rank == 1 ? " dimension" : " dimensions");
 }
 
+namespace {
+
+/// A size that only the launch knows is made of the group's extents and constants.
+bool known_at_launch(const ir::Kernel& k, ir::Value v) {
+    if (k[v].inst.id == ir::none) return false;
+    const ir::Inst& i = k[k[v].inst];
+    if (i.op == ir::Op::constant || i.op == ir::Op::group_size) return true;
+    if (!is_scalar_op(i.op) && i.op != ir::Op::cast) return false;
+    for (const ir::Value o : k.operands(i))
+        if (!known_at_launch(k, o)) return false;
+    return true;
+}
+
+void check_size(const Recorder& r, const ir::Memory& m, Place place) {
+    const char* kind = m.kind == ir::MemoryKind::local ? "local" : "private";
+    // A private array may end up in memory of its own for each work-item in flight; drivers give up at sizes like this one.
+    const int64_t limit = m.kind == ir::MemoryKind::local ? INT32_MAX : 512 * 1024;
+    int64_t bytes = m.element.size;
+    for (const int64_t n : m.extents)
+        if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > limit)
+            fail("a ", kind, " array in kernel \"", r.kernel.name, "\" (", where(place), ") takes more than ", limit, " bytes, which is the limit");
+    uint64_t size = 0;
+    if (!m.size) return;
+    if (!known_at_launch(r.kernel, m.size))
+        fail("the size of a local array in kernel \"", r.kernel.name, "\" (", where(place), ") is not known before the kernel runs: it is "
+             "made of group sizes and constants only");
+    if (r.kernel.constant(m.size, size) && int32_t(size) <= 0)
+        fail("a local array of extent ", int32_t(size), " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
+}
+
+}  // namespace
+
 ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Element element, std::vector<int64_t> extents, ir::Value size, Place place) {
     for (const int64_t n : extents)
-        if (n <= 0) fail("a local or private array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
+        if (n <= 0) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
     ir::Memory m;
     m.kind = kind;
     m.element = std::move(element);
     m.rank = extents.empty() ? 1 : int(extents.size());
-    if (m.rank > 3) fail("a local or private array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is 3");
+    if (m.rank > 3) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is 3");
     m.extents = std::move(extents);
     m.size = size;
+    check_size(r, m, place);
     memory.recording = r.serial;
     return r.add_memory(std::move(m), place);
 }

@@ -34,7 +34,8 @@ Recorder::~Recorder() { recording = outer; }
 Recorder* Recorder::current_or_null() { return recording; }
 
 Recorder& Recorder::current(const char* what, Place place) {
-    if (!recording) fail(what, " is used outside a kernel (", where(place), "): device code stands in a lambda given to kernel() or function()");
+    if (!recording)
+        fail(what, " is used outside a kernel", place.line ? text(" (", where(place), ")") : "", ": device code stands in a lambda given to kernel() or function()");
     return *recording;
 }
 
@@ -55,9 +56,13 @@ Recorder& Recorder::at(Place place) {
 }
 
 ir::Value Recorder::use(Handle h, Place place) {
+    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the line before
     if (h.recording != serial)
-        fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", where(place), "): values, variables and "
+        fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");
+    if (h.block < closed.size() && closed[h.block])
+        fail("a device value is used outside the $if, $for or $while that computes it, in kernel \"", kernel.name, "\" (", here(),
+             "): write Var x = ... before the construct and assign x inside");
     return h.value;
 }
 
@@ -111,12 +116,15 @@ ir::Value Recorder::index_value(ir::Value v) {
 // A block that is closed ends in a yield unless it left otherwise.
 void Recorder::close_block() {
     if (!build.terminated()) build.terminate(ir::Op::yield);
+    closed.resize(kernel.blocks.size());
+    closed[build.current().id] = true;
     build.leave();
 }
 
 // Takes the yield off a closed block, so that more can follow.
 void Recorder::reopen(ir::BlockId block) {
     kernel.blocks[block.id].insts.pop_back();
+    closed[block.id] = false;
     build.enter(block);
 }
 
@@ -159,7 +167,7 @@ Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, Place p
     const ir::BlockId block = build.new_block({&type, 1});
     open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}});
     build.enter(block);
-    return handle(kernel[block].params[0]);
+    return {kernel[block].params[0], serial, block.id};
 }
 
 void Recorder::end() {

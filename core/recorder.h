@@ -28,6 +28,7 @@ std::string where(Place place);
 struct Handle {
     ir::Value value;
     uint32_t recording = 0;  ///< serial number of the recording; 0: none
+    uint32_t block = 0;      ///< where it was recorded
 };
 
 /// One kernel being recorded. The language's types reach it through current().
@@ -47,8 +48,8 @@ public:
 
     /// Sets the source line of what is emitted next.
     Recorder& at(Place place);
-    Handle handle(ir::Value v) const { return {v, serial}; }
-    /// The value of a handle; throws Error when it belongs to another (finished) recording.
+    Handle handle(ir::Value v) const { return {v, serial, build.current().id}; }
+    /// The value of a handle; throws Error when it belongs to another (finished) recording, or to a block that is closed.
     ir::Value use(Handle h, Place place);
 
     /// A host number as a constant; throws Error when the type cannot hold it. Reals go to floats only.
@@ -106,6 +107,7 @@ private:
     int loops_open() const;
 
     std::vector<Open> open;
+    std::vector<bool> closed;  // by block
     struct LastIf { ir::InstId chain; std::vector<ir::BlockId> else_blocks; } last_if;
     std::string first_misuse;
     Recorder* outer;

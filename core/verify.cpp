@@ -133,8 +133,12 @@ private:
                 broken("\"", m.name, "\" has a size known at launch, and extents or another rank than 1");
         } else if (m.extents.size() != size_t(m.rank))
             broken("\"", m.name, "\" has ", m.extents.size(), " extents but rank ", m.rank);
-        for (const int64_t extent : m.extents)
+        int64_t bytes = e.size;
+        for (const int64_t extent : m.extents) {
             if (extent < 1) broken("\"", m.name, "\" has extent ", extent, "; it must be at least 1");
+            if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > INT32_MAX)
+                broken("\"", m.name, "\" takes more than ", INT32_MAX, " bytes, which is the limit");
+        }
     }
 
     /// A launch computes the size, from the group's extents alone.

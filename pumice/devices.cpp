@@ -24,7 +24,23 @@ std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::
 }
 
 Device open_interp_device() { return Device(shared("interp", [] { return open_interp(); })); }
-Device open_vulkan(int index) { return Device(shared(text("vulkan:", index), [&] { return vulkan::open(index); })); }
+
+/// Devices that looked usable and did not open, with the reason, until one opens after all.
+std::map<int, std::string> broken_devices;
+std::mutex broken_mutex;
+
+Device open_vulkan(int index) {
+    try {
+        Device device(shared(text("vulkan:", index), [&] { return vulkan::open(index); }));
+        std::lock_guard lock(broken_mutex);
+        broken_devices.erase(index);
+        return device;
+    } catch (const Error& e) {
+        std::lock_guard lock(broken_mutex);
+        broken_devices[index] = e.what();
+        throw;
+    }
+}
 
 /// Hardware before software drivers, else in the loader's order.
 std::vector<int> vulkan_order(const std::vector<vulkan::Found>& found) {
@@ -96,7 +112,11 @@ Device Device::open(const std::string& spec) {
 std::vector<DeviceInfo> Device::all() {
     std::vector<DeviceInfo> all;
     const auto found = vulkan::list();
-    for (const int i : vulkan_order(found)) all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason});
+    for (const int i : vulkan_order(found)) {
+        all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason});
+        std::lock_guard lock(broken_mutex);
+        if (const auto broken = broken_devices.find(i); broken != broken_devices.end()) all.back().usable = false, all.back().reason = broken->second;
+    }
     if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason()});
     all.push_back({"interp", "the reference interpreter", true, ""});
     return all;

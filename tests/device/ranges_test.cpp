@@ -107,7 +107,7 @@ TEST(Ranges, Case05_WrongRankIsAnError) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     const std::string message = suite::message_of([&] { count_items(ndrange(2, 2), hits, groups); });
     EXPECT_NE(message.find("kernel \"count_items\" (ranges_test.cpp:"), std::string::npos) << message;
-    EXPECT_NE(message.find("it is launched over a range of 2 dimensions and uses 1-dimensional indices"), std::string::npos) << message;
+    EXPECT_NE(message.find("it is launched over a 2-dimensional range and uses 1-dimensional indices"), std::string::npos) << message;
 }
 
 TEST(Ranges, Case06_EmptyRangesDoNothing) {

@@ -40,8 +40,9 @@ TEST(NewOp, DerivativeAgreesWithCentralDifferences) {
 }
 
 TEST(NewOp, GlslIsFilledAndHasItsFunctions) {
-    const codegen::Expression x{"-1.5"};
-    const std::string filled = codegen::fill(glsl_of_row, {&x, 1}).text;
+    codegen::Expression x;
+    x.text = "arg1[i]";
+    const std::string filled = codegen::fill(glsl_of_row, {x}).text;
     EXPECT_EQ(filled.find('$'), filled.npos) << filled;
     EXPECT_NE(codegen::prelude_for(filled).find("float pm_exp(float x)"), std::string::npos);
 }
