@@ -8,9 +8,8 @@ using namespace pumice;
 
 const auto diffuse = kernel("diffuse", [](Out<float, 3> next, In<float, 3> now, Val<float> c) {
     auto [i, j, k] = global_index<3>();
-    next(i, j, k) = now(i, j, k)
-        + c * (now(i - 1, j, k) + now(i + 1, j, k) + now(i, j - 1, k) + now(i, j + 1, k)
-             + now(i, j, k - 1) + now(i, j, k + 1) - 6.0f * now(i, j, k));
+    next(i, j, k) = now(i, j, k) + c * (now(i - 1, j, k) + now(i + 1, j, k) + now(i, j - 1, k) + now(i, j + 1, k) +
+                                        now(i, j, k - 1) + now(i, j, k + 1) - 6.0f * now(i, j, k));
 });
 
 const char* const peer_glsl = R"(#version 450

@@ -47,7 +47,8 @@ void main() {
     const uint i = gl_GlobalInvocationID.x;
     if (i < n) y[i] = a * x[i] + y[i];
 }
-)", "saxpy");
+)",
+                                                          "saxpy");
     raw::Buffer px(bench.raw, items * 4), py(bench.raw, items * 4);
     VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     VkPipelineCache cache = VK_NULL_HANDLE;

@@ -11,7 +11,7 @@ const auto matmul = kernel("matmul", whole_groups, [](Out<float, 2> c, In<float,
     auto [row, column] = global_index<2>();
     auto [i, j] = local_index<2>();
     Var sum = 0.0f;
-    $for (tile, range(0, a.size(1) / 16)) {
+    $for(tile, range(0, a.size(1) / 16)) {
         tile_a(i, j) = a(row, tile * 16 + j);
         tile_b(i, j) = b(tile * 16 + i, column);
         synchronize();

@@ -10,13 +10,13 @@ const auto block_sum = kernel("block_sum", whole_groups, [](Out<float> sums, In<
     Local<float, 256> tile;
     auto l = local_index();
     tile[l] = 0.0f;
-    $if (in_range()) { tile[l] = x[global_index()]; }
+    $if(in_range()) { tile[l] = x[global_index()]; }
     synchronize();
     for (int width = 128; width > 0; width /= 2) {
-        $if (l < width) { tile[l] += tile[l + width]; }
+        $if(l < width) { tile[l] += tile[l + width]; }
         synchronize();
     }
-    $if (l == 0) { sums[group_index()] = tile[0]; }
+    $if(l == 0) { sums[group_index()] = tile[0]; }
 });
 
 // Unrolled by hand: [[unroll]] is not heeded for a width that halves, and a loop took 1.5 times as long on lavapipe.

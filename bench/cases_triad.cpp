@@ -37,7 +37,8 @@ Measurement run(Bench& bench, int n) {
     raw::Buffer pa(bench.raw, size_t(n) * 4), pb(bench.raw, size_t(n) * 4), pc(bench.raw, size_t(n) * 4);
     pb.upload(host_b);
     pc.upload(host_c);
-    const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pa, &pb, &pc}), {word(n), word(s)}, uint32_t(n + 255) / 256);
+    const Side peer =
+        dispatches(bench.raw, pipeline, pipeline.bindings({&pa, &pb, &pc}), {word(n), word(s)}, uint32_t(n + 255) / 256);
 
     const Measurement m = compare(bench, ours, peer);
     require_same(a.download(), pa.download<float>(), 1e-6);

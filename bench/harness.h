@@ -19,7 +19,7 @@ struct Bench {
     bool cpu_time = false;  ///< of the process and all its threads, instead of wall time: software drivers on a busy machine
 
     /// Seconds that one comparison may take.
-    double budget() const { return quick ? 0.7 : 3.0; }
+    double budget() const { return quick ? 0.7 : 4.0; }
 };
 
 /// Does the work `times` times over and returns when the device has done it.
@@ -29,11 +29,11 @@ using Side = std::function<void(int times)>;
 /// the median over pairs of neighbouring measurements, not the ratio of the medians.
 struct Measurement {
     double ours_ms = 0;
-    double peer_ms = 0;              ///< 0: no peer
-    double ratio = 0;                ///< ours / peer
+    double peer_ms = 0;                    ///< 0: no peer
+    double ratio = 0;                      ///< ours / peer
     double ratio_low = 0, ratio_high = 0;  ///< quartiles over the pairs
     int pairs = 0;
-    int times = 1;                   ///< in one measurement
+    int times = 1;  ///< in one measurement
 };
 
 /// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 7 pairs. `times` is found such
@@ -51,9 +51,9 @@ enum class Kind {
 struct Case {
     std::string name;
     Kind kind = Kind::kernel;
-    double target = 0;               ///< the highest ratio, or milliseconds where the kind is first_use
-    double work = 0;                 ///< of one time: bytes moved or operations
-    std::string unit;                ///< "GB/s", "GFLOP/s", or "" without work
+    double target = 0;  ///< the highest ratio, or milliseconds where the kind is first_use
+    double work = 0;    ///< of one time: bytes moved or operations
+    std::string unit;   ///< "GB/s", "GFLOP/s", or "" without work
     std::function<Measurement(Bench&)> run;
 };
 

@@ -39,14 +39,22 @@ Options parse(int argc, char** argv) {
             if (a + 1 >= argc) pumice::fail(word, " takes a value");
             return argv[++a];
         };
-        if (word == "--filter") o.filter = value();
-        else if (word == "--out") o.out = value();
-        else if (word == "--quick") o.quick = true;
-        else if (word == "--cpu") o.cpu = true;
-        else if (word == "--strict") o.strict = true;
-        else if (word == "--list") o.list = true;
-        else if (word == "--help" || word == "-h") o.help = true;
-        else pumice::fail("there is no option ", word, "\n", usage);
+        if (word == "--filter")
+            o.filter = value();
+        else if (word == "--out")
+            o.out = value();
+        else if (word == "--quick")
+            o.quick = true;
+        else if (word == "--cpu")
+            o.cpu = true;
+        else if (word == "--strict")
+            o.strict = true;
+        else if (word == "--list")
+            o.list = true;
+        else if (word == "--help" || word == "-h")
+            o.help = true;
+        else
+            pumice::fail("there is no option ", word, "\n", usage);
     }
     return o;
 }
@@ -78,13 +86,12 @@ private:
 uint32_t vulkan_index(const std::string& name) {
     const std::string prefix = "vulkan:";
     if (name.rfind(prefix, 0) != 0)
-        pumice::fail("the benchmarks compare with raw Vulkan, and the device is ", name, ": set PUMICE_DEVICE to a Vulkan device");
+        pumice::fail("the benchmarks compare with raw Vulkan, and the device is ", name,
+                     ": set PUMICE_DEVICE to a Vulkan device");
     return uint32_t(std::stoul(name.substr(prefix.size())));
 }
 
-bool missed(const Case& c, const Measurement& m) {
-    return (c.kind == Kind::first_use ? m.ours_ms : m.ratio) > c.target;
-}
+bool missed(const Case& c, const Measurement& m) { return (c.kind == Kind::first_use ? m.ours_ms : m.ratio) > c.target; }
 
 /// Milliseconds in five characters or so.
 std::string milliseconds(double ms) {
@@ -96,16 +103,19 @@ std::string milliseconds(double ms) {
 void print_row(const Case& c, const Measurement& m) {
     char ratio[64] = "-", target[32], speed[32] = "";
     if (m.peer_ms > 0) std::snprintf(ratio, sizeof ratio, "%.3f (%.2f-%.2f)", m.ratio, m.ratio_low, m.ratio_high);
-    if (c.kind == Kind::first_use) std::snprintf(target, sizeof target, "%.0f ms", c.target);
-    else std::snprintf(target, sizeof target, "%.2f", c.target);
+    if (c.kind == Kind::first_use)
+        std::snprintf(target, sizeof target, "%.0f ms", c.target);
+    else
+        std::snprintf(target, sizeof target, "%.2f", c.target);
     if (c.work > 0) std::snprintf(speed, sizeof speed, "%.3g %s", c.work / (m.ours_ms * 1e6), c.unit.c_str());
-    std::printf("%-40s %9s %9s  %-18s %6s %-4s %s\n", c.name.c_str(), milliseconds(m.ours_ms).c_str(), milliseconds(m.peer_ms).c_str(),
-                ratio, target, missed(c, m) ? "MISS" : "", speed);
+    std::printf("%-40s %9s %9s  %-18s %6s %-4s %s\n", c.name.c_str(), milliseconds(m.ours_ms).c_str(),
+                milliseconds(m.peer_ms).c_str(), ratio, target, missed(c, m) ? "MISS" : "", speed);
     std::fflush(stdout);
 }
 
 nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
-    nlohmann::json j{{"case", c.name}, {"device", bench.raw.name}, {"ours_ms", m.ours_ms}, {"peers", nlohmann::json::object()},
+    nlohmann::json j{{"case", c.name},          {"device", bench.raw.name},
+                     {"ours_ms", m.ours_ms},    {"peers", nlohmann::json::object()},
                      {"measurements", m.pairs}, {"times", m.times}};
     if (m.peer_ms > 0) {
         j["peers"]["raw Vulkan"] = m.peer_ms;
@@ -133,7 +143,8 @@ int run(int argc, char** argv) {
     Bench bench{device, raw::Device(vulkan_index(device.name())), options.quick, options.cpu};
     if (device.name().find(bench.raw.name) == std::string::npos)
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
-    if (options.cpu && !bench.raw.software) pumice::fail("--cpu measures nothing on ", bench.raw.name, ", which has a processor of its own");
+    if (options.cpu && !bench.raw.software)
+        pumice::fail("--cpu measures nothing on ", bench.raw.name, ", which has a processor of its own");
     std::printf("%s\n%-40s %9s %9s  %-18s %6s\n", device.name().c_str(), "", "ours ms", "raw ms", "ratio (quartiles)", "target");
 
     nlohmann::json results = nlohmann::json::array();
@@ -154,9 +165,13 @@ int run(int argc, char** argv) {
     if (kernels > 1) {
         constexpr double target = 1.05;
         const double mean = std::exp(logs / kernels);
-        std::printf("%-40s %9s %9s  %-18.3f %6.2f %s\n", "geometric mean of the kernels", "", "", mean, target, mean > target ? "MISS" : "");
-        results.push_back({{"case", "geometric mean of the kernels"}, {"device", bench.raw.name}, {"ratio", mean},
-                           {"target_ratio", target}, {"reached", mean <= target}});
+        std::printf("%-40s %9s %9s  %-18.3f %6.2f %s\n", "geometric mean of the kernels", "", "", mean, target,
+                    mean > target ? "MISS" : "");
+        results.push_back({{"case", "geometric mean of the kernels"},
+                           {"device", bench.raw.name},
+                           {"ratio", mean},
+                           {"target_ratio", target},
+                           {"reached", mean <= target}});
         misses += mean > target;
     }
     if (!options.out.parent_path().empty()) std::filesystem::create_directories(options.out.parent_path());

@@ -35,17 +35,21 @@ Device::Device(uint32_t index) {
 
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info{.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                       .queueFamilyIndex = family, .queueCount = 1, .pQueuePriorities = &priority};
-    VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1,
-                            .pQueueCreateInfos = &queue_info};
+                                       .queueFamilyIndex = family,
+                                       .queueCount = 1,
+                                       .pQueuePriorities = &priority};
+    VkDeviceCreateInfo info{
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue_info};
     check(vkCreateDevice(physical, &info, nullptr, &device), "vkCreateDevice");
     volkLoadDevice(device);
     vkGetDeviceQueue(device, family, 0, &queue);
 
     VkCommandPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = family};
     check(vkCreateCommandPool(device, &pool_info, nullptr, &pool), "vkCreateCommandPool");
-    VkCommandBufferAllocateInfo commands_info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
-                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo commands_info{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = pool,
+                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                              .commandBufferCount = 1};
     check(vkAllocateCommandBuffers(device, &commands_info, &commands), "vkAllocateCommandBuffers");
     VkFenceCreateInfo fence_info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     check(vkCreateFence(device, &fence_info, nullptr, &fence), "vkCreateFence");
@@ -79,7 +83,8 @@ void Device::begin() {
 }
 
 void Device::barrier() {
-    VkMemoryBarrier all{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+    VkMemoryBarrier all{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                         .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &all, 0,
                          nullptr, 0, nullptr);
@@ -99,16 +104,18 @@ void Device::submit_and_wait() {
 }
 
 Buffer::Buffer(Device& device, size_t bytes, bool staging) : bytes(bytes), device(device) {
-    VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes,
-                            .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBufferCreateInfo info{
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = bytes,
+        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     device.check(vkCreateBuffer(device.device, &info, nullptr, &buffer), "vkCreateBuffer");
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(device.device, buffer, &needs);
     constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     // A discrete GPU's window into its own memory is small, and slow to read: mapped device memory is for software drivers only.
     const VkMemoryPropertyFlags wanted = staging ? host : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | (device.software ? host : 0);
-    VkMemoryAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size,
+    VkMemoryAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                  .allocationSize = needs.size,
                                   .memoryTypeIndex = device.memory_type(needs.memoryTypeBits, wanted)};
     if (allocate.memoryTypeIndex == UINT32_MAX) throw std::runtime_error("raw Vulkan finds no memory for a buffer");
     device.check(vkAllocateMemory(device.device, &allocate, nullptr, &memory), "vkAllocateMemory");
@@ -166,27 +173,31 @@ Pipeline::Pipeline(Device& device, const std::vector<uint32_t>& spirv, uint32_t 
     std::vector<VkDescriptorSetLayoutBinding> bindings(buffers);
     for (uint32_t b = 0; b < buffers; ++b)
         bindings[b] = {b, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-    VkDescriptorSetLayoutCreateInfo set_info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                             .bindingCount = buffers, .pBindings = bindings.data()};
+    VkDescriptorSetLayoutCreateInfo set_info{
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = buffers, .pBindings = bindings.data()};
     device.check(vkCreateDescriptorSetLayout(device.device, &set_info, nullptr, &set_layout), "vkCreateDescriptorSetLayout");
     VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes};
-    VkPipelineLayoutCreateInfo layout_info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 1,
-                                           .pSetLayouts = &set_layout, .pushConstantRangeCount = push_bytes ? 1u : 0u,
+    VkPipelineLayoutCreateInfo layout_info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                           .setLayoutCount = 1,
+                                           .pSetLayouts = &set_layout,
+                                           .pushConstantRangeCount = push_bytes ? 1u : 0u,
                                            .pPushConstantRanges = &push};
     device.check(vkCreatePipelineLayout(device.device, &layout_info, nullptr, &layout), "vkCreatePipelineLayout");
 
     VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffers * max_sets};
-    VkDescriptorPoolCreateInfo pool_info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = max_sets,
-                                         .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorPoolCreateInfo pool_info{
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = max_sets, .poolSizeCount = 1, .pPoolSizes = &size};
     device.check(vkCreateDescriptorPool(device.device, &pool_info, nullptr, &pool), "vkCreateDescriptorPool");
 
     VkShaderModule module;
-    VkShaderModuleCreateInfo module_info{.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = spirv.size() * 4,
-                                         .pCode = spirv.data()};
+    VkShaderModuleCreateInfo module_info{
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = spirv.size() * 4, .pCode = spirv.data()};
     device.check(vkCreateShaderModule(device.device, &module_info, nullptr, &module), "vkCreateShaderModule");
     VkComputePipelineCreateInfo info{.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                                               .stage = VK_SHADER_STAGE_COMPUTE_BIT, .module = module, .pName = "main"},
+                                               .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                                               .module = module,
+                                               .pName = "main"},
                                      .layout = layout};
     device.check(vkCreateComputePipelines(device.device, cache, 1, &info, nullptr, &pipeline), "vkCreateComputePipelines");
     vkDestroyShaderModule(device.device, module, nullptr);
@@ -200,15 +211,20 @@ Pipeline::~Pipeline() {
 }
 
 VkDescriptorSet Pipeline::bindings(std::initializer_list<const Buffer*> buffers) {
-    VkDescriptorSetAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = pool,
-                                         .descriptorSetCount = 1, .pSetLayouts = &set_layout};
+    VkDescriptorSetAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                         .descriptorPool = pool,
+                                         .descriptorSetCount = 1,
+                                         .pSetLayouts = &set_layout};
     VkDescriptorSet set;
     device.check(vkAllocateDescriptorSets(device.device, &allocate, &set), "vkAllocateDescriptorSets");
     uint32_t binding = 0;
     for (const Buffer* buffer : buffers) {
         VkDescriptorBufferInfo whole{buffer->buffer, 0, VK_WHOLE_SIZE};
-        VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set, .dstBinding = binding++,
-                                   .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+        VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                   .dstSet = set,
+                                   .dstBinding = binding++,
+                                   .descriptorCount = 1,
+                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                    .pBufferInfo = &whole};
         vkUpdateDescriptorSets(device.device, 1, &write, 0, nullptr);
     }

@@ -251,7 +251,8 @@ std::vector<std::string> Interface::push_constants() {
     sort_fields();
     std::vector<std::string> out;
     for (const Field& f : fields)
-        if (f.kind != Field::Kind::address) out.push_back(text("const ", push_type(f), " ", field_name(f), " = push.", field_name(f), ";"));
+        if (f.kind != Field::Kind::address)
+            out.push_back(text("const ", push_type(f), " ", field_name(f), " = push.", field_name(f), ";"));
     return out;
 }
 

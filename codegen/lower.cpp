@@ -35,8 +35,8 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     // Loads after stores and after equal loads. Before hoist: a load that is gone need not move, and one that remains may be
     // what keeps a loop's values from being invariant.
     run(k, "forward", ir::forward);
-    // One offset an access. Before hoist: products of what a loop does not change leave it. After forward, which compares indices.
-    // 64-bit offsets are the emitter's, which knows where an address takes them.
+    // One offset an access. After forward, which compares indices. Before hoist: the products leave the loops that do not change
+    // them. Wide offsets are left to the emitter, which knows what needs 64 bits.
     if (!options.wide_offsets) run(k, "flatten", ir::flatten);
     // Invariant values leave loops. Before guard: hoist moves within what the user wrote, and the guard's ifs would hide it.
     run(k, "hoist", ir::hoist);

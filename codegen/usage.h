@@ -9,7 +9,7 @@ namespace pumice::codegen {
 struct Usage {
     struct OfMemory {
         bool loaded = false, stored = false;  ///< atomics do both
-        bool nested = false;                  ///< local or private, and each access has an index a dimension: a GLSL array of arrays
+        bool nested = false;                  ///< local or private memory of several dimensions, and so each access
         std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
         std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case
     };

@@ -37,7 +37,7 @@ private:
 
     Value offset(MemoryId array, std::span<const Value> indices) {
         const int rank = int(indices.size());
-        Value whole;                 // row-major offset of the bases; none while they are zero
+        Value whole;  // row-major offset of the bases; none while they are zero
         std::vector<Split> splits;
         for (int d = 0; d < rank; ++d) {
             splits.push_back(split(indices[size_t(d)]));

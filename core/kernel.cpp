@@ -171,17 +171,15 @@ public:
     }
     void check_group(const Limits& limits) const {
         int64_t items = 1;
-        for (int a = 0; a < 3; ++a) {
-            const int64_t n = launch.group[a];
-            if (n < 1) refuse("a group of extent ", n, " is asked for: extents are positive");
-            items = n > (int64_t(1) << 40) / items ? int64_t(1) << 40 : items * n;
+        for (int d = 0; d < range.rank; ++d) {
+            const int axis = range.rank - 1 - d;
+            const int64_t n = launch.group[axis], limit = limits.max_group_extent[axis];
+            if (n < 1) refuse("its group has extent ", n, " along dimension ", d, ": extents are positive");
+            if (n > limit) refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
+            items *= n;
         }
         if (items > limits.max_group_size)
-            refuse("a group of ", items, " work-items is asked for; the limit of ", device->name, " is ", limits.max_group_size);
-        for (int a = 0; a < 3; ++a)
-            if (launch.group[a] > limits.max_group_extent[a])
-                refuse("a group of ", launch.group[a], " work-items along dimension ", range.rank - 1 - a, " is asked for; the limit of ", device->name,
-                       " is ", limits.max_group_extent[a]);
+            refuse("its group has ", items, " work-items; the limit of ", device->name, " is ", limits.max_group_size);
     }
 
 private:

@@ -46,7 +46,7 @@ std::vector<Value> Rewriter::of(std::span<const Value> old) const {
 
 void Rewriter::map_results(const Inst& old, InstId now) {
     // An if of which no arm yields any more has no results: what follows is never reached, and any value will do there.
-    const bool reached = to[now].result_count == old.result_count;
+    const bool reached = to[now].result_count >= old.result_count;  // a pass may add some
     for (int r = 0; r < old.result_count; ++r)
         map(from.result(old, r), reached ? to.result(to[now], r) : b.constant(from.type_of(from.result(old, r)), 0));
 }

@@ -19,18 +19,28 @@ std::set<std::string> all_matches(const std::string& text, const std::string& pa
     return found;
 }
 
+/// The page without its blocks of code.
+std::string prose(const std::string& page) {
+    std::string out, rest = docs::Page(page).text();
+    for (size_t fence; (fence = rest.find("\n```")) != rest.npos;) {
+        out += rest.substr(0, fence);
+        rest.erase(0, rest.find("\n```\n", fence + 1) + 4);
+    }
+    return out + rest;
+}
+
 class EachPage : public testing::TestWithParam<std::string> {};
 
 TEST_P(EachPage, LinksLeadSomewhere) {
     const fs::path folder = (fs::path(PUMICE_SOURCE_FOLDER) / GetParam()).parent_path();
-    for (const std::string& link : all_matches(docs::Page(GetParam()).text(), R"(\]\(([^)#]+)\))"))
+    for (const std::string& link : all_matches(prose(GetParam()), R"(\]\(([^)#]+)\))"))
         EXPECT_TRUE(link.starts_with("http") || fs::exists(folder / link)) << GetParam() << " links " << link;
 }
 
 TEST_P(EachPage, FilesItNamesAreThere) {
     // `core/ops.def`, `core/interp*.cpp`, `vulkan/`: paths from the root, in one of its folders.
     const std::string folders = "autodiff|bench|cmake|codegen|core|cpu|docs|pumice|samples|shaders|tests|vulkan";
-    for (const std::string& path : all_matches(docs::Page(GetParam()).text(), "`((?:" + folders + ")/[A-Za-z0-9_./*-]*)`")) {
+    for (const std::string& path : all_matches(prose(GetParam()), "`((?:" + folders + ")/[A-Za-z0-9_./*-]*)`")) {
         const fs::path whole = fs::path(PUMICE_SOURCE_FOLDER) / path;
         const size_t star = path.find('*');
         if (star == path.npos) {
@@ -53,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(all, EachPage, testing::ValuesIn(docs::all_pages()), []
 });
 
 TEST(Pages, ReadmeLinksEachOfThem) {
-    const std::set<std::string> links = all_matches(docs::Page("README.md").text(), R"(\]\(([^)#]+)\))");
+    const std::set<std::string> links = all_matches(prose("README.md"), R"(\]\(([^)#]+)\))");
     for (const std::string& page : docs::all_pages()) EXPECT_TRUE(page == "README.md" || links.contains(page)) << page;
 }
 

@@ -59,7 +59,7 @@ Page::Page(const std::string& name) : path(name) {
 Page::Span Page::block_span(const std::string& label) const {
     const size_t fence = only_line(contents, "```" + label);
     if (fence == contents.npos) pumice::fail(path, " has not exactly one block ```", label);
-    const size_t begin = contents.find('\n', fence) + 1, end = contents.find("\n```\n", begin);
+    const size_t begin = contents.find('\n', fence) + 1, end = contents.find("\n```\n", begin - 1);
     if (end == contents.npos) pumice::fail(path, ": the block ```", label, " does not end");
     return {begin, end + 1};
 }

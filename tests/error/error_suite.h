@@ -1,24 +1,20 @@
-// What the error tests share: the whole sentence that a misuse gets.
+// What the error tests share: whole sentences, with the source line of the misuse where the sentence has an @.
 #pragma once
 #include "tests/device/suite.h"
 
 namespace suite {
 
-/// What `act` throws is an Error with exactly this sentence (and its lines of context).
-#define EXPECT_ERROR(sentence, ...) EXPECT_EQ(suite::message_of([&] { __VA_ARGS__; }), (sentence))
-
-/// "misuse_test.cpp:12".
-inline std::string at(const char* file, int line) {
-    const std::string name = file;
-    return pumice::text(name.substr(name.find_last_of('/') + 1), ":", line);
-}
-
-/// A kernel from a lambda, with the line of the definition as the messages have it.
-template <class F>
-auto recorded_at(const std::string& name, const std::string& place) {
-    return pumice::text("\n  while recording kernel \"", name, "\" (", place, ")");
+/// The sentence with "file.cpp:line" for each @.
+inline std::string placed(const std::string& sentence, const std::string& file, int line) {
+    const std::string place = pumice::text(file.substr(file.find_last_of('/') + 1), ":", line);
+    std::string out;
+    for (const char c : sentence) c == '@' ? out += place : out += c;
+    return out;
 }
 
 }  // namespace suite
 
-#define HERE suite::at(__FILE__, __LINE__)
+/// The sentence with this source line for each @.
+#define PLACED(sentence) suite::placed(sentence, __FILE__, __LINE__)
+/// The statements throw an Error with exactly this sentence (and lines of context). Stands on one line, which is that of every @.
+#define EXPECT_ERROR(sentence, ...) EXPECT_EQ(suite::message_of([&] { __VA_ARGS__; }), PLACED(sentence))
