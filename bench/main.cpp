@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,15 @@ uint32_t vulkan_index(const std::string& name) {
     return uint32_t(std::stoul(name.substr(prefix.size())));
 }
 
+/// Other programs' work shows in wall time.
+void warn_of_a_busy_machine() {
+    double load = 0;
+    const unsigned cores = std::thread::hardware_concurrency();
+    if (getloadavg(&load, 1) == 1 && load > 0.5 * cores)
+        std::printf("The machine is busy: a load of %.1f on %u cores. Ratios will be noisy; on software drivers --cpu is not.\n",
+                    load, cores);
+}
+
 bool missed(const Case& c, const Measurement& m) { return (c.kind == Kind::first_use ? m.ours_ms : m.ratio) > c.target; }
 
 /// Milliseconds in five characters or so.
@@ -145,6 +155,7 @@ int run(int argc, char** argv) {
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
     if (options.cpu && !bench.raw.software)
         pumice::fail("--cpu measures nothing on ", bench.raw.name, ", which has a processor of its own");
+    if (!options.cpu) warn_of_a_busy_machine();
     std::printf("%s\n%-40s %9s %9s  %-18s %6s\n", device.name().c_str(), "", "ours ms", "raw ms", "ratio (quartiles)", "target");
 
     nlohmann::json results = nlohmann::json::array();

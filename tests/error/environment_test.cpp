@@ -1,0 +1,193 @@
+// What the environment says: each in a process of its own, started by GoogleTest's death tests.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "core/debug.h"
+#include "tests/error/error_suite.h"
+
+using namespace pumice;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Environment : public testing::Test {
+protected:
+    Environment() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+void set(const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+    debug::reload();
+}
+[[noreturn]] void end(bool good) { std::exit(good ? 0 : 1); }
+/// Ends the process well when `act` throws this sentence.
+template <class F>
+[[noreturn]] void end_with(F&& act, const std::string& sentence) {
+    const std::string message = suite::message_of(act);
+    if (message != sentence) std::cerr << "the message is: " << message << "\n";
+    end(message == sentence);
+}
+bool on_vulkan() { return suite::device().name() != "interp"; }
+/// A folder for this device's run of the tests.
+fs::path folder(const std::string& name) {
+    const char* driver = std::getenv("VK_DRIVER_FILES");
+    return fs::path(testing::TempDir()) / ("pumice_error_" + name + "_" + (driver ? fs::path(driver).stem().string() : "none"));
+}
+
+const auto plus_one = kernel("plus_one", [](InOut<int> a) { a[global_index()] += 1; });
+const auto plus_two = kernel("plus_two", [](InOut<int> a) { a[global_index()] += 2; });
+const auto add_seven = kernel("add_seven", [](InOut<int> a) { a[global_index()] += 7; });
+/// Runs the kernels on the device that the environment names; true when the result is right.
+bool right() {
+    Array<int> a = Device::open().zeros<int>(8);
+    for (const auto& k : {plus_one, plus_two, add_seven}) k(ndrange(8), a);
+    return a.download() == std::vector<int>(8, 10);
+}
+
+void without_drivers() {
+    set("VK_DRIVER_FILES", "/nonexistent");
+    set("VK_ICD_FILENAMES", "/nonexistent");
+    unsetenv("PUMICE_DEVICE");
+    unsetenv("PUMICE_VALIDATE");
+    debug::reload();
+}
+
+TEST_F(Environment, ADeviceThatIsNot) {
+    EXPECT_EXIT(
+        {
+            set("PUMICE_DEVICE", "nonsense");
+            const std::string message = suite::message_of([] { Device::open(); });
+            std::cerr << message << "\n";
+            end(message.rfind("there is no device \"nonsense\": this machine has ", 0) == 0);
+        },
+        testing::ExitedWithCode(0), "while opening the device that PUMICE_DEVICE names");
+}
+
+TEST_F(Environment, NoDriverAtAll) {
+    EXPECT_EXIT({ without_drivers(); end(Device::open().name() == "interp" && right()); }, testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(
+        {
+            without_drivers();
+            std::cerr << suite::message_of([] { Device::open("vulkan"); }) << "\n";
+            end(true);
+        },
+        testing::ExitedWithCode(0), "no Vulkan device opens:.*Vulkan is not available: ");
+    EXPECT_EXIT(
+        {
+            without_drivers();
+            const auto all = Device::all();
+            end(all.size() == 2 && all[0].spec == "vulkan" && !all[0].usable && all[0].reason.rfind("Vulkan is not available: ", 0) == 0 &&
+                all[1].spec == "interp" && all[1].usable);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Environment, UnknownWordsInDump) {
+    EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Environment, ADumpFolderThatCannotBeWritten) {
+    if (!on_vulkan()) GTEST_SKIP() << "the interpreter compiles nothing that is dumped";
+    EXPECT_EXIT(
+        {
+            set("PUMICE_DUMP", "glsl");
+            set("PUMICE_DUMP_DIR", "/proc/nowhere");
+            Array<int> a = Device::open().zeros<int>(8);
+            std::cerr << suite::message_of([&] { plus_one(ndrange(8), a); }) << "\n";
+            set("PUMICE_DUMP", "");
+            end(right());
+        },
+        testing::ExitedWithCode(0), "the file \"/proc/nowhere/plus_one.glsl.comp\", which PUMICE_DUMP asks for, cannot be written");
+}
+
+TEST_F(Environment, ACacheFolderThatCannotBeWritten) {
+    EXPECT_EXIT({ set("PUMICE_CACHE_DIR", "/proc/nowhere"); end(right()); }, testing::ExitedWithCode(0), "");
+    EXPECT_EXIT({ set("PUMICE_CACHE_DIR", "/dev/null"); end(right()); }, testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
+    if (!on_vulkan()) GTEST_SKIP() << "the interpreter has no cache";
+    const fs::path cache = folder("corrupt");
+    EXPECT_EXIT(
+        {
+            fs::remove_all(cache);
+            set("PUMICE_CACHE_DIR", cache.string());
+            end(right());
+        },
+        testing::ExitedWithCode(0), "");
+    for (const std::string damage : {"truncated", "changed", "emptied"})
+        EXPECT_EXIT(
+            {
+                set("PUMICE_CACHE_DIR", cache.string());
+                int files = 0;
+                for (const auto& file : fs::directory_iterator(cache)) {
+                    ++files;
+                    if (damage == "truncated") fs::resize_file(file, fs::file_size(file) / 2);
+                    else if (damage == "emptied") fs::resize_file(file, 0);
+                    else std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary).seekp(60).write("damage", 6);
+                }
+                testing::internal::CaptureStderr();
+                bool good = files >= 3 && right();
+                const std::string said = testing::internal::GetCapturedStderr();
+                const size_t first = said.find("is corrupt; it is made anew");
+                std::cerr << said;
+                end(good && first != said.npos && said.find("is corrupt", first + 10) == said.npos);
+            },
+            testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(
+        {
+            set("PUMICE_CACHE_DIR", cache.string());
+            testing::internal::CaptureStderr();
+            const bool good = right();
+            end(good && testing::internal::GetCapturedStderr().find("corrupt") == std::string::npos);
+        },
+        testing::ExitedWithCode(0), "");
+    fs::remove_all(cache);
+}
+
+TEST_F(Environment, TheProgramEndsWithWorkPending) {
+    EXPECT_EXIT(
+        {
+            Array<int> a = Device::open().zeros<int>(1 << 16);
+            for (int k = 0; k < 50; ++k) plus_one(ndrange(1 << 16), a);
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(
+        {
+            static Array<int> kept = Device::open().zeros<int>(1 << 16);
+            static Stream stream = kept.device().stream();
+            for (int k = 0; k < 50; ++k) plus_one(ndrange(1 << 16).on(stream), kept);
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Environment, LaunchesInStaticDestructors) {
+    EXPECT_EXIT(
+        {
+            struct Late {
+                Array<int> a = Device::open().zeros<int>(8);
+                ~Late() {
+                    plus_one(ndrange(8), a);
+                    if (a.download() == std::vector<int>(8, 1)) std::cerr << "launched late\n";
+                }
+            };
+            static Late late;
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "launched late");
+    EXPECT_EXIT(
+        {
+            struct Later {
+                ~Later() { std::cerr << (right() ? "opened late\n" : "wrong\n"); }
+            };
+            static Later later;
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "opened late");
+}
+
+}  // namespace

@@ -1,0 +1,162 @@
+// Misuse of launches, arrays, streams and devices. After each the device works as before.
+#include "tests/error/error_suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const int copy_line = __LINE__ + 1;
+const auto copy_kernel = kernel("copy_kernel", [](Out<float> y, In<float> x) {
+    auto i = global_index();
+    y[i] = x[i];
+});
+const int fill_line = __LINE__ + 1;
+const auto fill_plane = kernel("fill_plane", [](Out<float, 2> y, Val<float> v) {
+    auto [i, j] = global_index<2>();
+    y(i, j) = v;
+});
+const auto no_array = kernel("no_array", [](Val<int>) {});
+
+/// "kernel "copy_kernel" (launch_test.cpp:10): ...".
+std::string of_copy(const std::string& rest) { return "kernel \"copy_kernel\" (" + suite::placed("@", __FILE__, copy_line) + "): " + rest; }
+std::string of_fill(const std::string& rest) { return "kernel \"fill_plane\" (" + suite::placed("@", __FILE__, fill_line) + "): " + rest; }
+
+class Launches : public testing::Test {
+protected:
+    Device d = device();
+    Array<float> x = d.full<float>(16, 2.0f), y = d.zeros<float>(16);
+    Array<float, 2> plane = d.zeros<float>({4, 4});
+
+    void TearDown() override {  // an error leaves no trace
+        y.fill(0);
+        copy_kernel(ndrange(16), y, x);
+        EXPECT_EQ(y.download(), std::vector<float>(16, 2.0f));
+    }
+};
+
+TEST_F(Launches, Groups) {
+    const Limits limits = d.limits();
+    const std::string of_device = "; the limit of " + d.name() + " is ";
+    EXPECT_ERROR(of_copy("its group has extent 1048576 along dimension 0" + of_device + std::to_string(limits.max_group_extent[0])),
+                 copy_kernel(ndrange(16).group(1 << 20), y, x));
+    EXPECT_ERROR(of_fill("its group has extent 4611686018427387904 along dimension 1" + of_device + std::to_string(limits.max_group_extent[0])),
+                 fill_plane(ndrange(4, 4).group(1, int64_t(1) << 62), plane, 1));
+    const int64_t rows = limits.max_group_extent[1], columns = limits.max_group_extent[0];
+    EXPECT_ERROR(of_fill(text("its group has ", rows * columns, " work-items", of_device, limits.max_group_size)),
+                 fill_plane(ndrange(4, 4).group(rows, columns), plane, 1));
+    EXPECT_ERROR(of_copy("its group has extent 0 along dimension 0: extents are positive"), copy_kernel(ndrange(16).group(0), y, x));
+    EXPECT_ERROR(of_fill("its group has extent -8 along dimension 1: extents are positive"), fill_plane(ndrange(4, 4).group(1, -8), plane, 1));
+    EXPECT_ERROR(of_copy("its group has 2 dimensions and its range 1"), copy_kernel(ndrange(16).group(4, 4), y, x));
+    EXPECT_ERROR("a group of 4 dimensions is asked for; the limit is 3", copy_kernel(ndrange(16).group(4, 1, 1, 1), y, x));
+    EXPECT_ERROR(of_copy("its group has extent 0 along dimension 0: extents are positive"), copy_kernel(ndrange(0).group(0), y, x));
+}
+
+TEST_F(Launches, Ranges) {
+    const std::string all_indices = " along dimension 0; indices are from -2147483648 to 2147483646";
+    EXPECT_ERROR(of_copy("its range has extent -1 along dimension 0: extents are not negative"), copy_kernel(ndrange(-1), y, x));
+    EXPECT_ERROR(of_fill("its range has extent -7 along dimension 1: extents are not negative"), fill_plane(ndrange(4, -7), plane, 1));
+    EXPECT_ERROR(of_copy("its range reaches from 5 to 2 along dimension 0: the end is not before the start"), copy_kernel(ndrange({5}, {2}), y, x));
+    EXPECT_ERROR(of_copy("its range reaches from 0 to 2147483648" + all_indices), copy_kernel(ndrange(int64_t(1) << 31), y, x));
+    EXPECT_ERROR(of_copy("its range reaches from -9223372036854775808 to 9223372036854775807" + all_indices),
+                 copy_kernel(ndrange({INT64_MIN}, {INT64_MAX}), y, x));
+    EXPECT_ERROR(of_copy("its range has extent 4294967295 along dimension 0; the limit is 2147483647"),
+                 copy_kernel(ndrange({INT32_MIN}, {INT32_MAX}), y, x));
+    EXPECT_ERROR(of_copy("it is launched over a 2-dimensional range and uses 1-dimensional indices"), copy_kernel(ndrange(4, 4), y, x));
+    EXPECT_ERROR(of_fill("it is launched over a 1-dimensional range and uses 2-dimensional indices"), fill_plane(ndrange(4), plane, 1));
+    y.fill(5);
+    copy_kernel(ndrange({3}, {3}), y, x);  // of no items: nothing happens
+    EXPECT_EQ(y.download(), std::vector<float>(16, 5.0f));
+}
+
+TEST_F(Launches, Arrays) {
+    const Array<float> nothing;
+    EXPECT_ERROR(of_copy("argument 1 and argument 2 overlap in memory, and argument 1 is written"), copy_kernel(ndrange(16), y, y));
+    EXPECT_ERROR(of_copy("argument 2 is an array that was never allocated"), copy_kernel(ndrange(16), y, nothing));
+    EXPECT_ERROR(of_copy("argument 1 is an array that was never allocated"), copy_kernel(ndrange(16), nothing, x));
+    const Device other = Device::open("interp");
+    if (other.name() == d.name()) return;
+    const Array<float> z = other.zeros<float>(16);
+    EXPECT_ERROR(of_copy("argument 2 lies on interp, and argument 1 on " + d.name()), copy_kernel(ndrange(16), y, z));
+    EXPECT_ERROR(of_copy("it is put on a stream of interp, and argument 1 lies on " + d.name()),
+                 copy_kernel(ndrange(16).on(other.stream()), y, x));
+    copy_kernel(ndrange(16), z, other.full<float>(16, 3.0f));  // one kernel on two devices
+    EXPECT_EQ(z.download(), std::vector<float>(16, 3.0f));
+}
+
+TEST_F(Launches, StreamsThatWereNeverMade) {
+    const Stream none;
+    EXPECT_ERROR("a launch is put on a stream that was never made: make it with Device::stream", ndrange(16).on(none));
+    EXPECT_ERROR("a stream that was never made is used: make it with Device::stream", none.record());
+    EXPECT_ERROR("a stream that was never made is used: make it with Device::stream", none.synchronize());
+    EXPECT_ERROR("a stream that was never made is used: make it with Device::stream", none.wait_for(Event()));
+}
+
+TEST_F(Launches, KernelsWithoutArraysRunOnTheDefaultDevice) {
+    no_array(ndrange(4), 3).wait();
+    no_array(ndrange(4).on(d.stream()), 3).wait();
+}
+
+TEST_F(Launches, AnyKernelChecksItsArguments) {
+    const AnyKernel any = parse_ir(fill_plane.ir());
+    EXPECT_ERROR(of_fill("it takes 2 arguments and is given 0"), any(ndrange(4, 4)));
+    EXPECT_ERROR(of_fill("it takes 2 arguments and is given 3"), any(ndrange(4, 4), plane, 1.0f, 1.0f));
+    EXPECT_ERROR(of_fill("argument 1 is a scalar, and the kernel takes an array"), any(ndrange(4, 4), 1.0f, 1.0f));
+    EXPECT_ERROR(of_fill("argument 2 is an array, and the kernel takes a scalar"), any(ndrange(4, 4), plane, x));
+    EXPECT_ERROR(of_fill("argument 2 is of type f64, and the kernel takes f32"), any(ndrange(4, 4), plane, 1.0));
+    EXPECT_ERROR(of_fill("argument 1 is of type i32, and the kernel takes f32"), any(ndrange(4, 4), d.zeros<int>({4, 4}), 1.0f));
+    EXPECT_ERROR(of_fill("argument 1 is a 1-dimensional array, and the kernel takes a 2-dimensional one"), any(ndrange(4, 4), x, 1.0f));
+    any(ndrange(4, 4), plane, 3.0f);
+    EXPECT_EQ(plane.download(), std::vector<float>(16, 3.0f));
+}
+
+TEST_F(Launches, Copies) {
+    const std::string never = "an array that was never allocated is used: make it with Device::zeros, full, empty or upload";
+    const Array<float> nothing;
+    EXPECT_ERROR("17 elements are copied into an array of 16 elements: the sizes must agree", x.copy_from(std::vector<float>(17)));
+    EXPECT_ERROR("an array of 17 elements is copied into one of 16 elements: the sizes must agree", x.copy_from(d.zeros<float>(17)));
+    EXPECT_ERROR("5 elements are copied into an array of 6 elements: the sizes must agree", d.upload(std::vector<float>(5), {2, 3}));
+    EXPECT_ERROR(never, x.copy_from(nothing));
+    EXPECT_ERROR(never, nothing.copy_from(x));
+    EXPECT_ERROR(never, nothing.copy_from(std::vector<float>()));
+    EXPECT_ERROR(never, nothing.download());
+    EXPECT_ERROR(never, nothing.fill(1));
+    EXPECT_ERROR(never, nothing.clone());
+    EXPECT_ERROR(never, nothing.device());
+    EXPECT_ERROR("the extent of an array along dimension 1 is asked for; it has 1 dimension", (void)x.size(1));
+    EXPECT_ERROR("the extent of an array along dimension -1 is asked for; it has 2 dimensions", (void)plane.size(-1));
+}
+
+TEST_F(Launches, Allocations) {
+    EXPECT_ERROR("an array of extent -1 along dimension 0 is asked for: extents are not negative", d.zeros<float>(-1));
+    EXPECT_ERROR("an array of extent -2 along dimension 1 is asked for: extents are not negative", d.empty<float>({0, -2}));
+    EXPECT_ERROR(text("an array of more than 2^63 bytes is asked for on ", d.name(), "; its memory is ", d.limits().memory, " bytes"),
+                 d.zeros<float>({int64_t(1) << 40, int64_t(1) << 40}));
+    const std::string large = suite::message_of([&] { d.zeros<float>(int64_t(1) << 46); });
+    EXPECT_NE(large.find("cannot allocate 281474976710656 bytes"), std::string::npos) << large;
+    EXPECT_NE(large.find(d.name()), std::string::npos) << large;
+    EXPECT_EQ(d.zeros<float>({int64_t(1) << 40, int64_t(1) << 40, 0}).count(), 0);
+}
+
+TEST_F(Launches, LocalArraysWhoseSizeComesOutWrong) {
+    const auto shrinking = kernel("shrinking", [](InOut<float> a) {
+        Local<float> tile(group_size() - 8);
+        tile[0] = 1.0f;
+        a[0] = tile[0];
+    });
+    const std::string place = suite::placed("@", __FILE__, __LINE__ - 4);
+    for (const int items : {8, 4})
+        EXPECT_ERROR(text("Kernel \"shrinking\" has a local array of ", items - 8, " elements (", place, ") in a group of ", items,
+                          " work-items; it takes at least 1."), shrinking(ndrange(items).group(items), x));
+}
+
+TEST_F(Launches, DevicesThatAreNot) {
+    for (const std::string spec : {"vulkan:99", "vulkan:nosuchname", "cuda", "vulkan:-1", "vulkan:1x", "vulkan:", "Interp", " interp", "interp:0",
+                                   "vulkan:999999999999999999999"}) {
+        const std::string message = suite::message_of([&] { Device::open(spec); });
+        EXPECT_EQ(message.rfind("there is no device \"" + spec + "\": this machine has ", 0), 0u) << message;
+        EXPECT_NE(message.find("interp (the reference interpreter)"), std::string::npos) << message;
+    }
+}
+
+}  // namespace
