@@ -154,6 +154,7 @@ public:
     template <class F>
     Kernel(std::string name, KernelOptions options, F f, detail::Place place)
         : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
+              (void)place;  // without parameters it is not used
               std::tuple<P...> params{detail::parameter<P>::declare(r, place)...};  // braces: from left to right
               std::apply(f, params);
           }) {}
