@@ -27,5 +27,9 @@ function(pumice_compile_options target)
         target_compile_options(${target} PRIVATE -fsanitize=${PUMICE_SANITIZE} -fno-sanitize-recover=all
             -fno-omit-frame-pointer -g1)
         target_link_options(${target} PRIVATE -fsanitize=${PUMICE_SANITIZE})
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+            # What the sanitizers put in hides initialisations from g++, which then warns of the standard library's own code.
+            target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+        endif()
     endif()
 endfunction()
