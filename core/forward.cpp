@@ -7,6 +7,10 @@
 namespace pumice::ir {
 namespace {
 
+/// How many places are kept in mind at once, the latest: each access is compared with all of them, and unrolled kernels have tens
+/// of thousands.
+constexpr size_t window = 512;
+
 bool is_atomic(Op op) { return op == Op::atomic || op == Op::compare_exchange; }
 
 /// Walks the kernel with the values known to lie in memory. Other items do not write what this one reads between two barriers
@@ -53,6 +57,7 @@ private:
     }
 
     void learn(const Inst& i, const std::vector<Value>& indices, Value value) {
+        if (known.size() == window) known.erase(known.begin());
         known.push_back({i.memory, i.leaf, indices, value, serial++});
     }
 
@@ -123,7 +128,9 @@ private:
                 const bool found =
                     std::any_of(later.begin(), later.end(), [&](const Location& l) { return same_place(l, place); });
                 dead[at->id] = found;
-                if (!found) later.push_back(place);
+                if (found) continue;
+                if (later.size() == window) later.erase(later.begin());
+                later.push_back(place);
             } else {
                 look(i, later);
                 each_inside(k, i, [&](InstId inner) { look(k[inner], later); });

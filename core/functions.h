@@ -58,6 +58,9 @@ concept DeviceValueIn = detail::in_class<c, detail::device_type_t<A>>();
             ir::Op::name, {detail::operand<T>(a, PUMICE_HERE), detail::operand<T>(b, PUMICE_HERE), detail::operand<T>(c, PUMICE_HERE)}, PUMICE_HERE)); \
     }
 
+// Operators are in value.h; functions named add or div would only take these names from the user.
+#define INFIX1(...)
+#define INFIX2(...)
 #include "core/ops.def"
 
 /// x as T, by value. Float to integer truncates towards zero and saturates, NaN gives 0; integers wrap; to bool is x != 0.

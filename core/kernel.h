@@ -167,7 +167,8 @@ public:
     template <class F>
     Kernel(std::string name, KernelOptions options, F f, detail::Place place)
         : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
-              int number = 0;
+              [[maybe_unused]] int number = 0;
+              (void)place;  // without parameters it is not used
               std::tuple<P...> params{P(detail::ParameterSource{r, place, ++number, ""})...};  // braces: from left to right
               std::apply(f, params);
           }) {}

@@ -1,5 +1,6 @@
 #include "core/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -128,8 +129,17 @@ void Recorder::reopen(ir::BlockId block) {
     build.enter(block);
 }
 
+// Compilers of what is made of the kernel recurse into constructs; theirs fail at about twice this depth.
+void Recorder::check_depth(Place place) const {
+    size_t depth = 0;
+    for (const Open& o : open) depth += std::max<size_t>(o.else_blocks.size(), 1);
+    if (depth >= size_t(max_depth))
+        fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(place), " (each $elif counts), which is the limit");
+}
+
 void Recorder::begin_if(Handle condition, Place place) {
     at(place);
+    check_depth(place);
     const ir::Value c = use(condition, place);
     const ir::BlockId block = build.new_block();
     open.push_back({Kind::if_, place, false, block, {}, {}, {}, {c, {}, {}}});
@@ -147,6 +157,7 @@ void Recorder::begin_else(bool elif, Place place) {
 
 void Recorder::begin_while(Place place) {
     at(place);
+    check_depth(place);
     const ir::BlockId test = build.new_block();
     open.push_back({Kind::while_, place, false, {}, test, {}, {}, {}});
     build.enter(test);
@@ -163,6 +174,7 @@ void Recorder::while_condition(Handle condition, Place place) {
 
 Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, Place place) {
     at(place);
+    check_depth(place);
     const Scalar type = kernel.type_of(from);
     const ir::BlockId block = build.new_block({&type, 1});
     open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}});

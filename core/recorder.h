@@ -42,6 +42,9 @@ public:
     static Recorder& current(const char* what, Place place);
     static Recorder* current_or_null();
 
+    /// How deep constructs may be nested, each elif counted. Kernel text is read to 256 blocks; passes may add a few.
+    static constexpr int max_depth = 250;
+
     ir::Kernel kernel;
     ir::Builder build;
     uint32_t serial;
@@ -101,6 +104,7 @@ private:
         ir::InstId chain;                      // the outermost if of the chain
         ir::Value operands[3];                 // condition; or from, to, step
     };
+    void check_depth(Place place) const;
     void close_block();
     void reopen(ir::BlockId block);
     uint32_t file_index(const char* file);

@@ -52,6 +52,8 @@ concept VectorPair = (VectorValue<A> || VectorValue<B>) && CompositeOperandOf<A,
         const detail::Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line), third(c, pm_file, pm_line); \
         return detail::emit_each<T>(ir::Op::name, {&first, &second, &third}, PUMICE_HERE);                            \
     }
+#define INFIX1(...)
+#define INFIX2(...)
 #include "core/ops.def"
 
 /// The sum of the products of the components, from the first to the last.

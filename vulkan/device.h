@@ -119,6 +119,14 @@ private:
     size_t pipeline_cache_bytes = 0;                // as loaded
     std::vector<Access> accesses;                   // of the command being recorded
     std::vector<std::byte> push;                    // its push constants
+
+    /// What the batch being recorded has bound last: drivers copy descriptors and push constants at every call, so that a launch like
+    /// the one before says them once.
+    struct Bound {
+        uint64_t batch = 0;
+        const Variant* variant = nullptr;           // the one whose buffers are bound
+        std::vector<std::byte> push;                // empty where nothing was pushed for it
+    } bound;
 };
 
 }  // namespace pumice::vulkan

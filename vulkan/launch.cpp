@@ -88,6 +88,12 @@ void Device::list_accesses(const Variant& variant, const Launch& launch) {
 }
 
 void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch) {
+    bool same = bound.batch == queue.batch() && bound.variant == &variant;
+    if (!same) {
+        bound.batch = queue.batch();
+        bound.variant = &variant;
+        bound.push.clear();
+    }
     if (variant.buffers.empty()) return;
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         const Launch::Array& array = launch.arguments[size_t(variant.shader.bindings[i].argument)].array;
@@ -95,8 +101,12 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
         const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
         // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
         const int64_t bytes = some ? (array.bytes + 3) / 4 * 4 : dummy.bytes;
-        variant.buffers[i] = {range.block->buffer, VkDeviceSize(range.offset + (some ? array.offset : 0)), VkDeviceSize(bytes)};
+        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.offset + (some ? array.offset : 0)), VkDeviceSize(bytes)};
+        VkDescriptorBufferInfo& last = variant.buffers[i];
+        same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
+        last = info;
     }
+    if (same) return;
     const uint32_t count = uint32_t(variant.writes.size());
     if (context.plan.push_descriptors) {
         context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
@@ -138,8 +148,10 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }
-    context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, (variant.shader.push_bytes + 3) / 4 * 4,
-                                push.data());
+    const uint32_t bytes = (variant.shader.push_bytes + 3) / 4 * 4;
+    if (std::equal(bound.push.begin(), bound.push.end(), push.begin(), push.begin() + bytes)) return;
+    bound.push.assign(push.begin(), push.begin() + bytes);
+    context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
 }
 
 /// One dispatch, or several where the range has more groups along an axis than a dispatch may have.

@@ -76,6 +76,7 @@ void Queue::open_batch() {
     if (result != VK_SUCCESS) destroy(*batch);
     context.check(result, "vkBeginCommandBuffer");
     open = std::move(batch);
+    ++batches;
     bound = VK_NULL_HANDLE;
 }
 

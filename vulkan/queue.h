@@ -43,6 +43,8 @@ public:
     void retire(uint64_t value, std::function<void()> act);
     /// Runs what is due of the retired.
     void collect();
+    /// Number of the batch being recorded: what was bound in another one is not bound in this.
+    uint64_t batch() const { return batches; }
     /// Binds a pipeline for the command being recorded, unless it is bound already.
     void bind(VkPipeline pipeline);
     /// A descriptor set that lives as long as the batch being recorded. For devices without push descriptors.
@@ -92,6 +94,7 @@ private:
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
+    uint64_t batches = 0;
     uint64_t submitted = 0;
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;                            // commands that a busy device's batch gathers

@@ -37,7 +37,7 @@ std::map<int, std::string> headings() {
     int op = 0;
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("// ---- ")) found[op] = line.substr(8, line.find(" ----", 8) - 8);
-        op += line.starts_with("OP1(") || line.starts_with("OP2(") || line.starts_with("OP3(");
+        op += line.starts_with("OP1(") || line.starts_with("OP2(") || line.starts_with("OP3(") || line.starts_with("INFIX");
     }
     EXPECT_EQ(op, ir::scalar_op_count);
     return found;

@@ -40,9 +40,9 @@ TEST_F(Faults, OutOfBounds) {
     EXPECT_FAULT("reads argument 2 at linear index 24, which has 24 elements (work-item 0, @).", (ndrange(1), eight, plane),
                  [](Out<int> y, In<int, 2> x) { y[0] = x[24]; });
     EXPECT_FAULT("writes local array local1 (@) at index (2, 4), whose extents are (4, 4) (work-item 0, @).", (ndrange(1), eight),
-                 [](Out<int> y) { Local<int, 4, 4> t; t(2, 4) = 1; y[0] = 1; });
+                 [](Out<int> y) { Local<int, 4, 4> t; t(2, 4) = 1; y[0] = t(0, 0); });
     EXPECT_FAULT("writes private array private1 (@) at index 4, whose extent is 4 (work-item 0, @).", (ndrange(1), eight),
-                 [](Out<int> y) { Private<int, 4> t; t[4] = 1; y[0] = 1; });
+                 [](Out<int> y) { Private<int, 4> t; t[4] = 1; y[0] = t[0]; });
     EXPECT_FAULT("reads argument 2 at index 5000000000, whose extent is 8 (work-item 0, @).", (ndrange(1), sixteen, eight),
                  [](Out<int> y, In<int> x) { y[0] = x[int64_t(5'000'000'000)]; });
 }
@@ -59,7 +59,7 @@ TEST_F(Faults, Races) {
                  [](InOut<int> y) { $if (global_index() == 0) { atomic_add(y[0], 1); } $else { y[0] = 5; } });
     EXPECT_FAULT("has a race on local array local1 (@) at index 3: work-item 0 writes it (@) and work-item 1 writes it (@), with no barrier "
                  "between them.", (ndrange(2).group(2), eight),
-                 [](InOut<int> y) { Local<int, 4> t; t[3] = global_index(); y[global_index()] = 1; });
+                 [](InOut<int> y) { Local<int, 4> t; t[3] = global_index(); y[global_index()] = t[3]; });
 }
 
 TEST_F(Faults, ReadBeforeWritten) {
