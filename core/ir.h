@@ -119,7 +119,7 @@ struct Parameter {
     bool is_array = false;
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
-    std::string label;          ///< what messages call it; "": "argument N". Not part of kernel text
+    std::string label{};        ///< what messages call it; "": "argument N". Not part of kernel text
     bool operator==(const Parameter&) const = default;
 };
 
