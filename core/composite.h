@@ -115,6 +115,13 @@ Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, P
     return Val<T>(source);
 }
 
+/// old op by, for the assignments that update.
+template <class A, Composite T>
+Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
+    const Operand<T> first(old, by.place.file, by.place.line);
+    return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
+}
+
 #define PUMICE_INFIX(symbol, op, condition)                                                                   \
     friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
         return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
@@ -175,10 +182,10 @@ public:
     template <class A> requires detail::CompositeOperandOf<A, T>
     Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
-    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector) { return *this = *this + Val<T>(v); }
-    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector) { return *this = *this - Val<T>(v); }
-    Var& operator*=(detail::Operand<T> v) requires(structure<T>::is_vector) { return *this = *this * Val<T>(v); }
-    Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return *this = *this / Val<T>(v); }
+    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::add, *this, v)); }
+    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::sub, *this, v)); }
+    Var& operator*=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::mul, *this, v)); }
+    Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::div, *this, v)); }
 
 private:
     Var(const detail::Operand<T>& o) : Var(detail::VarSource{o.handles.data(), o.place}) {}
@@ -211,10 +218,10 @@ public:
     template <class A> requires detail::CompositeOperandOf<A, T>
     void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }
     void operator=(const Ref& v) && { store(detail::Operand<T>(v, "", 0)); }
-    void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::Operand<T>(*this + Val<T>(v), "", 0)); }
-    void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::Operand<T>(*this - Val<T>(v), "", 0)); }
-    void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::Operand<T>(*this * Val<T>(v), "", 0)); }
-    void operator/=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::Operand<T>(*this / Val<T>(v), "", 0)); }
+    void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
+    void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
+    void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::mul, *this, v)); }
+    void operator/=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::div, *this, v)); }
     template <class A>
     void operator=(const A&) & {
         static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
@@ -229,7 +236,7 @@ private:
     template <class M>
     static void assign(M& members, const detail::Handle*& next) {
         members.each([&]<class F>(Ref<F>& member) {
-            if constexpr (ScalarType<F>) std::move(member) = Val<F>(*next++);
+            if constexpr (ScalarType<F>) std::move(member) = detail::Operand<F>(Val<F>(*next++), member.place.file, member.place.line);
             else assign(member, next);
         });
     }

@@ -45,7 +45,9 @@ void check_size(const Recorder& r, const ir::Memory& m, Place place) {
 
 namespace {
 int add_parameter(const ParameterSource& source, bool is_array, Scalar type, ir::MemoryId memory) {
-    std::string label = source.path.empty() ? "" : text("argument ", source.number, " (", source.path, ")");
+    // Members of structs are parameters too, so that the index is not the number that the user counts.
+    std::string label = text("argument ", source.number);
+    if (!source.path.empty()) label += text(" (", source.path, ")");
     source.recorder.kernel.params.push_back({is_array, type, memory, std::move(label)});
     return int(source.recorder.kernel.params.size()) - 1;
 }

@@ -147,7 +147,8 @@ const auto use_nested = kernel("use_nested", [](InOut<Nested> nested, Val<float2
 
 TEST(Structs, Case37_StructsOfArraysNestedTwoDeep) {
     const Device d = device();
-    Nested n{{d.upload(suite::iota<float>(4)), d.upload(std::vector<Cell>(4)), {1, 2, 3}, 40}, d.zeros<int>(4), 0.5f};
+    const Grid grid{d.upload(suite::iota<float>(4)), d.upload(std::vector<Cell>(4)), {1, 2, 3}, 40};
+    Nested n{grid, d.zeros<int>(4), 0.5f};
     use_nested(ndrange(4), n, float2{10, 2});
     EXPECT_EQ(n.grid.values.download(), (std::vector<float>{10.5f, 12.5f, 14.5f, 16.5f}));
     EXPECT_EQ(n.flags.download(), (std::vector<int>{42, 43, 44, 45}));
@@ -157,7 +158,8 @@ TEST(Structs, Case37_StructsOfArraysNestedTwoDeep) {
 TEST(Structs, MembersAreNamedInErrors) {
     const Device d = device();
     Array<float> shared = d.zeros<float>(4);
-    Nested n{{shared, d.upload(std::vector<Cell>(4)), {}, 0}, {}, 0};
+    const Grid grid{shared, d.upload(std::vector<Cell>(4)), {}, 0};
+    Nested n{grid, {}, 0};
     const std::string missing = suite::message_of([&] { use_nested(ndrange(4), n, float2{}); });
     EXPECT_NE(missing.find("argument 1 (flags) is an array that was never allocated"), std::string::npos) << missing;
     const auto twice = kernel("twice", [](InOut<Grid> grid, In<float> x) { grid.values[0] = x[0]; });
