@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/composite.h"
 #include "core/device.h"
 
 namespace pumice {
@@ -13,7 +14,8 @@ template <class T, int N = 1>
 class Array {
 public:
     static_assert(N >= 1 && N <= 3, "pumice: arrays have 1 to 3 dimensions");
-    static_assert(ScalarType<T>, "pumice: array elements are bool, a fixed-width integer, half, float or double");
+    static_assert(ScalarType<T> || detail::Composite<T>, "pumice: array elements are bool, a fixed-width integer, half, float, double, a vector, or a "
+                                                         "struct that PUMICE_STRUCT describes");
 
     Array() = default;
     Array(const Device& device, const std::array<int64_t, N>& extents, bool zero)
@@ -47,7 +49,10 @@ public:
         }
     }
     /// Every element becomes the value.
-    void fill(T value) const { detail::fill(held(), &value, sizeof(T)); }
+    void fill(T value) const {
+        if constexpr (ScalarType<T>) detail::fill(held(), &value, sizeof(T));
+        else copy_from(std::vector<T>(static_cast<size_t>(count()), value));
+    }
     /// Overwrites all elements; the sizes must agree.
     void copy_from(const std::vector<T>& host) const {
         if constexpr (std::is_same_v<T, bool>) {

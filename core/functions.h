@@ -19,7 +19,7 @@ Handle operand(const A& a, Place place) { return Operand<T>(a, place.file, place
 namespace detail {
 template <TypeClass c, class T>
 constexpr bool in_class() {
-    if constexpr (std::is_void_v<T>) return false;
+    if constexpr (!ScalarType<T>) return false;
     else return takes(c, *scalar_of<T>());
 }
 template <TypeClass c, class A, class B>
@@ -64,7 +64,7 @@ concept DeviceValueIn = detail::in_class<c, detail::device_type_t<A>>();
 #include "core/ops.def"
 
 /// x as T, by value. Float to integer truncates towards zero and saturates, NaN gives 0; integers wrap; to bool is x != 0.
-template <class T, detail::DeviceValue A>
+template <ScalarType T, detail::DeviceValue A> requires ScalarType<detail::device_type_t<A>>
 Val<T> cast(const A& x, PUMICE_AT) {
     detail::Recorder& r = detail::Recorder::current("cast", PUMICE_HERE);
     const ir::Value v = r.use(detail::handle_of(x, PUMICE_HERE), PUMICE_HERE);

@@ -46,7 +46,7 @@ std::string Run::item_text(const std::array<int64_t, 3>& of_group, int item) con
 /// "argument 2" or "local array local1 (tile.cpp:7)".
 std::string Run::memory_text(MemoryId id) const {
     const Memory& memory = k[id];
-    if (memory.kind == MemoryKind::array) return text("argument ", memory.argument + 1);
+    if (memory.kind == MemoryKind::array) return k.label(size_t(memory.argument));
     return text(memory.kind == MemoryKind::local ? "local" : "private", " array ", memory.name, " (", k.where(memory.loc), ")");
 }
 

@@ -119,6 +119,7 @@ struct Parameter {
     bool is_array = false;
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
+    std::string label{};        ///< what messages call it; "": "argument N". Not part of kernel text
     bool operator==(const Parameter&) const = default;
 };
 
@@ -156,6 +157,8 @@ struct Kernel {
         bits = insts[d.id].immediate;
         return true;
     }
+    /// What messages call parameter `index`: "argument 2", or "argument 1 (particles)" for a member of a struct.
+    std::string label(size_t index) const { return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label; }
     /// "saxpy.cpp:12" (the file's name without its folders), or "?" where unknown.
     std::string where(Loc loc) const;
 };

@@ -27,27 +27,6 @@ Range Range::on(const Stream& s) const {
 
 // ---- recording -----------------------------------------------------------------------------------------------------
 
-namespace detail {
-
-ir::MemoryId declare_array(Recorder& r, Scalar type, int rank, ir::Access access, Place place) {
-    ir::Memory m;
-    m.name = text("arg", r.kernel.params.size() + 1);
-    m.element = Element::of(type);
-    m.rank = rank;
-    m.access = access;
-    m.argument = int(r.kernel.params.size());
-    const ir::MemoryId id = r.add_memory(std::move(m), place);
-    r.kernel.params.push_back({true, type, id});
-    return id;
-}
-
-Handle declare_scalar(Recorder& r, Scalar type, Place place) {
-    r.kernel.params.push_back({false, type, {}});
-    return r.handle(r.at(place).build.argument(int(r.kernel.params.size()) - 1, type));
-}
-
-}  // namespace detail
-
 struct KernelBase::State {
     std::string name;
     KernelOptions options;
@@ -188,25 +167,35 @@ private:
         fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): ", parts...);
     }
 
+    /// "f32", or of a struct "{position.x f32, ...} of 28 bytes".
+    static std::string text_of(const Element& element) {
+        if (element.is_scalar()) return std::string(name_of(element.leaves[0].type));
+        std::string leaves;
+        for (const Leaf& leaf : element.leaves) leaves += text(leaves.empty() ? "" : ", ", leaf.path, " ", name_of(leaf.type));
+        return text("{", leaves, "} of ", element.size, " bytes");
+    }
+
     void check_arguments() {
         if (arguments.size() != kernel.params.size())
             refuse("it takes ", kernel.params.size(), kernel.params.size() == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(arguments.size());
-        int first = 0;
+        size_t first = 0;
         for (size_t i = 0; i < arguments.size(); ++i) {
             const detail::HostArgument& given = arguments[i];
             const ir::Parameter& wanted = kernel.params[i];
             if (given.is_array != wanted.is_array)
-                refuse("argument ", i + 1, " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ", wanted.is_array ? "an array" : "a scalar");
-            if (given.type != wanted.type) refuse("argument ", i + 1, " is of type ", name_of(given.type), ", and the kernel takes ", name_of(wanted.type));
+                refuse(kernel.label(i), " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ", wanted.is_array ? "an array" : "a scalar");
+            if (given.is_array ? *given.element != kernel[wanted.memory].element : given.type != wanted.type)
+                refuse(kernel.label(i), " is of type ", given.is_array ? text_of(*given.element) : text(name_of(given.type)), ", and the kernel takes ",
+                       wanted.is_array ? text_of(kernel[wanted.memory].element) : text(name_of(wanted.type)));
             launch.arguments[i].bits = given.bits;
             if (!given.is_array) continue;
-            if (!given.array) refuse("argument ", i + 1, " is an array that was never allocated");
+            if (!given.array) refuse(kernel.label(i), " is an array that was never allocated");
             if (given.rank != kernel[wanted.memory].rank)
-                refuse("argument ", i + 1, " is a ", given.rank, "-dimensional array, and the kernel takes a ", kernel[wanted.memory].rank, "-dimensional one");
-            if (!device) device = given.device, first = int(i) + 1;
+                refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ", kernel[wanted.memory].rank, "-dimensional one");
+            if (!device) device = given.device, first = i;
             if (given.device->backend != device->backend)
-                refuse("argument ", i + 1, " lies on ", given.device->name, ", and argument ", first, " on ", device->name);
+                refuse(kernel.label(i), " lies on ", given.device->name, ", and ", kernel.label(first), " on ", device->name);
             Launch::Array& array = launch.arguments[i].array;
             array = {given.array->memory.get(), given.array->offset, given.array->bytes, {1, 1, 1}};
             for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
@@ -214,7 +203,7 @@ private:
         const Stream& stream = range.stream;
         if (stream.state) {
             if (device && device->backend != stream.state->device->backend)
-                refuse("it is put on a stream of ", stream.state->device->name, ", and argument ", first, " lies on ", device->name);
+                refuse("it is put on a stream of ", stream.state->device->name, ", and ", kernel.label(first), " lies on ", device->name);
             device = stream.state->device;
             launch.stream = stream.state->number;
         }
@@ -228,7 +217,7 @@ private:
                 if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) continue;
                 const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in, written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
                 if (written_a || written_b)
-                    refuse("argument ", i + 1, " and argument ", j + 1, " overlap in memory, and argument ", written_a ? i + 1 : j + 1, " is written");
+                    refuse(kernel.label(i), " and ", kernel.label(j), " overlap in memory, and ", kernel.label(written_a ? i : j), " is written");
             }
     }
 

@@ -62,57 +62,70 @@ public:
 
 namespace detail {
 
-/// What a host passes for one parameter.
+/// What a host passes for one parameter of the IR.
 struct HostArgument {
     bool is_array = false;
+    const Element* element = nullptr;   ///< arrays
     const ArrayState* array = nullptr;  ///< null: never allocated
     std::shared_ptr<DeviceState> device;
     std::array<int64_t, 3> extents{1, 1, 1};  ///< dimension 0 first
     int rank = 1;
-    Scalar type = Scalar::f32;
+    Scalar type = Scalar::f32;          ///< scalars
     uint64_t bits = 0;
 };
 
-template <class T> uint64_t bits_of(T value) {
-    uint64_t bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof(T));
-    return bits;
+/// Writes what `value` is for the IR: one argument, or of a struct one a member, in order.
+template <class T>
+void put_host(const T& value, HostArgument*& next) {
+    if constexpr (ScalarType<T>) {
+        next->type = *scalar_of<T>();
+        __builtin_memcpy(&next->bits, &value, sizeof(T));
+        ++next;
+    } else {
+        structure<T>::each_value(value, [&](const auto& member) { put_host(member, next); });
+    }
 }
-template <ScalarType T> HostArgument host_argument(const T& value) {
-    HostArgument a;
-    a.type = *scalar_of<T>();
-    a.bits = bits_of(value);
-    return a;
+template <class T, int N>
+void put_host(const Array<T, N>& value, HostArgument*& next) {
+    next->is_array = true;
+    next->element = &element_of<T>();
+    next->array = value.state.get();
+    if (next->array) next->device = value.state->device;
+    next->rank = N;
+    for (int d = 0; d < N; ++d) next->extents[d] = value.extents[d];
+    ++next;
 }
-template <class T, int N> HostArgument host_argument(const Array<T, N>& value) {
-    HostArgument a;
-    a.is_array = true;
-    a.array = value.state.get();
-    if (a.array) a.device = value.state->device;
-    a.type = *scalar_of<T>();
-    a.rank = N;
-    for (int d = 0; d < N; ++d) a.extents[d] = value.extents[d];
-    return a;
+template <class T>
+constexpr size_t host_count() {
+    if constexpr (ScalarType<T> || is_array<T>::value) return 1;
+    else {
+        size_t n = 0;
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += host_count<F>(); });
+        return n;
+    }
+}
+template <class... H>
+auto host_arguments(const H&... values) {
+    std::array<HostArgument, (host_count<H>() + ... + 0)> all;
+    [[maybe_unused]] HostArgument* next = all.data();
+    (put_host(values, next), ...);
+    return all;
 }
 
-// How a parameter of the lambda's signature is declared in a recording, and what the host passes for it.
-ir::MemoryId declare_array(Recorder& r, Scalar type, int rank, ir::Access access, Place place);
-Handle declare_scalar(Recorder& r, Scalar type, Place place);
+// What the host passes for a parameter of the lambda's signature.
 template <class P> struct parameter {
     static_assert(never<P>, "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> and Val<T>, taken by value");
 };
-template <class P, class T, int N, ir::Access access> struct array_parameter {
-    using host = Array<T, N>;
-    template <class A> static constexpr bool takes = std::is_same_v<A, Array<T, N>>;
-    static P declare(Recorder& r, Place place) { return P(declare_array(r, *scalar_of<T>(), N, access, place), r.serial); }
+template <class T, int N> struct memory_parameter {
+    using host = std::conditional_t<HoldsArrays<T>, T, Array<T, N>>;
+    template <class A> static constexpr bool takes = std::is_same_v<A, host>;
 };
-template <class T, int N> struct parameter<In<T, N>> : array_parameter<In<T, N>, T, N, ir::Access::in> {};
-template <class T, int N> struct parameter<Out<T, N>> : array_parameter<Out<T, N>, T, N, ir::Access::out> {};
-template <class T, int N> struct parameter<InOut<T, N>> : array_parameter<InOut<T, N>, T, N, ir::Access::inout> {};
+template <class T, int N> struct parameter<In<T, N>> : memory_parameter<T, N> {};
+template <class T, int N> struct parameter<Out<T, N>> : memory_parameter<T, N> {};
+template <class T, int N> struct parameter<InOut<T, N>> : memory_parameter<T, N> {};
 template <class T> struct parameter<Val<T>> {
     using host = T;
     template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A>;
-    static Val<T> declare(Recorder& r, Place place) { return Val<T>(declare_scalar(r, *scalar_of<T>(), place)); }
 };
 /// Checked for each argument of a launch, so that the compiler's message names its number, what is wanted and what is given.
 template <int Number, class Wanted, class Given, bool right>
@@ -154,8 +167,9 @@ public:
     template <class F>
     Kernel(std::string name, KernelOptions options, F f, detail::Place place)
         : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
+              [[maybe_unused]] int number = 0;
               (void)place;  // without parameters it is not used
-              std::tuple<P...> params{detail::parameter<P>::declare(r, place)...};  // braces: from left to right
+              std::tuple<P...> params{P(detail::ParameterSource{r, place, ++number, ""})...};  // braces: from left to right
               std::apply(f, params);
           }) {}
 
@@ -174,9 +188,7 @@ private:
         constexpr bool right = (detail::parameter<P>::template takes<A> && ...);
         (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
         if constexpr (right) {
-            const std::array<detail::HostArgument, sizeof...(P)> all{
-                detail::host_argument(static_cast<const typename detail::parameter<P>::host&>(arguments))...};
-            return launch(range, all);
+            return launch(range, detail::host_arguments(static_cast<const typename detail::parameter<P>::host&>(arguments)...));
         } else {
             return {};
         }
@@ -189,8 +201,7 @@ public:
     explicit AnyKernel(std::shared_ptr<const ir::Kernel> kernel) : KernelBase(std::move(kernel)) {}
     template <class... A>
     Event operator()(const Range& range, const A&... arguments) const {
-        const std::array<detail::HostArgument, sizeof...(A)> all{detail::host_argument(arguments)...};
-        return launch(range, all);
+        return launch(range, detail::host_arguments(arguments...));
     }
 };
 /// Reads kernel text, as ir() writes it. Throws Error with the line of the text.

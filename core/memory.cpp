@@ -43,12 +43,40 @@ void check_size(const Recorder& r, const ir::Memory& m, Place place) {
 
 }  // namespace
 
-ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Element element, std::vector<int64_t> extents, ir::Value size, Place place) {
+namespace {
+int add_parameter(const ParameterSource& source, bool is_array, Scalar type, ir::MemoryId memory) {
+    // Members of structs are parameters too, so that the index is not the number that the user counts.
+    std::string label = text("argument ", source.number);
+    if (!source.path.empty()) label += text(" (", source.path, ")");
+    source.recorder.kernel.params.push_back({is_array, type, memory, std::move(label)});
+    return int(source.recorder.kernel.params.size()) - 1;
+}
+}  // namespace
+
+Handle declare_scalar(const ParameterSource& source, Scalar type) {
+    const int index = add_parameter(source, false, type, {});
+    return source.recorder.handle(source.recorder.at(source.place).build.argument(index, type));
+}
+
+MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access) {
+    Recorder& r = source.recorder;
+    ir::Memory m;
+    m.name = text("arg", r.kernel.params.size() + 1);
+    m.element = element;
+    m.rank = rank;
+    m.access = access;
+    m.argument = int(r.kernel.params.size());
+    const ir::MemoryId id = r.add_memory(std::move(m), source.place);
+    add_parameter(source, true, element.leaves[0].type, id);
+    return MemoryBase(id, r.serial);
+}
+
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents, ir::Value size, Place place) {
     for (const int64_t n : extents)
         if (n <= 0) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
     ir::Memory m;
     m.kind = kind;
-    m.element = std::move(element);
+    m.element = element;
     m.rank = extents.empty() ? 1 : int(extents.size());
     if (m.rank > 3) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is 3");
     m.extents = std::move(extents);
@@ -58,18 +86,18 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Ele
     return r.add_memory(std::move(m), place);
 }
 
-Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle value, Place place) {
+Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle value, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
     r.use(element, place);
     const ir::Value v = r.use(value, place);
-    return r.handle(r.at(place).build.atomic(memory, 0, what, indices, v));
+    return r.handle(r.at(place).build.atomic(memory, leaf, what, indices, v));
 }
 
-Handle emit_compare_exchange(ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place) {
+Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
     r.use(element, place);
     const ir::Value e = r.use(expected, place), d = r.use(desired, place);
-    return r.handle(r.at(place).build.compare_exchange(memory, 0, indices, e, d));
+    return r.handle(r.at(place).build.compare_exchange(memory, leaf, indices, e, d));
 }
 
 }  // namespace detail

@@ -1,15 +1,26 @@
 // Memory seen from a kernel: array parameters (In, Out, InOut), local and private arrays, atomics, barriers.
 #pragma once
-#include "core/value.h"
+#include "core/composite.h"
 
 namespace pumice {
+template <class T, int N> class Array;
 namespace detail {
+
+template <class T> struct is_array : std::false_type {};
+template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
+template <class T>
+constexpr bool holds_arrays() {
+    bool any = is_array<T>::value;
+    if constexpr (Composite<T>) structure<T>::each_type([&]<class F>(const char*, size_t, F*) { any = any || holds_arrays<F>(); });
+    return any;
+}
+template <class T> concept HoldsArrays = Composite<T> && holds_arrays<T>();
 
 /// An index: any integer device value or host integer, as i32 (64-bit types as i64).
 struct IndexOperand {
     Handle handle;
     Place place;
-    template <class A> requires(DeviceValue<A> && is_int(*scalar_of<device_type_t<A>>()))
+    template <class A> requires(ScalarType<device_type_t<A>> && is_int(*scalar_of<device_type_t<A>>()))
     IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), place(PUMICE_HERE) {}
     template <std::integral A> requires(!std::is_same_v<A, bool>)
     IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
@@ -41,14 +52,18 @@ public:
         ir::Value values[3];
         Recorder& r = recorder(indices.begin()->place);
         const auto used = collect(r, indices, values);
-        return Val<T>(r.handle(r.at(indices.begin()->place).build.load(id, 0, used)));
+        std::array<Handle, size_t(leaf_count<T>())> handles;
+        for (uint32_t leaf = 0; leaf < handles.size(); ++leaf)
+            handles[leaf] = r.handle(r.at(indices.begin()->place).build.load(id, leaf, used));
+        HandleSource source{handles.data()};
+        return Val<T>(source);
     }
     template <class T>
     Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
         ir::Value values[3];
         Recorder& r = recorder(indices.begin()->place);
         const auto used = collect(r, indices, values);
-        return Ref<T>(id, used, r, indices.begin()->place);
+        return Ref<T>(id, 0, used, r, indices.begin()->place);
     }
     /// The extent along dimension d of an array parameter, dimension 0 the slowest.
     Val<int> extent(int d, int rank, PUMICE_AT) const {
@@ -66,7 +81,8 @@ private:
     }
 };
 
-ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Element element, std::vector<int64_t> extents, ir::Value size, Place place);
+MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access);
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents, ir::Value size, Place place);
 
 }  // namespace detail
 
@@ -84,7 +100,8 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, Ele
 template <class T, int N = 1>
 class In : public detail::MemoryBase {
 public:
-    using detail::MemoryBase::MemoryBase;
+    explicit In(const detail::ParameterSource& source)
+        : MemoryBase(detail::declare_array(source, detail::element_of<T>(), N, ir::Access::in)) {}
     PUMICE_SUBSCRIPTS(Val<T>, load, N)
     /// Extent along dimension d as a device value; dimension 0 is the slowest.
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
@@ -94,7 +111,8 @@ public:
 template <class T, int N = 1>
 class InOut : public detail::MemoryBase {
 public:
-    using detail::MemoryBase::MemoryBase;
+    explicit InOut(const detail::ParameterSource& source, ir::Access access = ir::Access::inout)
+        : MemoryBase(detail::declare_array(source, detail::element_of<T>(), N, access)) {}
     PUMICE_SUBSCRIPTS(Ref<T>, refer, N)
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 };
@@ -103,8 +121,30 @@ public:
 template <class T, int N = 1>
 class Out : public InOut<T, N> {
 public:
-    using InOut<T, N>::InOut;
+    explicit Out(const detail::ParameterSource& source) : InOut<T, N>(source, ir::Access::out) {}
 };
+
+namespace detail {
+// What a member of a struct parameter is in a kernel: an array, a value, or a struct that holds arrays in its turn.
+template <class F, template <class, int> class Memory> struct member { using type = Val<F>; };
+template <class T, int N, template <class, int> class Memory> struct member<Array<T, N>, Memory> { using type = Memory<T, N>; };
+template <HoldsArrays F, template <class, int> class Memory> struct member<F, Memory> { using type = Memory<F, 1>; };
+template <class F> using in_member = typename member<F, In>::type;
+template <class F> using out_member = typename member<F, Out>::type;
+template <class F> using inout_member = typename member<F, InOut>::type;
+}  // namespace detail
+
+// A struct that holds arrays, as one parameter: its arrays are In, Out or InOut, its other members values.
+#define PUMICE_STRUCT_PARAMETER(Memory, alias)                                                             \
+    template <detail::HoldsArrays S>                                                                       \
+    class Memory<S, 1> : public structure<S>::template members<detail::alias> {                            \
+    public:                                                                                                \
+        explicit Memory(const detail::ParameterSource& source) : structure<S>::template members<detail::alias>(source) {} \
+    };
+PUMICE_STRUCT_PARAMETER(In, in_member)
+PUMICE_STRUCT_PARAMETER(Out, out_member)
+PUMICE_STRUCT_PARAMETER(InOut, inout_member)
+#undef PUMICE_STRUCT_PARAMETER
 
 /// An array shared by the work-items of a group; unset until written. Extents are static (Local<float, 16, 17>), or one size made
 /// of group sizes and constants (Local<float>(group_size())).
@@ -113,11 +153,11 @@ class Local : public detail::MemoryBase {
 public:
     explicit Local(PUMICE_AT) requires(sizeof...(N) > 0) {
         detail::Recorder& r = detail::Recorder::current("Local", PUMICE_HERE);
-        id = detail::add_array(r, *this, ir::MemoryKind::local, Element::of(*scalar_of<T>()), {N...}, {}, PUMICE_HERE);
+        id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {N...}, {}, PUMICE_HERE);
     }
     explicit Local(detail::IndexOperand size) requires(sizeof...(N) == 0) {
         detail::Recorder& r = detail::Recorder::current("Local", size.place);
-        id = detail::add_array(r, *this, ir::MemoryKind::local, Element::of(*scalar_of<T>()), {}, size.use(r), size.place);
+        id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {}, size.use(r), size.place);
     }
     Local(const Local&) = delete;
     PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
@@ -130,7 +170,7 @@ public:
     static_assert(sizeof...(N) > 0, "pumice: a Private array has static extents: Private<float, 4>");
     explicit Private(PUMICE_AT) {
         detail::Recorder& r = detail::Recorder::current("Private", PUMICE_HERE);
-        id = detail::add_array(r, *this, ir::MemoryKind::private_, Element::of(*scalar_of<T>()), {N...}, {}, PUMICE_HERE);
+        id = detail::add_array(r, *this, ir::MemoryKind::private_, detail::element_of<T>(), {N...}, {}, PUMICE_HERE);
     }
     Private(const Private&) = delete;
     PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
@@ -142,16 +182,16 @@ public:
 void synchronize(PUMICE_AT);
 
 namespace detail {
-Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle value, Place place);
-Handle emit_compare_exchange(ir::MemoryId memory, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place);
+Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle value, Place place);
+Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place);
 }  // namespace detail
 
 // Atomic read-modify-write of an element of global or local memory; each gives the value before. The order among work-items is
 // not defined; min and max of floats ignore NaN.
 #define PUMICE_ATOMIC(name, what, condition)                                                                           \
-    template <class T> requires(condition)                                                                             \
+    template <ScalarType T> requires(condition)                                                                        \
     Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
-        return Val<T>(detail::emit_atomic(ir::Atomic::what, element.memory, element.index_span(), element.value, value.handle, value.place)); \
+        return Val<T>(detail::emit_atomic(ir::Atomic::what, element.memory, element.leaf, element.index_span(), element.value, value.handle, value.place)); \
     }
 PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
@@ -163,9 +203,9 @@ PUMICE_ATOMIC(atomic_xor, xor_, is_int(*scalar_of<T>()))
 PUMICE_ATOMIC(atomic_exchange, exchange, (!std::is_same_v<T, bool>))
 #undef PUMICE_ATOMIC
 /// Writes `desired` where the element's bits equal `expected`'s; gives the value before.
-template <class T>
+template <ScalarType T>
 Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
-    return Val<T>(detail::emit_compare_exchange(element.memory, element.index_span(), element.value, expected.handle, desired.handle, desired.place));
+    return Val<T>(detail::emit_compare_exchange(element.memory, element.leaf, element.index_span(), element.value, expected.handle, desired.handle, desired.place));
 }
 
 }  // namespace pumice

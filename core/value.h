@@ -8,8 +8,18 @@ namespace pumice {
 template <class T> class Val;
 template <class T> class Var;
 template <class T> class Ref;
+/// What PUMICE_STRUCT says of a struct: its members (see composite.h).
+template <class T> struct structure;
 
 namespace detail {
+
+/// A struct or vector: several scalars, and in the IR never one value.
+template <class T> concept Composite = requires { typename structure<T>::described; };
+/// Values are handles, made from what a struct's members are made from, one after another.
+struct HandleSource;
+struct VarSource;
+struct RefSource;
+struct ParameterSource;
 
 template <class> inline constexpr bool never = false;
 
@@ -24,11 +34,11 @@ template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t
 
 /// A host scalar that adopts a device type: any number for floats, whole numbers for integers, bool for bool.
 template <class T, class U>
-concept Adopts = HostScalar<U> && (is_float(*scalar_of<T>()) ? !std::is_same_v<U, bool>
+concept Adopts = ScalarType<T> && HostScalar<U> && (is_float(*scalar_of<T>()) ? !std::is_same_v<U, bool>
                                    : std::is_same_v<T, bool> ? std::is_same_v<U, bool>
                                    : std::is_integral_v<U> && !std::is_same_v<U, bool>);
 template <class A, class T>
-concept OperandOf = std::is_same_v<device_type_t<A>, T> || Adopts<T, std::remove_cvref_t<A>>;
+concept OperandOf = (ScalarType<T> && std::is_same_v<device_type_t<A>, T>) || Adopts<T, std::remove_cvref_t<A>>;
 
 /// The device type of an operation on A and B; void where they do not mix.
 template <class A, class B>
@@ -40,8 +50,8 @@ struct common<A, B> { using type = device_type_t<B>; };
 template <class A, class B> using common_t = typename common<std::remove_cvref_t<A>, std::remove_cvref_t<B>>::type;
 template <class A, class B> concept Mix = !std::is_void_v<common_t<A, B>>;
 template <class A, class T> concept OtherType = (DeviceValue<A> || HostScalar<A>) && !OperandOf<A, T>;
-template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (DeviceValue<A> || HostScalar<A>) &&
-                                            (DeviceValue<B> || HostScalar<B>) && !Mix<A, B>;
+template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (ScalarType<device_type_t<A>> || HostScalar<A>) &&
+                                            (ScalarType<device_type_t<B>> || HostScalar<B>) && !Mix<A, B>;
 
 template <class T> Handle handle_of(const Val<T>& v, Place);
 template <class T> Handle handle_of(const Var<T>& v, Place);
@@ -130,6 +140,8 @@ class Val : public detail::Infix<T> {
 public:
     static_assert(ScalarType<T>, "pumice: Val<T> takes bool, a fixed-width integer, half, float or double");
     explicit Val(detail::Handle h) : handle(h) {}
+    explicit Val(detail::HandleSource& members);
+    explicit Val(const detail::ParameterSource& source);
     template <class U> requires detail::Adopts<T, U>
     Val(U constant, PUMICE_AT) : handle(detail::Operand<T>(constant, pm_file, pm_line).handle) {}
     template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -151,6 +163,7 @@ public:
     Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f; or Var<float> x = 0.0f;"); }
     template <class A> requires detail::OperandOf<A, T>
     Var(const A& initial, PUMICE_AT) { declare(detail::Operand<T>(initial, pm_file, pm_line)); }
+    explicit Var(detail::VarSource& members);
     Var(const Var& other, PUMICE_AT) { declare(detail::Operand<T>(other, pm_file, pm_line)); }
     template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
     Var(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or Var x = 0.5f;"); }
@@ -215,12 +228,13 @@ template <class T> Var(const Var<T>&) -> Var<T>;
 template <class T>
 class Ref : public detail::Infix<T> {
 public:
-    /// Loads leaf 0 of the element at the indices.
-    Ref(ir::MemoryId memory, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
-        : memory(memory), index_count(int(indices.size())), place(place) {
+    /// Loads a scalar of the element at the indices.
+    Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
+        : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place) {
         for (int d = 0; d < index_count; ++d) this->indices[d] = indices[d];
-        value = r.handle(r.at(place).build.load(memory, 0, indices));
+        value = r.handle(r.at(place).build.load(memory, leaf, indices));
     }
+    explicit Ref(detail::RefSource& members);
     Ref(const Ref&) = delete;
 
     void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
@@ -251,6 +265,7 @@ public:
 
     detail::Handle value;  ///< the element when it was subscripted
     ir::MemoryId memory;
+    uint32_t leaf = 0;     ///< which scalar of the element
     ir::Value indices[3];
     int index_count;
     detail::Place place;
@@ -261,7 +276,7 @@ private:
         detail::Recorder& r = detail::Recorder::current("an assignment to an element", at);
         r.use(value, at);
         const ir::Value stored = r.use(v, at);
-        r.at(at).build.store(memory, 0, index_span(), stored);
+        r.at(at).build.store(memory, leaf, index_span(), stored);
     }
     void update(ir::Op op, const detail::Operand<T>& v) { store(detail::emit_op(op, {value, v.handle}, v.place), v.place); }
 };

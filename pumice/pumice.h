@@ -9,3 +9,4 @@
 #include "core/kernel.h"
 #include "core/memory.h"
 #include "core/value.h"
+#include "core/vector.h"

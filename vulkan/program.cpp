@@ -162,7 +162,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             continue;
         }
         if (!plan.device_addresses) {
-            const std::string which = text("argument ", parameter + 1, " of kernel ", kernel->name);
+            const std::string which = text(kernel->label(size_t(parameter)), " of kernel ", kernel->name);
             if (large)
                 fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
                      limits.maxStorageBufferRange, " and has no device addresses");

@@ -80,6 +80,14 @@ Array<int32_t> upload_bits(const Device& d, const std::vector<uint64_t>& bits) {
     return d.upload(std::vector<int32_t>(bits.begin(), bits.end()));
 }
 
+/// The array's bits as elements of the type as it is stored.
+detail::HostArgument array_argument(const Array<int32_t>& bits, Scalar type) {
+    detail::HostArgument a = detail::host_arguments(bits)[0];
+    if (stored(type) == Scalar::f32) a.element = &detail::element_of<float>();
+    if (stored(type) == Scalar::u32) a.element = &detail::element_of<uint32_t>();
+    return a;
+}
+
 /// In the sampled domain the row's tolerance holds. At special operands the result is of the same kind: NaN, infinite with the
 /// same sign, or finite within a tolerance scaled by the row's; the sign of zero is not compared.
 bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint64_t want_bits) {
@@ -110,10 +118,7 @@ TEST_P(OpOnDevice, AgreesWithTheHostColumn) {
         std::vector<Array<int32_t>> uploaded;  // 4-byte bits, whatever the type
         std::vector<detail::HostArgument> arguments;
         Array<int32_t> out = device.zeros<int32_t>(samples);
-        const auto argument = [&](const Array<int32_t>& a, Scalar t) {
-            arguments.push_back(detail::host_argument(a));
-            arguments.back().type = stored(t);
-        };
+        const auto argument = [&](const Array<int32_t>& a, Scalar t) { arguments.push_back(array_argument(a, t)); };
         argument(out, result);
         for (int n = 0; n < row.arity; ++n) {
             const Scalar t = row.types == TypeClass::F_I && n == 1 ? Scalar::i32 : type;
@@ -183,9 +188,7 @@ TEST(CastOnDevice, EveryPair) {
                 for (const int64_t n : {int64_t(0), int64_t(1), int64_t(-1), int64_t(INT32_MAX), int64_t(INT32_MIN), int64_t(16777217), int64_t(-16777219)})
                     bits.push_back(int32_t(n));
             Array<int32_t> in = device.upload(bits), out = device.zeros<int32_t>(int64_t(bits.size()));
-            std::vector<detail::HostArgument> arguments{detail::host_argument(out), detail::host_argument(in)};
-            arguments[0].type = stored(to);
-            arguments[1].type = stored(from);
+            const std::vector<detail::HostArgument> arguments{array_argument(out, to), array_argument(in, from)};
             AnyKernel(k).launch(ndrange(int64_t(bits.size())), arguments);
             const std::vector<int32_t> got = out.download();
             for (size_t s = 0; s < bits.size(); ++s) {

@@ -1,0 +1,293 @@
+// Structs as device values and in memory: PUMICE_STRUCT, and what Val, Var and Ref of a struct are.
+//
+// A struct is never one value of the IR: Val<S> has a Val for each member, Var<S> a Var, Ref<S> a Ref; in memory its layout is the
+// host's. So operations and derivatives know scalars only.
+#pragma once
+#include <array>
+#include <cstddef>
+
+#include "core/functions.h"
+
+namespace pumice {
+namespace detail {
+
+/// The scalars of a T, members of members included.
+template <class T>
+constexpr int leaf_count() {
+    if constexpr (ScalarType<T>) return 1;
+    else {
+        int n = 0;
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += leaf_count<F>(); });
+        return n;
+    }
+}
+
+template <class T>
+void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
+    if constexpr (ScalarType<T>) leaves.push_back({path, *scalar_of<T>(), offset});
+    else
+        structure<T>::each_type([&]<class F>(const char* name, size_t at, F*) {
+            append_leaves<F>(path.empty() ? name : path + "." + name, offset + uint32_t(at), leaves);
+        });
+}
+/// The layout of a T in memory.
+template <class T>
+const Element& element_of() {
+    static const Element element = [] {
+        Element e;
+        append_leaves<T>("", 0, e.leaves);
+        e.size = sizeof(T);
+        return e;
+    }();
+    return element;
+}
+
+// What members are made from, in order: the next scalar's handle each time; named() comes before each member.
+struct HandleSource {
+    const Handle* next;
+    HandleSource& named(const char*) { return *this; }
+};
+struct VarSource {
+    const Handle* next;
+    Place place;
+    VarSource& named(const char*) { return *this; }
+};
+/// Kernel parameters. A struct that is one parameter of the kernel is several of the IR, and messages name the member.
+struct ParameterSource {
+    Recorder& recorder;
+    Place place;
+    int number;        ///< of the kernel's parameter, from 1
+    std::string path;  ///< of the member, "" for the parameter itself
+    ParameterSource named(const char* member) const { return {recorder, place, number, path.empty() ? member : path + "." + member}; }
+};
+Handle declare_scalar(const ParameterSource& source, Scalar type);
+struct RefSource {
+    ir::MemoryId memory;
+    std::span<const ir::Value> indices;
+    Recorder& recorder;
+    Place place;
+    uint32_t leaf = 0;
+    RefSource& named(const char*) { return *this; }
+};
+
+/// The scalars of a composite operand. Vectors take scalars too, for every component.
+template <Composite T>
+struct Operand<T> {
+    std::array<Handle, size_t(leaf_count<T>())> handles;
+    Place place;
+
+    template <class A> requires std::is_same_v<device_type_t<A>, T>
+    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) {
+        Handle* next = handles.data();
+        put(a, next);
+    }
+    Operand(const T& constant, PUMICE_AT) : place(PUMICE_HERE) {
+        Handle* next = handles.data();
+        put(constant, next);
+    }
+    template <class A> requires(structure<T>::is_vector && OperandOf<A, typename structure<T>::component>)
+    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) { handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle); }
+
+private:
+    template <class A>
+    void put(const A& a, Handle*& next) {
+        if constexpr (ScalarType<A>) *next++ = Operand<A>(a, place.file, place.line).handle;
+        else if constexpr (Composite<A>) structure<A>::each_value(a, [&](const auto& member) { put(member, next); });
+        else if constexpr (Composite<device_type_t<A>>) a.each([&](const auto& member) { put(member, next); });
+        else *next++ = handle_of(a, place);
+    }
+};
+template <class A, class T>
+concept CompositeOperandOf = Composite<T> && std::is_convertible_v<const A&, Operand<T>>;
+
+/// One op on each component.
+template <Composite T>
+Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, Place place) {
+    std::array<Handle, size_t(leaf_count<T>())> results;
+    for (size_t n = 0; n < results.size(); ++n) {
+        ir::Value v[3];
+        size_t count = 0;
+        Recorder& r = Recorder::current("an operation on device values", place);
+        for (const Operand<T>* o : operands) v[count++] = r.use(o->handles[n], place);
+        results[n] = r.handle(r.at(place).build.op(op, std::span<const ir::Value>(v, count)));
+    }
+    HandleSource source{results.data()};
+    return Val<T>(source);
+}
+
+/// old op by, for the assignments that update.
+template <class A, Composite T>
+Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
+    const Operand<T> first(old, by.place.file, by.place.line);
+    return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
+}
+
+#define PUMICE_INFIX(symbol, op, condition)                                                                   \
+    friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
+        return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
+    }
+/// The operators of vectors, by component; a scalar beside a vector stands for all components.
+template <class T>
+struct VectorInfix {
+    static constexpr bool integer = [] {
+        if constexpr (structure<T>::is_vector) return is_int(*scalar_of<typename structure<T>::component>());
+        else return false;
+    }();
+    PUMICE_INFIX(+, add, true)
+    PUMICE_INFIX(-, sub, true)
+    PUMICE_INFIX(*, mul, true)
+    PUMICE_INFIX(/, div, true)
+    PUMICE_INFIX(%, rem, integer)
+    PUMICE_INFIX(&, and_, integer)
+    PUMICE_INFIX(|, or_, integer)
+    PUMICE_INFIX(^, xor_, integer)
+    PUMICE_INFIX(<<, shl, integer)
+    PUMICE_INFIX(>>, shr, integer)
+    friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
+};
+#undef PUMICE_INFIX
+
+}  // namespace detail
+
+template <detail::Composite T>
+class Val<T> : public structure<T>::template members<Val>, public detail::VectorInfix<T> {
+    using Members = typename structure<T>::template members<Val>;
+
+public:
+    explicit Val(detail::HandleSource& source) : Members(source) {}
+    explicit Val(const detail::ParameterSource& source) : Members(source) {}
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Val(const A& a, PUMICE_AT) : Val(detail::Operand<T>(a, pm_file, pm_line)) {}
+    /// A vector of its components.
+    template <class... C> requires(structure<T>::is_vector && sizeof...(C) > 1 && sizeof...(C) == size_t(detail::leaf_count<T>()))
+    explicit Val(const C&... components) : Val(std::array<detail::Handle, sizeof...(C)>{detail::Operand<typename structure<T>::component>(components, "", 0).handle...}) {}
+    Val(const Val&) = default;
+    explicit Val(const detail::Operand<T>& o) : Val(o.handles) {}
+
+private:
+    template <size_t N> explicit Val(const std::array<detail::Handle, N>& handles) : Val(detail::HandleSource{handles.data()}) {}
+    explicit Val(detail::HandleSource&& source) : Members(source) {}
+};
+
+template <detail::Composite T>
+class Var<T> : public structure<T>::template members<Var>, public detail::VectorInfix<T> {
+    using Members = typename structure<T>::template members<Var>;
+
+public:
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Var(const A& a, PUMICE_AT) : Var(detail::Operand<T>(a, pm_file, pm_line)) {}
+    explicit Var(detail::VarSource& source) : Members(source) {}
+    Var(const Var& other, PUMICE_AT) : Var(detail::Operand<T>(other, pm_file, pm_line)) {}
+
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
+    Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
+    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::add, *this, v)); }
+    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::sub, *this, v)); }
+    Var& operator*=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::mul, *this, v)); }
+    Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::div, *this, v)); }
+
+private:
+    Var(const detail::Operand<T>& o) : Var(detail::VarSource{o.handles.data(), o.place}) {}
+    explicit Var(detail::VarSource&& source) : Members(source) {}
+    Var& set(const detail::Operand<T>& v) {
+        const detail::Handle* next = v.handles.data();
+        assign(*this, next);
+        return *this;
+    }
+    template <class M>
+    static void assign(M& members, const detail::Handle*& next) {
+        members.each([&]<class F>(Var<F>& member) {
+            if constexpr (ScalarType<F>) member = Val<F>(*next++);
+            else assign(member, next);
+        });
+    }
+};
+
+/// An element of struct type: its members are Refs, so that `a[i].velocity.x = v` assigns one scalar.
+template <detail::Composite T>
+class Ref<T> : public structure<T>::template members<Ref>, public detail::VectorInfix<T> {
+    using Members = typename structure<T>::template members<Ref>;
+
+public:
+    Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
+        : Ref(detail::RefSource{memory, indices, r, place, leaf}) {}
+    explicit Ref(detail::RefSource& source) : Members(source) {}
+    Ref(const Ref&) = delete;
+
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }
+    void operator=(const Ref& v) && { store(detail::Operand<T>(v, "", 0)); }
+    void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
+    void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
+    void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::mul, *this, v)); }
+    void operator/=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::div, *this, v)); }
+    template <class A>
+    void operator=(const A&) & {
+        static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+    }
+
+private:
+    explicit Ref(detail::RefSource&& source) : Members(source) {}
+    void store(const detail::Operand<T>& v) {
+        const detail::Handle* next = v.handles.data();
+        assign(*this, next);
+    }
+    template <class M>
+    static void assign(M& members, const detail::Handle*& next) {
+        members.each([&]<class F>(Ref<F>& member) {
+            if constexpr (ScalarType<F>) std::move(member) = detail::Operand<F>(Val<F>(*next++), member.place.file, member.place.line);
+            else assign(member, next);
+        });
+    }
+};
+
+template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
+template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
+template <class T> Var<T>::Var(detail::VarSource& members) {
+    declare(detail::Operand<T>(Val<T>(*members.next++), members.place.file, members.place.line));
+}
+template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.memory, m.leaf, m.indices, m.recorder, m.place) { ++m.leaf; }
+
+}  // namespace pumice
+
+// ---- PUMICE_STRUCT -----------------------------------------------------------------------------------------------------
+// Expands `m(S, f)` for each member f, up to 64 of them; PM_LIST puts commas between.
+#define PM_EXPAND(...) PM_E3(PM_E3(PM_E3(PM_E3(__VA_ARGS__))))
+#define PM_E3(...) PM_E2(PM_E2(PM_E2(PM_E2(__VA_ARGS__))))
+#define PM_E2(...) PM_E1(PM_E1(PM_E1(PM_E1(__VA_ARGS__))))
+#define PM_E1(...) __VA_ARGS__
+#define PM_PARENS ()
+#define PM_EACH(m, S, ...) __VA_OPT__(PM_EXPAND(PM_EACH_(m, S, __VA_ARGS__)))
+#define PM_EACH_(m, S, f, ...) m(S, f) __VA_OPT__(PM_EACH_AGAIN PM_PARENS(m, S, __VA_ARGS__))
+#define PM_EACH_AGAIN() PM_EACH_
+#define PM_LIST(m, S, ...) __VA_OPT__(PM_EXPAND(PM_LIST_(m, S, __VA_ARGS__)))
+#define PM_LIST_(m, S, f, ...) m(S, f) __VA_OPT__(, PM_LIST_AGAIN PM_PARENS(m, S, __VA_ARGS__))
+#define PM_LIST_AGAIN() PM_LIST_
+#define PM_DECLARE(S, f) W<decltype(S::f)> f;
+#define PM_MAKE(S, f) f(source.named(#f))
+#define PM_VISIT(S, f) act(f);
+#define PM_TYPE(S, f) act(#f, offsetof(S, f), static_cast<decltype(S::f)*>(nullptr));
+#define PM_VALUE(S, f) act(value.f);
+
+#define PUMICE_STRUCT_AS(S, vector, scalar, ...)                                                                          \
+    template <>                                                                                                           \
+    struct pumice::structure<S> {                                                                                         \
+        using described = S;                                                                                              \
+        using component = scalar;                                                                                         \
+        static constexpr bool is_vector = vector;                                                                         \
+        static constexpr const char* name = #S;                                                                           \
+        template <template <class> class W>                                                                               \
+        struct members {                                                                                                  \
+            template <class Source> requires requires(Source& s) { s.named(""); }                                          \
+            explicit members(Source& source) : PM_LIST(PM_MAKE, S, __VA_ARGS__) {}                                        \
+            PM_EACH(PM_DECLARE, S, __VA_ARGS__)                                                                           \
+            template <class Act> void each(Act&& act) { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                               \
+            template <class Act> void each(Act&& act) const { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                         \
+        };                                                                                                                \
+        template <class Act> static constexpr void each_type(Act&& act) { PM_EACH(PM_TYPE, S, __VA_ARGS__) }              \
+        template <class Value, class Act> static void each_value(Value& value, Act&& act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) } \
+    }
+/// At global scope, after the struct: lists its members, in order, so that kernels can hold and access it. Members are scalars,
+/// vectors and described structs, up to 64.
+#define PUMICE_STRUCT(S, ...) PUMICE_STRUCT_AS(S, false, void, __VA_ARGS__)

@@ -1,0 +1,83 @@
+// Vectors of 2 to 4 scalars: host types, and functions of them in kernels.
+#pragma once
+#include "core/composite.h"
+
+// The host's side: plain structs, packed like an array of their components.
+#define PUMICE_VECTORS(scalar, name)                                                          \
+    namespace pumice {                                                                        \
+    struct name##2 { scalar x{}, y{}; friend bool operator==(const name##2&, const name##2&) = default; };             \
+    struct name##3 { scalar x{}, y{}, z{}; friend bool operator==(const name##3&, const name##3&) = default; };        \
+    struct name##4 { scalar x{}, y{}, z{}, w{}; friend bool operator==(const name##4&, const name##4&) = default; };   \
+    }                                                                                         \
+    PUMICE_STRUCT_AS(pumice::name##2, true, scalar, x, y);                                    \
+    PUMICE_STRUCT_AS(pumice::name##3, true, scalar, x, y, z);                                 \
+    PUMICE_STRUCT_AS(pumice::name##4, true, scalar, x, y, z, w);
+PUMICE_VECTORS(float, float)
+PUMICE_VECTORS(double, double)
+PUMICE_VECTORS(int32_t, int)
+PUMICE_VECTORS(uint32_t, uint)
+#undef PUMICE_VECTORS
+
+namespace pumice {
+namespace detail {
+template <class T> concept Vector = Composite<T> && structure<T>::is_vector;
+template <class A> concept VectorValue = Vector<device_type_t<A>>;
+/// The vector type of an operation on A and B, where one of them is a vector.
+template <class A, class B>
+using vector_type_t = std::conditional_t<VectorValue<A>, device_type_t<A>, device_type_t<B>>;
+template <class A, class B>
+concept VectorPair = (VectorValue<A> || VectorValue<B>) && CompositeOperandOf<A, vector_type_t<A, B>> && CompositeOperandOf<B, vector_type_t<A, B>>;
+}  // namespace detail
+
+// The functions of ops.def, by component.
+#define OP1(name, types, result, ...)                                                                                 \
+    template <detail::VectorValue A> requires(takes(TypeClass::types, *scalar_of<typename structure<detail::device_type_t<A>>::component>())) \
+    auto name(const A& a, PUMICE_AT) requires std::is_same_v<detail::result_##result, detail::result_same> {          \
+        using T = detail::device_type_t<A>;                                                                           \
+        const detail::Operand<T> operand(a, pm_file, pm_line);                                                        \
+        return detail::emit_each<T>(ir::Op::name, {&operand}, PUMICE_HERE);                                           \
+    }
+#define OP2(name, types, result, ...)                                                                                 \
+    template <class A, class B> requires detail::VectorPair<A, B>                                                     \
+    auto name(const A& a, const B& b, PUMICE_AT) requires std::is_same_v<detail::result_##result, detail::result_same> { \
+        using T = detail::vector_type_t<A, B>;                                                                        \
+        const detail::Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line);                             \
+        return detail::emit_each<T>(ir::Op::name, {&first, &second}, PUMICE_HERE);                                    \
+    }
+#define OP3(name, types, result, ...)                                                                                 \
+    template <detail::VectorValue A, class B, class C>                                                                \
+        requires detail::VectorPair<A, B> && detail::VectorPair<A, C>                                                 \
+    auto name(const A& a, const B& b, const C& c, PUMICE_AT) {                                                        \
+        using T = detail::device_type_t<A>;                                                                           \
+        const detail::Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line), third(c, pm_file, pm_line); \
+        return detail::emit_each<T>(ir::Op::name, {&first, &second, &third}, PUMICE_HERE);                            \
+    }
+#define INFIX1(...)
+#define INFIX2(...)
+#include "core/ops.def"
+
+/// The sum of the products of the components, from the first to the last.
+template <class A, class B> requires detail::VectorPair<A, B>
+auto dot(const A& a, const B& b, PUMICE_AT) {
+    using T = detail::vector_type_t<A, B>;
+    const detail::Operand<T> x(a, pm_file, pm_line), y(b, pm_file, pm_line);
+    detail::Handle sum = detail::emit_op(ir::Op::mul, {x.handles[0], y.handles[0]}, PUMICE_HERE);
+    for (size_t n = 1; n < x.handles.size(); ++n)
+        sum = detail::emit_op(ir::Op::add, {sum, detail::emit_op(ir::Op::mul, {x.handles[n], y.handles[n]}, PUMICE_HERE)}, PUMICE_HERE);
+    return Val<typename structure<T>::component>(sum);
+}
+/// The Euclidean length: sqrt(dot(v, v)).
+template <detail::VectorValue A> auto length(const A& v) { return sqrt(dot(v, v)); }
+template <class A, class B> requires detail::VectorPair<A, B>
+auto distance(const A& a, const B& b) { return length(a - b); }
+/// v / length(v); components are NaN for a zero vector.
+template <detail::VectorValue A> auto normalize(const A& v) { return v / length(v); }
+/// The cross product of two vectors of 3.
+template <class A, class B> requires(detail::VectorPair<A, B> && detail::leaf_count<detail::vector_type_t<A, B>>() == 3)
+auto cross(const A& a, const B& b) {
+    using T = detail::vector_type_t<A, B>;
+    const Val<T> u = a, v = b;
+    return Val<T>(u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x);
+}
+
+}  // namespace pumice
