@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/backend.h"
@@ -60,6 +61,8 @@ struct Shader {
 
 /// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in lower.cpp).
 ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
+/// The passes in the order in which lower() runs them; one that runs twice stands twice.
+std::vector<std::string_view> pass_names();
 /// GLSL text of a kernel lowered for the same options; fills everything of the Shader but spirv and capabilities.
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.

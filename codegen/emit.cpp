@@ -31,7 +31,7 @@ Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
     const std::string main = emitter.main_function();
     const std::string functions = emitter.functions();
     const std::string declarations = interface.declarations();
-    const std::string prelude = prelude_for(functions + main);
+    const std::string prelude = prelude_for(functions + main, interface.value_types());
 
     Shader shader;
     shader.name = lowered.name;

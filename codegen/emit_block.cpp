@@ -3,6 +3,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/scalar_text.h"
 #include "core/error.h"
 #include "core/ops.h"
 
@@ -251,7 +252,6 @@ std::string Emitter::pattern_of(const Inst& i) const {
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast) return cast_text(from, i.type);
     if (i.op == Op::bitcast) return bitcast_text(from, i.type);
-    if (i.op == Op::fma && strict(i)) return "pm_fma_strict($0, $1, $2)";
     uint64_t bits = 0;
     if (is_int(from) && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
         bits >> (8 * size_of(from) - 1) == 0) {
@@ -261,7 +261,11 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shl && whole_shift) return "$0 << $1";
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
-    return std::string(glsl_text(i.op, from));
+    const std::string pattern = op_text(i.op, from, strict(i));
+    if (pattern.empty())
+        fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),
+             strict(i) ? " under strict maths" : "", ", which Vulkan devices do not have yet");
+    return pattern;
 }
 
 Expression Emitter::pure(const Inst& i) {

@@ -1,6 +1,7 @@
 // Loads, stores, atomics and the barrier.
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/scalar_text.h"
 #include "core/error.h"
 #include "core/ops.h"
 
@@ -32,8 +33,8 @@ std::string float_update(Atomic a, Scalar type) {
     switch (a) {
         case Atomic::add: return "$0 + $1";
         case Atomic::sub: return "$0 - $1";
-        case Atomic::min: return std::string(glsl_text(Op::min, type));
-        case Atomic::max: return std::string(glsl_text(Op::max, type));
+        case Atomic::min: return op_text(Op::min, type, false);
+        case Atomic::max: return op_text(Op::max, type, false);
         default: library_bug("a float has no such atomic");
     }
 }

@@ -58,13 +58,15 @@ std::string float_constant(Scalar type, uint64_t bits) {
     }
     if (type == Scalar::f64) {
         const double value = std::bit_cast<double>(bits);
-        if (!std::isnormal(value) && value != 0) return "uint64BitsToDouble(0x" + digits(bits, 16) + "ul)";
+        if (!std::isnormal(value) && value != 0)
+            // Without int64, which the device may lack.
+            return text("packDouble2x32(uvec2(0x", digits(uint32_t(bits), 16), "u, 0x", digits(uint32_t(bits >> 32), 16), "u))");
         return decimal(value) + "lf";
     }
     half h;
     h.bits = uint16_t(bits);
     const float value = float(h);
-    if (!std::isnormal(value) && value != 0) return "uint16BitsToHalf(uint16_t(" + std::to_string(bits) + "u))";
+    if (!std::isnormal(value) && value != 0) return text("float16_t(unpackHalf2x16(", bits, "u).x)");
     return "float16_t(" + decimal(value) + ")";
 }
 
@@ -92,8 +94,16 @@ std::string glsl_constant(Scalar type, uint64_t bits) {
 std::string cast_text(Scalar from, Scalar to) {
     if (from == to) return "$0";
     if (to == Scalar::boolean) return "$0 != " + glsl_constant(from, 0);
-    if (is_float(from) && is_int(to)) return "pm_" + std::string(name_of(from)) + "_to_" + std::string(name_of(to)) + "($0)";
-    return std::string(glsl_type(to).value) + "($0)";
+    const std::string spelling(glsl_type(to).value);
+    // To and from half by way of float, as the host does: from double that rounds twice.
+    if (to == Scalar::f16 && from != Scalar::f32) return spelling + "(float($0))";
+    if (!is_float(from) || !is_int(to)) return spelling + "($0)";
+    const std::string operand = from == Scalar::f16 ? "float($0)" : "$0", real = from == Scalar::f64 ? "f64" : "f32";
+    if (size_of(to) >= 4) return text("pm_", real, "_to_", name_of(to), "(", operand, ")");
+    const int width = 8 * size_of(to);
+    if (is_unsigned_int(to)) return text(spelling, "(min(pm_", real, "_to_u32(", operand, "), ", (1 << width) - 1, "u))");
+    const int limit = 1 << (width - 1);
+    return text(spelling, "(clamp(pm_", real, "_to_i32(", operand, "), -", limit, ", ", limit - 1, "))");
 }
 
 std::string bitcast_text(Scalar from, Scalar to) {

@@ -104,6 +104,7 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
 
 void Interface::need_type(Scalar type) {
     const GlslType& t = glsl_type(type);
+    types.insert(type);
     need(t.extension);
     if (t.feature && type != Scalar::boolean) features.insert(*t.feature);
 }

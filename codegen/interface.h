@@ -32,6 +32,8 @@ public:
         if (!extension.empty()) extensions.emplace(extension);
     }
     void need_type(Scalar type);
+    /// The types that values have.
+    const std::set<Scalar>& value_types() const { return types; }
 
     std::string extension_lines() const;
     /// Push block, element structs, buffers and shared arrays. Sorts the fields and gives them their offsets.
@@ -59,6 +61,7 @@ private:
     std::vector<std::string> names;  ///< of memories
     std::set<std::string> extensions;
     std::set<Feature> features;
+    std::set<Scalar> types;
     std::vector<Field> fields;
     std::vector<Binding> bindings;
     uint32_t push_bytes = 0;

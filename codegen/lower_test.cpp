@@ -53,5 +53,18 @@ TEST(lower, dumps_the_passes_that_are_asked_for) {
     EXPECT_EQ(printed.find("---- sum: guard ----"), std::string::npos) << printed;
 }
 
+TEST(lower, says_which_stages_there_are) {
+    setenv("PUMICE_DUMP", "hoistt", 1);
+    debug::reload();
+    testing::internal::CaptureStderr();
+    lower(ir::parse(sum));
+    lower(ir::parse(sum));
+    const std::string printed = testing::internal::GetCapturedStderr();
+    unsetenv("PUMICE_DUMP");
+    debug::reload();
+    EXPECT_EQ(printed, "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, promote, simplify, forward, flatten, hoist, guard, "
+                       "dead, glsl, spirv, all\n");
+}
+
 }  // namespace
 }  // namespace pumice::codegen

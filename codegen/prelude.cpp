@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "codegen/glsl_type.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -15,9 +16,11 @@ extern const char* const functions_text;
 
 namespace {
 
-/// One definition. Overloads are definitions of one name, taken and left together.
+/// One definition. Overloads are definitions of one name.
 struct Function {
     std::string_view text;
+    std::string_view parameter;           ///< the type of the first one
+    std::set<Scalar> types;               ///< of the signature, as far as devices may lack them
     std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
 };
 
@@ -31,6 +34,20 @@ std::vector<std::string_view> prelude_names(std::string_view body) {
         size_t end = at;
         while (end < body.size() && is_word(body[end])) ++end;
         out.push_back(body.substr(at, end - at));
+    }
+    return out;
+}
+
+std::set<Scalar> types_lacking_somewhere(std::string_view signature) {
+    std::set<Scalar> out;
+    for (size_t begin = 0; begin < signature.size();) {
+        size_t end = begin;
+        while (end < signature.size() && is_word(signature[end])) ++end;
+        for (int t = 0; t < scalar_count; ++t)
+            if (t != int(Scalar::boolean) && glsl_type(Scalar(t)).feature &&
+                glsl_type(Scalar(t)).value == signature.substr(begin, end - begin))
+                out.insert(Scalar(t));
+        begin = end + 1;
     }
     return out;
 }
@@ -62,16 +79,30 @@ struct Prelude {
             }
             const std::string_view whole = rest.substr(0, end);
             by_name.emplace(line.substr(name + 1, parenthesis - name - 1), functions.size());
-            functions.push_back({whole, prelude_names(whole)});
+            const std::string_view parameters = line.substr(parenthesis + 1);
+            functions.push_back({whole, parameters.substr(0, parameters.find(' ')),
+                                 types_lacking_somewhere(line.substr(0, line.find(')'))), prelude_names(whole)});
             rest.remove_prefix(std::min(rest.size(), end + 1));
         }
     }
 };
 
+const Prelude& the_prelude() {
+    static const Prelude one;
+    return one;
+}
+
 }  // namespace
 
-std::string prelude_for(std::string_view body) {
-    static const Prelude prelude;
+bool prelude_has(std::string_view name, Scalar type) {
+    const auto [first, last] = the_prelude().by_name.equal_range(name);
+    return std::any_of(first, last, [&](const auto& f) {
+        return the_prelude().functions[f.second].parameter == glsl_type(type).value;
+    });
+}
+
+std::string prelude_for(std::string_view body, const std::set<Scalar>& types) {
+    const Prelude& prelude = the_prelude();
     std::vector<bool> wanted(prelude.functions.size());
     std::vector<std::string_view> work = prelude_names(body);
     while (!work.empty()) {
@@ -80,10 +111,11 @@ std::string prelude_for(std::string_view body) {
         const auto [first, last] = prelude.by_name.equal_range(name);
         if (first == last) library_bug(text("shaders/prelude.glsl has no function ", name));
         for (auto f = first; f != last; ++f) {
+            const Function& function = prelude.functions[f->second];
             if (wanted[f->second]) continue;
+            if (!std::includes(types.begin(), types.end(), function.types.begin(), function.types.end())) continue;
             wanted[f->second] = true;
-            const auto& calls = prelude.functions[f->second].calls;
-            work.insert(work.end(), calls.begin(), calls.end());
+            work.insert(work.end(), function.calls.begin(), function.calls.end());
         }
     }
     std::string out;

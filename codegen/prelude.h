@@ -1,12 +1,19 @@
 // The library of GLSL functions that kernels call.
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
+
+#include "core/type.h"
 
 namespace pumice::codegen {
 
 /// The functions of shaders/prelude.glsl whose names occur in `body`, and those that they call, in the file's order: there
 /// every function stands after what it calls. A name that the prelude does not have is a library bug.
-std::string prelude_for(std::string_view body);
+/// Of overloads on types that devices may lack, only those on `types` are taken: others would ask the device for the type.
+std::string prelude_for(std::string_view body, const std::set<Scalar>& types = {});
+
+/// Whether the function has an overload whose first parameter is of this type.
+bool prelude_has(std::string_view name, Scalar type);
 
 }  // namespace pumice::codegen

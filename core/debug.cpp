@@ -1,6 +1,8 @@
 #include "core/debug.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +15,7 @@ namespace pumice::debug {
 namespace {
 
 constexpr Switch table[] = {
-    {"PUMICE_DEVICE", "interp, vulkan, vulkan:N", "the best there is", "the device that Device::open() takes"},
+    {"PUMICE_DEVICE", "interp, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
     {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, or all", "nothing",
      "prints what every compiled kernel looks like at these stages"},
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
@@ -29,6 +31,7 @@ struct Environment {
     std::mutex reading;
     bool read = false;
     std::array<std::string, count> values;
+    std::atomic<bool> dump_checked = false;  ///< check_dump has spoken
 };
 
 Environment& environment() {
@@ -39,6 +42,16 @@ Environment& environment() {
 bool on(std::string_view name) {
     const std::string& v = value(name);
     return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no";
+}
+
+/// Calls f with every word of PUMICE_DUMP's list that is not empty.
+template <class F>
+void each_dump_word(F&& f) {
+    for (std::string_view rest = value("PUMICE_DUMP"); !rest.empty();) {
+        const size_t comma = rest.find(',');
+        if (comma != 0) f(rest.substr(0, comma));
+        rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+    }
 }
 
 }  // namespace
@@ -62,6 +75,7 @@ void reload() {
     Environment& e = environment();
     const std::lock_guard lock(e.reading);
     e.read = false;
+    e.dump_checked = false;
 }
 
 bool validate() { return on("PUMICE_VALIDATE"); }
@@ -78,15 +92,22 @@ std::string cache_folder() {
 }
 
 bool dumps(std::string_view what) {
-    std::string_view rest = value("PUMICE_DUMP");
-    while (!rest.empty()) {
-        const size_t comma = rest.find(',');
-        const std::string_view item = rest.substr(0, comma);
-        if (item == what || item == "all") return true;
-        if (comma == rest.npos) break;
-        rest.remove_prefix(comma + 1);
-    }
-    return false;
+    bool listed = false;
+    each_dump_word([&](std::string_view word) { listed |= word == what || word == "all"; });
+    return listed;
+}
+
+void check_dump(std::span<const std::string_view> stages) {
+    const auto known = [&](std::string_view word) { return std::find(stages.begin(), stages.end(), word) != stages.end(); };
+    std::string unknown;
+    each_dump_word([&](std::string_view word) {
+        if (word != "all" && !known(word)) unknown += text(unknown.empty() ? "\"" : ", \"", word, "\"");
+    });
+    if (unknown.empty() || environment().dump_checked.exchange(true)) return;
+    std::string list;
+    for (auto stage = stages.begin(); stage != stages.end(); ++stage)
+        if (std::find(stages.begin(), stage, *stage) == stage) list += text(*stage, ", ");
+    std::fputs(text("pumice: PUMICE_DUMP names ", unknown, "; it knows ", list, "all\n").c_str(), stderr);
 }
 
 void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view contents) {

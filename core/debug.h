@@ -23,13 +23,15 @@ inline const std::string& device() { return value("PUMICE_DEVICE"); }
 bool validate();
 /// PUMICE_TIME: print how long compiling took.
 bool time();
-/// PUMICE_LOG: print what the library decides: devices, cache misses.
+/// PUMICE_LOG: print what the library decides: devices, cache misses, batches.
 bool log();
 /// PUMICE_CACHE_DIR: the folder of compiled kernels; "" where there is none (set to "off").
 std::string cache_folder();
 
 /// Whether PUMICE_DUMP lists this: "ir", the name of a pass, "glsl", "spirv"; or "all".
 bool dumps(std::string_view what);
+/// Says once, on stderr, which words of PUMICE_DUMP are neither among these stages nor "all". Stages may repeat.
+void check_dump(std::span<const std::string_view> stages);
 /// Writes KERNEL.WHAT.EXTENSION into PUMICE_DUMP_DIR, or prints the text to stderr under a heading.
 void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view text);
 /// Prints one line to stderr if PUMICE_LOG is on.

@@ -52,6 +52,22 @@ TEST_F(debug_switches, dump_lists_stages) {
     EXPECT_FALSE(dumps("ir"));
 }
 
+TEST_F(debug_switches, unknown_words_of_dump_are_said_once) {
+    const std::string_view stages[] = {"ir", "simplify", "guard", "simplify", "glsl"};
+    const auto said = [&] {
+        testing::internal::CaptureStderr();
+        check_dump(stages);
+        return testing::internal::GetCapturedStderr();
+    };
+    set("PUMICE_DUMP", "glsl,glsll,,all,nonsense");
+    EXPECT_EQ(said(), "pumice: PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, simplify, guard, glsl, all\n");
+    EXPECT_EQ(said(), "");
+    set("PUMICE_DUMP", "ir,guard,all");
+    EXPECT_EQ(said(), "");
+    set("PUMICE_DUMP", nullptr);
+    EXPECT_EQ(said(), "");
+}
+
 TEST_F(debug_switches, dump_goes_to_the_folder_or_to_stderr) {
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / text("pumice_debug_test_", getpid());
     set("PUMICE_DUMP_DIR", (folder / "new").c_str());

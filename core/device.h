@@ -92,7 +92,7 @@ struct DeviceInfo {
 /// A handle to an opened device; copies share it, and so do two opens of the same device.
 class Device {
 public:
-    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, the CPU, a software Vulkan driver, the interpreter.
+    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, a software Vulkan driver, the interpreter.
     /// Else "interp", "vulkan", "vulkan:N", or part of a Vulkan device's name ("vulkan:llvmpipe"). Throws Error when there is none.
     static Device open(const std::string& spec = "");
     /// Every device of this machine, best first, the unusable ones with the reason.

@@ -16,6 +16,12 @@ int pm_div(int a, int b) {
 uint pm_div(uint a, uint b) {
     return a / (b == 0u ? 1u : b);
 }
+int64_t pm_div(int64_t a, int64_t b) {
+    return a / (b == 0l || (b == -1l && a == int64_t(0x8000000000000000ul)) ? 1l : b);
+}
+uint64_t pm_div(uint64_t a, uint64_t b) {
+    return a / (b == 0ul ? 1ul : b);
+}
 
 // The sign of the dividend. GLSL's own % on negative ints is undefined (glslang makes it OpSMod).
 int pm_rem(int a, int b) {
@@ -25,12 +31,26 @@ int pm_rem(int a, int b) {
 uint pm_rem(uint a, uint b) {
     return b == 0u ? 0u : a % b;
 }
+int64_t pm_rem(int64_t a, int64_t b) {
+    int64_t divisor = b == 0l || (b == -1l && a == int64_t(0x8000000000000000ul)) ? 1l : b;
+    return a - (a / divisor) * divisor;
+}
+uint64_t pm_rem(uint64_t a, uint64_t b) {
+    uint64_t divisor = b == 0ul ? 1ul : b;
+    return a - (a / divisor) * divisor;
+}
 
 int pm_popcount(int a) {
     return bitCount(a);
 }
 uint pm_popcount(uint a) {
     return uint(bitCount(a));
+}
+int64_t pm_popcount(int64_t a) {
+    return int64_t(bitCount(uint(a)) + bitCount(uint(a >> 32)));
+}
+uint64_t pm_popcount(uint64_t a) {
+    return uint64_t(bitCount(uint(a)) + bitCount(uint(a >> 32)));
 }
 
 // findMSB of a uint 0 is -1; of a negative int it would be that of the complement.
@@ -40,6 +60,14 @@ int pm_clz(int a) {
 uint pm_clz(uint a) {
     return uint(31 - findMSB(a));
 }
+int64_t pm_clz(int64_t a) {
+    uint high = uint(a >> 32);
+    return int64_t(high != 0u ? 31 - findMSB(high) : 63 - findMSB(uint(a)));
+}
+uint64_t pm_clz(uint64_t a) {
+    uint high = uint(a >> 32);
+    return uint64_t(high != 0u ? 31 - findMSB(high) : 63 - findMSB(uint(a)));
+}
 
 int pm_ctz(int a) {
     return a == 0 ? 32 : findLSB(a);
@@ -47,27 +75,67 @@ int pm_ctz(int a) {
 uint pm_ctz(uint a) {
     return a == 0u ? 32u : uint(findLSB(a));
 }
+int64_t pm_ctz(int64_t a) {
+    uint low = uint(a), high = uint(a >> 32);
+    return int64_t(low != 0u ? findLSB(low) : high != 0u ? findLSB(high) + 32 : 64);
+}
+uint64_t pm_ctz(uint64_t a) {
+    uint low = uint(a), high = uint(a >> 32);
+    return uint64_t(low != 0u ? findLSB(low) : high != 0u ? findLSB(high) + 32 : 64);
+}
+
+int pm_reverse_bits(int a) {
+    return bitfieldReverse(a);
+}
+uint pm_reverse_bits(uint a) {
+    return bitfieldReverse(a);
+}
+int64_t pm_reverse_bits(int64_t a) {
+    return int64_t(uint64_t(bitfieldReverse(uint(a))) << 32 | uint64_t(bitfieldReverse(uint(a >> 32))));
+}
+uint64_t pm_reverse_bits(uint64_t a) {
+    return uint64_t(bitfieldReverse(uint(a))) << 32 | uint64_t(bitfieldReverse(uint(a >> 32)));
+}
 
 // ---- classification and representation of floats, by their bits: a driver may assume that there is no NaN or infinity ----
 
 bool pm_isnan(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
+bool pm_isnan(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    uint high = bits.y & 0x7fffffffu;
+    return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
+}
 
 bool pm_isinf(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
+}
+bool pm_isinf(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    return (bits.y & 0x7fffffffu) == 0x7ff00000u && bits.x == 0u;
 }
 
 bool pm_isfinite(float x) {
     return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u;
 }
+bool pm_isfinite(double x) {
+    return (unpackDouble2x32(x).y & 0x7ff00000u) != 0x7ff00000u;
+}
 
 bool pm_signbit(float x) {
     return (floatBitsToUint(x) & 0x80000000u) != 0u;
 }
+bool pm_signbit(double x) {
+    return (unpackDouble2x32(x).y & 0x80000000u) != 0u;
+}
 
 float pm_copysign(float x, float y) {
     return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u));
+}
+double pm_copysign(double x, double y) {
+    uvec2 bits = unpackDouble2x32(x);
+    return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)));
 }
 
 // Truncates and saturates; NaN gives 0. 2147483520 is the largest float below 2^31.
@@ -81,9 +149,45 @@ uint pm_f32_to_u32(float x) {
     return x >= 4294967296.0 ? 0xffffffffu : x <= 0.0 ? 0u : uint(x);
 }
 
+int64_t pm_f32_to_i64(float x) {
+    if (pm_isnan(x)) return 0l;
+    if (x >= 9223372036854775808.0) return 0x7fffffffffffffffl;
+    return x < -9223372036854775808.0 ? int64_t(0x8000000000000000ul) : int64_t(x);
+}
+
+uint64_t pm_f32_to_u64(float x) {
+    if (pm_isnan(x)) return 0ul;
+    return x >= 18446744073709551616.0 ? 0xfffffffffffffffful : x <= 0.0 ? 0ul : uint64_t(x);
+}
+
+int pm_f64_to_i32(double x) {
+    if (pm_isnan(x)) return 0;
+    return x >= 2147483648.0lf ? 0x7fffffff : x < -2147483648.0lf ? int(0x80000000u) : int(x);
+}
+
+uint pm_f64_to_u32(double x) {
+    if (pm_isnan(x)) return 0u;
+    return x >= 4294967296.0lf ? 0xffffffffu : x <= 0.0lf ? 0u : uint(x);
+}
+
+int64_t pm_f64_to_i64(double x) {
+    if (pm_isnan(x)) return 0l;
+    if (x >= 9223372036854775808.0lf) return 0x7fffffffffffffffl;
+    return x < -9223372036854775808.0lf ? int64_t(0x8000000000000000ul) : int64_t(x);
+}
+
+uint64_t pm_f64_to_u64(double x) {
+    if (pm_isnan(x)) return 0ul;
+    return x >= 18446744073709551616.0lf ? 0xfffffffffffffffful : x <= 0.0lf ? 0ul : uint64_t(x);
+}
+
 float pm_sign(float x) {
     float up = x > 0.0 ? 1.0 : x;
     return x < 0.0 ? -1.0 : up;
+}
+double pm_sign(double x) {
+    double up = x > 0.0lf ? 1.0lf : x;
+    return x < 0.0lf ? -1.0lf : up;
 }
 
 // Where one operand is NaN, the other. GLSL's min and max leave it open.
@@ -91,9 +195,17 @@ float pm_min(float x, float y) {
     float less = y < x ? y : x;
     return pm_isnan(x) ? y : less;
 }
+double pm_min(double x, double y) {
+    double less = y < x ? y : x;
+    return pm_isnan(x) ? y : less;
+}
 
 float pm_max(float x, float y) {
     float more = y > x ? y : x;
+    return pm_isnan(x) ? y : more;
+}
+double pm_max(double x, double y) {
+    double more = y > x ? y : x;
     return pm_isnan(x) ? y : more;
 }
 
@@ -102,11 +214,19 @@ float pm_fdim(float x, float y) {
     float difference = x - y;
     return x <= y ? 0.0 : difference;
 }
+double pm_fdim(double x, double y) {
+    double difference = x - y;
+    return x <= y ? 0.0lf : difference;
+}
 
 // Halves away from zero. x - trunc(x) is exact; for an infinite x it is NaN, and not >= 0.5.
 float pm_round(float x) {
     float whole = trunc(x), away = whole + pm_sign(x);
     return abs(x - whole) >= 0.5 ? away : whole;
+}
+double pm_round(double x) {
+    double whole = trunc(x), away = whole + pm_sign(x);
+    return abs(x - whole) >= 0.5lf ? away : whole;
 }
 
 // The biased exponent of a finite x that is not 0, as if subnormals had the exponents they need: down to -22.

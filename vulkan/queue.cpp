@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/debug.h"
 #include "core/error.h"
 
 namespace pumice::vulkan {
@@ -145,6 +146,7 @@ void Queue::finish_submission(VkResult result, const char* call) {
     const int count = batch->count;
     if (result == VK_SUCCESS) {
         ++submitted;
+        if (debug::log()) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
         in_flight.push_back(std::move(batch));
         threshold = std::min(threshold * 2, max_batch);
         return;

@@ -85,7 +85,15 @@ TEST_F(Environment, NoDriverAtAll) {
 }
 
 TEST_F(Environment, UnknownWordsInDump) {
-    EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0), "");
+    // The interpreter compiles nothing, and so dumps nothing.
+    EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
+                on_vulkan() ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*glsl, spirv, all" : "");
+}
+
+TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {
+    if (!on_vulkan()) GTEST_SKIP() << "the interpreter has no batches";
+    EXPECT_EXIT({ set("PUMICE_LOG", "1"); end(right()); }, testing::ExitedWithCode(0),
+                "pumice: opened .*pumice: batch 1 has [0-9]+ command");
 }
 
 TEST_F(Environment, ADumpFolderThatCannotBeWritten) {

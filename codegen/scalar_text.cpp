@@ -1,0 +1,67 @@
+#include "codegen/scalar_text.h"
+
+#include "codegen/glsl_type.h"
+#include "codegen/prelude.h"
+#include "core/builder.h"
+#include "core/error.h"
+#include "core/ops.h"
+
+namespace pumice::codegen {
+namespace {
+
+void replace(std::string& in, std::string_view what, std::string_view by) {
+    for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + by.size())) in.replace(at, what.size(), by);
+}
+
+/// The row's text, with $m as the mask of the type's shift counts.
+std::string row_text(ir::Op op, Scalar operand, bool strict) {
+    if (op == ir::Op::fma && strict) return "pm_fma_strict($0, $1, $2)";
+    std::string out(glsl_text(op, operand));
+    replace(out, "$m", std::to_string(8 * size_of(operand) - 1));
+    return out;
+}
+
+/// Whether every pm_ function of the text takes the type.
+bool has_functions(std::string_view pattern, Scalar type) {
+    for (size_t at = pattern.find("pm_"); at != pattern.npos; at = pattern.find("pm_", at + 1))
+        if (!prelude_has(pattern.substr(at, pattern.find('(', at) - at), type)) return false;
+    return true;
+}
+
+/// The ops that see how wide an integer is: in 32 bits `bits` has zeros in front, which the results must not count.
+std::string narrow_bits_text(ir::Op op, Scalar type) {
+    const int width = 8 * size_of(type);
+    const std::string bits = text("uint(", glsl_type(bits_type(type)).value, "($0))");
+    switch (op) {
+        case ir::Op::popcount: return text("pm_popcount(", bits, ")");
+        case ir::Op::clz: return text("pm_clz(", bits, ") - ", 32 - width, "u");
+        case ir::Op::ctz: return text("pm_ctz(", bits, " | ", 1 << width, "u)");
+        case ir::Op::reverse_bits: return text("pm_reverse_bits(", bits, ") >> ", 32 - width);
+        default: return "";
+    }
+}
+
+/// `pattern` on operands converted to a 32-bit type.
+std::string computed_in(Scalar wide, ir::Op op, Scalar type, std::string pattern) {
+    for (int n = 0; n < row(op).arity; ++n)
+        if (const std::string operand = text("$", n); operand_type(op, n, type) == type)
+            replace(pattern, operand, text(glsl_type(wide).value, "(", operand, ")"));
+    return pattern;
+}
+
+}  // namespace
+
+std::string op_text(ir::Op op, Scalar operand, bool strict) {
+    const std::string pattern = row_text(op, operand, strict);
+    const bool is_operator = pattern.find('(') == pattern.npos;
+    if (operand == Scalar::boolean || size_of(operand) == 4 || is_operator) return pattern;
+    if (size_of(operand) == 8) return has_functions(pattern, operand) ? pattern : "";
+    std::string computed = narrow_bits_text(op, operand);
+    if (is_float(operand) || computed.empty()) {
+        const Scalar wide = is_float(operand) ? Scalar::f32 : is_signed_int(operand) ? Scalar::i32 : Scalar::u32;
+        computed = computed_in(wide, op, operand, pattern);
+    }
+    return ir::result_type(op, operand) == operand ? text(glsl_type(operand).value, "(", computed, ")") : computed;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,16 @@
+// Which GLSL computes a scalar op on operands of a type: the one place that knows what Vulkan devices do not have yet.
+#pragma once
+#include <string>
+
+#include "core/ir.h"
+
+namespace pumice::codegen {
+
+/// The pattern over $0 $1 $2, or "" where there is none yet. The rows' texts are for 32 bits. Others are made of them:
+/// - Operators, which stand in no parentheses, are GLSL's on all types. So are GLSL's own functions on 64-bit types.
+/// - A pm_ function exists for a 64-bit type where shaders/ has an overload whose first parameter is of that type.
+/// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does.
+/// `strict` asks for the fma that rounds once.
+std::string op_text(ir::Op op, Scalar operand, bool strict);
+
+}  // namespace pumice::codegen
