@@ -26,6 +26,13 @@ uint pm_rem(uint a, uint b) {
     return b == 0u ? 0u : a % b;
 }
 
+// The upper half of the product.
+uint pm_mul_high(uint a, uint b) {
+    uint high, low;
+    umulExtended(a, b, high, low);
+    return high;
+}
+
 int pm_popcount(int a) {
     return bitCount(a);
 }
