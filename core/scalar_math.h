@@ -29,6 +29,17 @@ constexpr T mul(T a, T b) {
     if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) * Wrapping<T>(b));
     else return a * b;
 }
+/// The upper half of the product, for unsigned types.
+template <class T>
+constexpr T mul_high(T a, T b) {
+    if constexpr (sizeof(T) < 8) return T(uint64_t(a) * b >> bit_width<T>);
+    else {
+        // Four products of halves; the middle ones carry into the upper half.
+        const uint64_t low = uint64_t(uint32_t(a)) * uint32_t(b), mid = uint64_t(a >> 32) * uint32_t(b) + (low >> 32);
+        const uint64_t other = uint64_t(uint32_t(a)) * uint32_t(b >> 32) + uint32_t(mid);
+        return uint64_t(a >> 32) * uint32_t(b >> 32) + (mid >> 32) + (other >> 32);
+    }
+}
 template <class T>
 constexpr T neg(T a) {
     if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(0) - Wrapping<T>(a));

@@ -8,5 +8,6 @@
 #include "core/indices.h"
 #include "core/kernel.h"
 #include "core/memory.h"
+#include "core/rng.h"
 #include "core/value.h"
 #include "core/vector.h"

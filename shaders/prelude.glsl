@@ -40,6 +40,13 @@ uint64_t pm_rem(uint64_t a, uint64_t b) {
     return a - (a / divisor) * divisor;
 }
 
+// The upper half of the product.
+uint pm_mul_high(uint a, uint b) {
+    uint high, low;
+    umulExtended(a, b, high, low);
+    return high;
+}
+
 int pm_popcount(int a) {
     return bitCount(a);
 }
