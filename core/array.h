@@ -31,6 +31,8 @@ public:
     /// Elements in all.
     int64_t count() const {
         int64_t n = 1;
+        for (const int64_t e : extents)
+            if (e == 0) return 0;  // beside a 0 the others may be of any size
         for (const int64_t e : extents) n *= e;
         return n;
     }
