@@ -1,5 +1,6 @@
 // What a case is, and how two ways of doing the same work are compared on a machine that is busy with other things too.
 #pragma once
+#include <bit>
 #include <functional>
 #include <optional>
 #include <string>
@@ -69,7 +70,7 @@ std::vector<Case> first_use_cases();
 Side dispatches(raw::Device& device, raw::Pipeline& pipeline, VkDescriptorSet set, std::vector<uint32_t> push, uint32_t x,
                 uint32_t y = 1, uint32_t z = 1);
 /// The bits of push constants.
-inline uint32_t word(float value) { return uint32_t(pumice::detail::bits_of(value)); }
+inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }
 inline uint32_t word(int value) { return uint32_t(value); }
 
 /// Deterministic numbers in [-1, 1).

@@ -32,7 +32,12 @@ TEST(Language, ParametersInOrder) {
 }
 
 TEST(Language, HostNumbersAdoptTheDeviceType) {
-    EXPECT_EQ(body_of([](InOut<float> a) { a[0] = 0.5 * a[1]; }), R"(%0 = constant 1 : i32
+    // The element on a line of its own: which operand of a * is recorded first is the compiler's choice.
+    EXPECT_EQ(body_of([](InOut<float> a) {
+                  auto x = a[1];
+                  a[0] = 0.5 * x;
+              }),
+              R"(%0 = constant 1 : i32
 %1 = load arg1[%0] : f32
 %2 = constant 0.5 : f32
 %3 = mul %2, %1 : f32
@@ -239,7 +244,7 @@ TEST(Language, SourceLinesAreThoseOfTheOperations) {
     const std::string ir = k.ir();
     EXPECT_NE(ir.find("files [\"language_test.cpp\"]"), std::string::npos) << ir;
     EXPECT_NE(ir.find("barrier @" + std::to_string(line + 2)), std::string::npos) << ir;
-    EXPECT_NE(ir.find(" = mul %2, %0 : i32 @" + std::to_string(line + 1)), std::string::npos) << ir;
+    EXPECT_TRUE(std::regex_search(ir, std::regex(" = mul %[0-9]+, %[0-9]+ : i32 @" + std::to_string(line + 1) + "\n"))) << ir;
 }
 
 TEST(Language, TextsAreTheSameAgain) {
