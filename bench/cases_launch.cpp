@@ -97,9 +97,9 @@ Measurement batched(Bench& bench, int targets) {
 
 std::vector<Case> launch_cases() {
     return {
-        {"one launch and wait", Kind::launch, 1.15, 0, "", one_launch},
-        {"1,000 dependent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return batched(bench, 1); }},
-        {"1,000 independent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return batched(bench, batch); }},
+        {"one launch and wait", Kind::launch, 1.15, 0, "", [](Bench& bench) { return compare_afresh(bench, one_launch); }},
+        {"1,000 dependent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return compare_afresh(bench, [](Bench& b) { return batched(b, 1); }); }},
+        {"1,000 independent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return compare_afresh(bench, [](Bench& b) { return batched(b, batch); }); }},
     };
 }
 

@@ -1,5 +1,7 @@
 #include "bench/harness.h"
 
+#include "vulkan/vulkan.h"
+
 #include <time.h>
 
 #include <algorithm>
@@ -57,6 +59,26 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
         ratios.push_back(mine / theirs);
     }
     m.pairs = int(ratios.size());
+    m.ours_ms = quantile(a, 0.5);
+    m.peer_ms = quantile(b, 0.5);
+    m.ratio = quantile(ratios, 0.5);
+    m.ratio_low = quantile(ratios, 0.25);
+    m.ratio_high = quantile(ratios, 0.75);
+    return m;
+}
+
+Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once) {
+    const int rounds = bench.quick ? 5 : 15;
+    std::vector<double> a, b, ratios;
+    for (int round = 0; round < rounds; ++round) {
+        Bench fresh{pumice::Device(pumice::vulkan::open(bench.index)), raw::Device(bench.index), bench.quick, bench.cpu_time, bench.index, rounds};
+        const Measurement m = once(fresh);
+        a.push_back(m.ours_ms);
+        b.push_back(m.peer_ms);
+        ratios.push_back(m.ratio);
+    }
+    Measurement m;
+    m.pairs = rounds;
     m.ours_ms = quantile(a, 0.5);
     m.peer_ms = quantile(b, 0.5);
     m.ratio = quantile(ratios, 0.5);

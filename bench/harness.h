@@ -18,9 +18,11 @@ struct Bench {
     raw::Device raw;
     bool quick = false;
     bool cpu_time = false;  ///< of the process and all its threads, instead of wall time: software drivers on a busy machine
+    int index = 0;          ///< of the physical device
+    int rounds = 1;         ///< comparisons that share the time
 
     /// Seconds that one comparison may take.
-    double budget() const { return quick ? 0.7 : 4.0; }
+    double budget() const { return (quick ? 0.7 : 4.0) / rounds; }
 };
 
 /// Does the work `times` times over and returns when the device has done it.
@@ -40,6 +42,10 @@ struct Measurement {
 /// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 7 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
+/// The median of several comparisons, each on devices of its own. A software driver starts its threads with the device, and
+/// whether they share a core with those that wake them, which doubles what a launch costs, stays as it was then: within one pair
+/// of devices more measurements do not help.
+Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once);
 /// One way alone.
 Measurement measure(const Bench& bench, const std::function<void()>& act);
 

@@ -150,7 +150,8 @@ int run(int argc, char** argv) {
 
     const OwnCache cache;
     const pumice::Device device = pumice::Device::open(std::getenv("PUMICE_DEVICE") ? "" : "vulkan");
-    Bench bench{device, raw::Device(vulkan_index(device.name())), options.quick, options.cpu};
+    const int index = vulkan_index(device.name());
+    Bench bench{device, raw::Device(index), options.quick, options.cpu, index};
     if (device.name().find(bench.raw.name) == std::string::npos)
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
     if (options.cpu && !bench.raw.software)
