@@ -37,6 +37,7 @@ std::string narrow_bits_text(ir::Op op, Scalar type) {
         case ir::Op::clz: return text("pm_clz(", bits, ") - ", 32 - width, "u");
         case ir::Op::ctz: return text("pm_ctz(", bits, " | ", 1 << width, "u)");
         case ir::Op::reverse_bits: return text("pm_reverse_bits(", bits, ") >> ", 32 - width);
+        case ir::Op::mul_high: return text("(uint($0) * uint($1)) >> ", width);
         default: return "";
     }
 }

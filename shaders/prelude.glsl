@@ -46,6 +46,12 @@ uint pm_mul_high(uint a, uint b) {
     umulExtended(a, b, high, low);
     return high;
 }
+uint64_t pm_mul_high(uint64_t a, uint64_t b) {
+    uint64_t low = uint64_t(uint(a)) * uint64_t(uint(b));
+    uint64_t middle = (a >> 32) * uint64_t(uint(b)) + (low >> 32);
+    uint64_t other = uint64_t(uint(a)) * (b >> 32) + uint64_t(uint(middle));
+    return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+}
 
 int pm_popcount(int a) {
     return bitCount(a);

@@ -1,7 +1,6 @@
 #include "vulkan/queue.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/debug.h"
 #include "core/error.h"
@@ -9,8 +8,7 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr int max_batch = 64, max_software_batch = 1024;
-constexpr std::chrono::milliseconds quiet{1}, longest_gathering{8};
+constexpr int max_batch = 64;
 constexpr size_t max_in_flight = 64;            // batches; a host that runs further ahead waits, which bounds its memory
 constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may bound one
 constexpr uint32_t sets_of_a_pool = 64;
@@ -25,7 +23,6 @@ Queue::Queue(Context& c) : context(c) {
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
     context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore");
-    submitter = std::thread([this] { submit_leftovers(); });
 }
 
 Queue::~Queue() {
@@ -34,12 +31,6 @@ Queue::~Queue() {
         finish();
     } catch (const Error&) {
     }
-    {
-        const std::lock_guard lock(mutex);
-        stopping = true;
-    }
-    gathering.notify_one();
-    submitter.join();
     context.vk.DeviceWaitIdle(context.device);
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
@@ -100,32 +91,7 @@ VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
 }
 
 void Queue::end() {
-    last_command = std::chrono::steady_clock::now();
-    const bool software = context.snapshot.software();
-    const bool full = ++open->count >= (software ? max_software_batch : threshold);
-    if (full || (!software && poll() == submitted)) submit();
-    else if (open->count == 1) gathering.notify_one();
-}
-
-/// Of the submitter: a batch to which nothing was added for a while, or that stays open for long, is submitted.
-void Queue::submit_leftovers() {
-    std::unique_lock lock(mutex);
-    while (!stopping) {
-        gathering.wait(lock, [&] { return stopping || open; });
-        const uint64_t seen = batches;
-        const auto opened = std::chrono::steady_clock::now();
-        auto now = opened;
-        do {
-            gathering.wait_for(lock, quiet);
-            now = std::chrono::steady_clock::now();
-        } while (!stopping && open && batches == seen && now - last_command < quiet && now - opened < longest_gathering);
-        if (stopping || !open || batches != seen) continue;
-        try {
-            submit();
-        } catch (const Error&) {
-            left_over = std::current_exception();
-        }
-    }
+    if (++open->count >= threshold || poll() == submitted) submit();
 }
 
 /// Orders and makes visible everything before to everything after. One global barrier: drivers treat it no worse than many of
@@ -293,12 +259,10 @@ void Queue::wait(uint64_t value) {
     if (completed < value) {
         {
             const std::lock_guard lock(mutex);
-            if (left_over) std::rethrow_exception(std::exchange(left_over, nullptr));
             if (value > submitted) submit();
         }
         await(value);
         const std::lock_guard lock(mutex);
-        if (left_over) std::rethrow_exception(std::exchange(left_over, nullptr));
         if (completed < value) completed = value;
         if (completed == submitted) threshold = 1;
         collect();

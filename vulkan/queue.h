@@ -1,16 +1,12 @@
 // Records commands into batches, submits them in order, and knows by one timeline semaphore how far the device has come.
 #pragma once
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "vulkan/context.h"
@@ -21,9 +17,7 @@ namespace pumice::vulkan {
 /// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are
 /// recorded: where two conflict there is a barrier between them, and a barrier towards device and host ends every batch.
 ///
-/// On hardware a batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather. On a
-/// software driver, whose threads take the host's cores from it, up to 1024 gather in any case. A thread of the queue's own
-/// submits what nobody does, a millisecond after the last command.
+/// A batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather.
 class Queue {
 public:
     explicit Queue(Context& context);
@@ -88,7 +82,6 @@ private:
     void open_batch();
     void barrier(bool to_host);
     void finish_submission(VkResult result, const char* call);
-    void submit_leftovers();
     void await(uint64_t value);
     void destroy(Batch& batch);
     VkDescriptorPool new_descriptor_pool(uint32_t storage_buffers);
@@ -105,12 +98,6 @@ private:
     uint64_t submitted = 0;
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;                            // commands that a busy device's batch gathers
-    std::chrono::steady_clock::time_point last_command;
-
-    std::condition_variable gathering;            // a batch stays open
-    bool stopping = false;
-    std::exception_ptr left_over;                 // what went wrong in submit_leftovers, for the next who waits
-    std::thread submitter;                        // runs submit_leftovers
 };
 
 }  // namespace pumice::vulkan
