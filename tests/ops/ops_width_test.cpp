@@ -99,7 +99,7 @@ std::vector<uint64_t> specials(Scalar type) {
             out.push_back(cast_bits(Scalar::f64, type, to_bits(v)));
     else
         for (const int64_t v : {int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(7), int64_t(-7), int64_t(width - 1),
-                                int64_t(width), int64_t(width + 9), int64_t(1) << (width - 1), (int64_t(1) << (width - 1)) - 1})
+                                int64_t(width), int64_t(width + 9), int64_t(uint64_t(1) << (width - 1)), int64_t((uint64_t(1) << (width - 1)) - 1)})
             out.push_back(cast_bits(Scalar::i64, type, to_bits(v)));
     return out;
 }
