@@ -91,13 +91,13 @@ TEST_F(Environment, UnknownWordsInDump) {
 }
 
 TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {
-    if (!on_vulkan()) GTEST_SKIP() << "the interpreter has no batches";
+    if (!on_vulkan()) GTEST_SKIP() << "SKIPPED: the interpreter has no batches";
     EXPECT_EXIT({ set("PUMICE_LOG", "1"); end(right()); }, testing::ExitedWithCode(0),
                 "pumice: opened .*pumice: batch 1 has [0-9]+ command");
 }
 
 TEST_F(Environment, ADumpFolderThatCannotBeWritten) {
-    if (!on_vulkan()) GTEST_SKIP() << "the interpreter compiles nothing that is dumped";
+    if (!on_vulkan()) GTEST_SKIP() << "SKIPPED: the interpreter compiles nothing that is dumped";
     EXPECT_EXIT(
         {
             set("PUMICE_DUMP", "glsl");
@@ -116,7 +116,7 @@ TEST_F(Environment, ACacheFolderThatCannotBeWritten) {
 }
 
 TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
-    if (!on_vulkan()) GTEST_SKIP() << "the interpreter has no cache";
+    if (!on_vulkan()) GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
     const fs::path cache = folder("corrupt");
     EXPECT_EXIT(
         {
