@@ -10,11 +10,11 @@ if(PUMICE_TEST_HARDWARE)
 endif()
 
 # pumice_test_program(target sources...): a GoogleTest program with a precompiled gtest, at -O1 where Release has -O2, since
-# tests are compiled more often than they run. The sources find files of the repository through PUMICE_SOURCE_FOLDER.
+# tests are compiled more often than they run. source_folder() finds the repository's
+# files; it is a file of its own, so that ccache knows everything else whatever the checkout is called.
 function(pumice_test_program target)
     add_executable(${target} ${ARGN})
-    target_link_libraries(${target} PRIVATE GTest::gtest_main Threads::Threads)
-    target_compile_definitions(${target} PRIVATE PUMICE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} PRIVATE GTest::gtest_main Threads::Threads pumice_source_folder)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     pumice_compile_options(${target})
 endfunction()

@@ -13,6 +13,7 @@
 #include "codegen/codegen.h"
 #include "codegen/spirv.h"
 #include "core/error.h"
+#include "tests/source_folder.h"
 
 namespace pumice::codegen {
 namespace {
@@ -48,7 +49,7 @@ Golden read(const fs::path& path) {
 
 std::vector<fs::path> goldens() {
     std::vector<fs::path> out;
-    for (const auto& entry : fs::directory_iterator(PUMICE_SOURCE_FOLDER "/tests/golden"))
+    for (const auto& entry : fs::directory_iterator(source_folder() / "tests/golden"))
         if (entry.path().filename().string().starts_with("glsl_")) out.push_back(entry.path());
     std::sort(out.begin(), out.end());
     return out;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/docs/page.h"
+#include "tests/source_folder.h"
 
 namespace {
 
@@ -32,7 +33,7 @@ std::string prose(const std::string& page) {
 class EachPage : public testing::TestWithParam<std::string> {};
 
 TEST_P(EachPage, LinksLeadSomewhere) {
-    const fs::path folder = (fs::path(PUMICE_SOURCE_FOLDER) / GetParam()).parent_path();
+    const fs::path folder = (source_folder() / GetParam()).parent_path();
     for (const std::string& link : all_matches(prose(GetParam()), R"(\]\(([^)#]+)\))"))
         EXPECT_TRUE(link.starts_with("http") || fs::exists(folder / link)) << GetParam() << " links " << link;
 }
@@ -41,7 +42,7 @@ TEST_P(EachPage, FilesItNamesAreThere) {
     // `core/ops.def`, `core/interp*.cpp`, `vulkan/`: paths from the root, in one of its folders.
     const std::string folders = "autodiff|bench|cmake|codegen|core|cpu|docs|pumice|samples|shaders|tests|vulkan";
     for (const std::string& path : all_matches(prose(GetParam()), "`((?:" + folders + ")/[A-Za-z0-9_./*-]*)`")) {
-        const fs::path whole = fs::path(PUMICE_SOURCE_FOLDER) / path;
+        const fs::path whole = source_folder() / path;
         const size_t star = path.find('*');
         if (star == path.npos) {
             EXPECT_TRUE(fs::exists(whole)) << GetParam() << " names " << path;

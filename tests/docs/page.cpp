@@ -9,13 +9,14 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "tests/source_folder.h"
 
 namespace docs {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path in_repository(const std::string& path) { return fs::path(PUMICE_SOURCE_FOLDER) / path; }
+fs::path in_repository(const std::string& path) { return source_folder() / path; }
 
 /// The one place of the line in the text; npos for none or several.
 size_t only_line(const std::string& text, const std::string& line) {

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/ir.h"
 #include "core/passes.h"
+#include "tests/source_folder.h"
 
 namespace pumice::ir {
 namespace {
@@ -54,7 +55,7 @@ Pass pass_named(const std::string& name) {
 
 std::vector<std::filesystem::path> all_files() {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(PUMICE_SOURCE_FOLDER "/tests/golden"))
+    for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/golden"))
         if (entry.path().extension() == ".txt" && read(entry.path()).find("--- pass: ") != std::string::npos)
             found.push_back(entry.path());
     std::sort(found.begin(), found.end());
