@@ -32,7 +32,7 @@ check_include() {
     if [[ "$delimiter" == '"' ]]; then
         [[ -e "$included" && "$included" == */* ]] ||
             violation "$file includes \"$included\", which is not the path of a file from the root."
-        [[ "$top" == "$folder" ]] || has_word "$top" "${arrows[$folder]}" ||
+        [[ "$top" == "$folder" || ("$top" == tests && "$file" == *_test.*) ]] || has_word "$top" "${arrows[$folder]}" ||
             violation "$file includes $included: $folder/ may not use $top/."
         return
     fi
