@@ -19,7 +19,7 @@ public:
 
     Array() = default;
     Array(const Device& device, const std::array<int64_t, N>& extents, bool zero)
-        : extents(extents), state(detail::allocate(device.state, extents.data(), N, sizeof(T), zero)) {}
+        : extents(extents), state(detail::allocate(device.state, extents.data(), N, detail::element_of<T>(), zero)) {}
 
     /// True when it holds memory (perhaps of no elements).
     explicit operator bool() const { return state != nullptr; }

@@ -1,13 +1,23 @@
 #include "core/device.h"
 
+#include "core/observe.h"
+
 namespace pumice {
 namespace detail {
 
-std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, int element_size, bool zero) {
+namespace {
+thread_local Observer* current_observer = nullptr;
+}
+Observer* observer() { return current_observer; }
+Observing::Observing(Observer* next) : before(current_observer) { current_observer = next; }
+Observing::~Observing() { current_observer = before; }
+
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero) {
     auto state = std::make_shared<ArrayState>();
     state->device = device;
-    state->element_size = element_size;
-    int64_t bytes = element_size;
+    state->element = &element;
+    state->element_size = int(element.size);
+    int64_t bytes = state->element_size;
     bool too_large = false, empty = false;
     for (int d = 0; d < rank; ++d) {
         if (extents[d] < 0) fail("an array of extent ", extents[d], " along dimension ", d, " is asked for: extents are not negative");
@@ -18,28 +28,36 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
     else if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
     state->bytes = bytes;
     if (bytes > 0) state->memory = device->backend->allocate(bytes, zero);
+    if (Observer* o = observer()) o->allocated(state, zero);
     return state;
 }
 
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted) {
     if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
-    if (to.memory) to.device->backend->write(*to.memory, to.offset, from, to.bytes);
+    if (!to.memory) return;
+    if (Observer* o = observer()) o->writing(to, from);
+    to.device->backend->write(*to.memory, to.offset, from, to.bytes);
 }
 
 void read(const ArrayState& from, void* to) {
+    if (Observer* o = observer()) o->reading(from);
     if (from.memory) from.device->backend->read(*from.memory, from.offset, to, from.bytes);
 }
 
 void fill(const ArrayState& to, const void* value, int size) {
-    if (to.memory) to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
+    if (!to.memory) return;
+    if (Observer* o = observer()) o->filling(to, value, size);
+    to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
 }
 
 void copy(const ArrayState& from, const ArrayState& to) {
+    if (!to.memory) return;
+    if (Observer* o = observer()) o->copying(from, to);
     if (from.device->backend != to.device->backend) {
         std::vector<std::byte> host(size_t(from.bytes));
-        read(from, host.data());
-        if (to.memory) to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
-    } else if (to.memory) {
+        from.device->backend->read(*from.memory, from.offset, host.data(), from.bytes);
+        to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
+    } else {
         to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, 0);
     }
 }

@@ -32,14 +32,15 @@ struct DeviceState {
 };
 
 /// Memory of an array: a range of an allocation. Shared by copies of the handle.
-struct ArrayState {
+struct ArrayState : std::enable_shared_from_this<ArrayState> {
     std::shared_ptr<DeviceState> device;
     std::shared_ptr<Allocation> memory;  ///< null when there are no elements
     int64_t offset = 0, bytes = 0;
     int element_size = 0;
+    const Element* element = nullptr;  ///< lives as long as the program
 };
 
-std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, int element_size, bool zero);
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero);
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
 void read(const ArrayState& from, void* to);
 void fill(const ArrayState& to, const void* value, int size);

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "core/interp_program.h"
+#include "core/observe.h"
 #include "core/passes.h"
 
 namespace pumice {
@@ -270,6 +271,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
+    if (detail::Observer* o = detail::observer()) o->launching(*this, range, arguments);
     device.backend->launch(executable, check.launch);
     return Event(device.backend->record(check.launch.stream));
 }

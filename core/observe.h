@@ -1,0 +1,44 @@
+// What a program does with arrays, told to whoever records it: the tape of derivatives is one.
+#pragma once
+#include <memory>
+#include <span>
+
+namespace pumice {
+
+class KernelBase;
+class Range;
+
+namespace detail {
+
+struct ArrayState;
+struct HostArgument;
+
+/// Told, on the thread that asks for it, of every operation on arrays: after it is known to be right, before it is given to the
+/// device. An observer may use arrays itself; it is not told of that if it steps aside (Observing(nullptr)).
+class Observer {
+public:
+    virtual ~Observer() = default;
+    virtual void launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
+    virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero) = 0;  ///< the one that comes after its operation
+    virtual void writing(const ArrayState& to, const void* from) = 0;                 ///< from the host
+    virtual void reading(const ArrayState& from) = 0;                                 ///< to the host
+    virtual void filling(const ArrayState& to, const void* value, int size) = 0;
+    virtual void copying(const ArrayState& from, const ArrayState& to) = 0;
+};
+
+/// This thread's observer; null where there is none.
+Observer* observer();
+
+/// While it lives, `next` is this thread's observer. Ends in the reverse order of its making.
+class Observing {
+public:
+    explicit Observing(Observer* next);
+    ~Observing();
+    Observing(const Observing&) = delete;
+
+private:
+    Observer* before;
+};
+
+}  // namespace detail
+}  // namespace pumice
