@@ -1,30 +1,13 @@
-// Files that survive the process: compiled shaders and the driver's pipeline cache.
+// The names and bytes of what a Vulkan device keeps in the disk cache: compiled shaders and the driver's pipeline cache.
 #pragma once
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "codegen/codegen.h"
-#include "core/ir.h"
+#include "core/disk_cache.h"
 #include "vulkan/snapshot.h"
 
 namespace pumice::vulkan {
-
-/// A folder of entries, each a file with a checksum. Failures of the file system never reach the caller: what cannot be read is
-/// not there, what cannot be written is not kept.
-class DiskCache {
-public:
-    /// An empty path switches the cache off.
-    explicit DiskCache(std::filesystem::path folder) : folder(std::move(folder)) {}
-    /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there.
-    std::optional<std::string> read(const std::string& name) const;
-    /// Written whole or not at all: into a file of its own, then renamed.
-    void write(const std::string& name, const std::string& bytes) const;
-    bool on() const { return !folder.empty(); }
-
-private:
-    std::filesystem::path folder;
-};
 
 /// What a device's entries depend on: device, driver and this build of the library.
 std::string device_key(const Snapshot& snapshot);

@@ -1,0 +1,47 @@
+// Files that survive the process, and the names that tell one compiled kernel from every other.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "core/ir.h"
+
+namespace pumice {
+
+/// A folder of entries, each a file with a checksum. Failures of the file system never reach the caller: what cannot be read is
+/// not there, what cannot be written is not kept. Several processes may use one folder at once.
+class DiskCache {
+public:
+    /// An empty path switches the cache off.
+    explicit DiskCache(std::filesystem::path folder) : folder(std::move(folder)) {}
+    /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there.
+    std::optional<std::string> read(const std::string& name) const;
+    /// Written whole or not at all: into a file of its own, then renamed.
+    void write(const std::string& name, const std::string& bytes) const;
+    bool on() const { return !folder.empty(); }
+
+private:
+    std::filesystem::path folder;
+};
+
+/// What an entry depends on, collected as bytes and hashed at once into its name.
+struct CacheKey {
+    std::string bytes;
+    template <class... T>
+        requires((std::is_arithmetic_v<T> || std::is_enum_v<T>) && ...)
+    void add(const T&... values) { (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...); }
+    void add(const std::string& string) {
+        add(string.size());
+        bytes += string;
+    }
+    /// Everything of a kernel but its source lines.
+    void add(const ir::Kernel& kernel);
+    /// 32 hex digits.
+    std::string hash() const;
+};
+
+/// Changes with every build of the library, so that no entry of an older code generator is ever taken.
+std::string build_stamp();
+
+}  // namespace pumice
