@@ -1,0 +1,48 @@
+// From IR to the text of an LLVM 19 module, vectorised over work-items.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ir.h"
+
+namespace pumice::cpu {
+
+/// The vector instructions of a machine, as far as the text depends on them.
+enum class Isa { none, sse2, sse4, avx2, avx512, neon };
+
+struct Target {
+    int width = 1;             ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
+    Isa isa = Isa::none;
+    bool sleef = false;        ///< SLEEF's vector functions for `isa` can be called
+    std::string triple;        ///< of the module; "" leaves it out
+};
+
+/// What else a compiled kernel is made for. A launch with other values needs another variant.
+struct Variant {
+    std::array<int64_t, 3> group{1, 1, 1};  ///< items of a group along each axis
+    bool wide_offsets = false;              ///< an array has 2^31 elements or more
+};
+
+struct Emitted {
+    std::string text;
+    std::string symbol;                 ///< of the Entry (cpu/frame.h)
+    int64_t scratch_bytes = 0;          ///< of each thread: local memory, and what items keep across barriers
+    std::vector<std::string> functions; ///< what the text calls besides LLVM's intrinsics: SLEEF's, and those of host_function()
+};
+
+/// Recorded IR through the passes that emit_llvm needs. Throws Error as guard does.
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets);
+/// The names of lower()'s passes, in their order, for PUMICE_DUMP.
+std::vector<std::string_view> pass_names();
+
+/// The module of a lowered kernel.
+Emitted emit_llvm(const ir::Kernel& lowered, const Target& target, const Variant& variant);
+
+/// The address of a function `pumice_cpu_OP_TYPE` that the text calls: an op's host column over the lanes of a packet. Null for
+/// other names (SLEEF's, libm's).
+void* host_function(std::string_view name);
+
+}  // namespace pumice::cpu
