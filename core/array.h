@@ -69,6 +69,13 @@ public:
         if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
         detail::copy(from, to);
     }
+    /// Gives the memory back before the last handle goes, once the work that uses it is done. Using any of the handles that share it
+    /// afterwards is an Error.
+    void release() const {
+        held();
+        state->memory = nullptr;
+        state->released = true;
+    }
     /// A new array with the same elements.
     Array clone() const {
         Array copy(device(), extents, false);
@@ -82,6 +89,7 @@ public:
 private:
     const detail::ArrayState& held() const {
         if (!state) throw Error("an array that was never allocated is used: make it with Device::zeros, full, empty or upload");
+        if (state->released) throw Error("an array is used after its release()");
         return *state;
     }
 };

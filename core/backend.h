@@ -1,6 +1,7 @@
 // The one virtual interface between the library and a device.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 namespace pumice {
 
 enum class Feature { int8, int16, int64, float16, float64 };
+inline constexpr Feature features[] = {Feature::int8, Feature::int16, Feature::int64, Feature::float16, Feature::float64};
 enum class Priority { low, normal, high };
 
 /// What a device allows. Bytes and items; counts are per axis where an array, axis 0 first.
@@ -33,8 +35,12 @@ public:
 /// Device memory, freed (when the device has no more work with it) with the last reference.
 class Allocation {
 public:
-    virtual ~Allocation() = default;
+    virtual ~Allocation() {
+        if (meter) *meter -= bytes;
+    }
     int64_t bytes = 0;
+    /// Where set, the bytes of a device's living allocations, this one's among them. The front end's; backends leave it alone.
+    std::shared_ptr<std::atomic<int64_t>> meter;
 };
 
 /// What one launch needs. The front end has already checked arguments against parameters, aliasing and ranges.
@@ -97,6 +103,22 @@ public:
     virtual std::shared_ptr<EventState> record(int stream) = 0;
     /// Later work on the stream starts after the event.
     virtual void wait_for(int stream, const std::shared_ptr<EventState>& event) = 0;
+    /// Runs `act` on the host once all work given to the stream so far is done; later work of the stream starts after it has
+    /// returned. On any thread, now or later; what it throws comes out of the next wait. Here: now, on the caller's thread.
+    virtual void call(int stream, std::function<void()> act) {
+        record(stream)->wait();
+        act();
+    }
+    /// Like write and read, but in order on a stream: the host memory belongs to the device until the stream's work so far is
+    /// done. A backend that returns before that overrides them.
+    virtual void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
+        record(stream)->wait();
+        write(to, offset, from, bytes);
+    }
+    virtual void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
+        record(stream)->wait();
+        read(from, offset, to, bytes);
+    }
     /// Submits and waits for all work of all streams; throws what went wrong.
     virtual void synchronize() = 0;
 };

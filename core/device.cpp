@@ -27,7 +27,11 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
     if (empty) bytes = 0;
     else if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
     state->bytes = bytes;
-    if (bytes > 0) state->memory = device->backend->allocate(bytes, zero);
+    if (bytes > 0) {
+        state->memory = device->backend->allocate(bytes, zero);
+        *device->in_use += state->memory->bytes;
+        state->memory->meter = device->in_use;
+    }
     if (Observer* o = observer()) o->allocated(state, zero);
     return state;
 }
@@ -70,13 +74,28 @@ Device::Device(std::shared_ptr<Backend> backend) : state(std::make_shared<detail
 }
 
 Stream::Stream(std::shared_ptr<detail::DeviceState> device, Priority priority) : state(std::make_shared<State>()) {
+    if (priority != Priority::low && priority != Priority::normal && priority != Priority::high)
+        fail("a stream of priority ", int(priority), " is asked for: priorities are Priority::low, normal and high");
     state->number = device->backend->create_stream(priority);
     state->device = std::move(device);
 }
 
 const Stream::State& Stream::held() const {
     if (!state) throw Error("a stream that was never made is used: make it with Device::stream");
+    if (!state->device) throw Error("a stream is used after its release()");
     return *state;
+}
+
+Event Stream::call(std::function<void()> act) const {
+    if (!act) throw Error("a stream is to call a function that is empty");
+    held().device->backend->call(held().number, std::move(act));
+    return record();
+}
+
+void Stream::release() const {
+    const auto device = held().device;
+    device->backend->release_stream(state->number);
+    state->device = nullptr;
 }
 
 Event Stream::record() const { return Event(held().device->backend->record(held().number)); }

@@ -1,5 +1,7 @@
 // Devices, streams, events and arrays: the host's side.
 #pragma once
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +24,7 @@ struct DeviceState {
     std::mutex mutex;
     std::unordered_map<uint64_t, std::shared_ptr<Executable>> executables;
     std::string name;
+    std::shared_ptr<std::atomic<int64_t>> in_use = std::make_shared<std::atomic<int64_t>>(0);  ///< bytes of living allocations
 
     /// What was compiled for the kernel of this number; null where nothing was.
     std::shared_ptr<Executable> compiled(uint64_t kernel) {
@@ -38,6 +41,7 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
     int64_t offset = 0, bytes = 0;
     int element_size = 0;
     const Element* element = nullptr;  ///< lives as long as the program
+    bool released = false;             ///< by Array::release
 };
 
 std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero);
@@ -59,16 +63,23 @@ public:
     std::shared_ptr<EventState> state;
 };
 
-/// An ordered queue of work on a device. Released when its last handle goes; its pending work still runs.
+/// An ordered queue of work on a device. Released when its last handle goes, or by release(); its pending work still runs.
 class Stream {
 public:
     Stream() = default;
+    /// Throws Error for a priority that there is not.
     Stream(std::shared_ptr<detail::DeviceState> device, Priority priority);
     /// The point reached when all work given to this stream so far is done.
     Event record() const;
     /// Work given to this stream from now on starts after the event.
     void wait_for(const Event& event) const;
+    /// Runs `act` on the host, on a thread of the device's, once all work given to this stream so far is done; what is given to it
+    /// from now on starts after `act` has returned. `act` may launch and copy, but not wait for work that comes after itself. What
+    /// it throws comes out of the next wait for the device.
+    Event call(std::function<void()> act) const;
     void synchronize() const { record().wait(); }
+    /// Gives the stream back before its last handle goes. Using any of its handles afterwards is an Error.
+    void release() const;
 
     struct State;
     std::shared_ptr<State> state;
@@ -79,7 +90,7 @@ private:
 struct Stream::State {
     std::shared_ptr<detail::DeviceState> device;
     int number = 0;
-    ~State() { if (device) device->backend->release_stream(number); }
+    ~State() { if (device) device->backend->release_stream(number); }  // no device: released
 };
 
 /// One line of Device::all().
@@ -88,6 +99,8 @@ struct DeviceInfo {
     std::string name;
     bool usable = true;
     std::string reason;   ///< why it is not usable
+    Limits limits;        ///< of a usable one
+    std::vector<Feature> features;  ///< that it supports
 };
 
 /// A handle to an opened device; copies share it, and so do two opens of the same device.
@@ -108,6 +121,8 @@ public:
     const std::string& name() const { return state->name; }
     Limits limits() const { return state->backend->limits(); }
     bool supports(Feature feature) const { return state->backend->supports(feature); }
+    /// Bytes that the arrays on this device hold now, those included that were let go with work pending.
+    int64_t memory_in_use() const { return *state->in_use; }
     /// Waits for all work of the device; throws what went wrong in it.
     void synchronize() const { state->backend->synchronize(); }
     Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }

@@ -21,6 +21,7 @@ Range Range::with_group(std::initializer_list<int64_t> extents) const {
 
 Range Range::on(const Stream& s) const {
     if (!s.state) throw Error("a launch is put on a stream that was never made: make it with Device::stream");
+    if (!s.state->device) throw Error("a launch is put on a stream after its release()");
     Range r = *this;
     r.stream = s;
     return r;
@@ -192,6 +193,7 @@ private:
             launch.arguments[i].bits = given.bits;
             if (!given.is_array) continue;
             if (!given.array) refuse(kernel.label(i), " is an array that was never allocated");
+            if (given.array->released) refuse(kernel.label(i), " is an array that was released");
             if (given.rank != kernel[wanted.memory].rank)
                 refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ", kernel[wanted.memory].rank, "-dimensional one");
             if (!device) device = given.device, first = i;
@@ -203,6 +205,7 @@ private:
         }
         const Stream& stream = range.stream;
         if (stream.state) {
+            if (!stream.state->device) refuse("it is put on a stream that was released");
             if (device && device->backend != stream.state->device->backend)
                 refuse("it is put on a stream of ", stream.state->device->name, ", and ", kernel.label(first), " lies on ", device->name);
             device = stream.state->device;

@@ -113,12 +113,12 @@ std::vector<DeviceInfo> Device::all() {
     std::vector<DeviceInfo> all;
     const auto found = vulkan::list();
     for (const int i : vulkan_order(found)) {
-        all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason});
+        all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});
         std::lock_guard lock(broken_mutex);
         if (const auto broken = broken_devices.find(i); broken != broken_devices.end()) all.back().usable = false, all.back().reason = broken->second;
     }
-    if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason()});
-    all.push_back({"interp", "the reference interpreter", true, ""});
+    if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason(), {}, {}});
+    all.push_back({"interp", "the reference interpreter", true, "", open_interp()->limits(), std::vector<Feature>(std::begin(features), std::end(features))});
     return all;
 }
 

@@ -23,7 +23,9 @@ std::vector<Found> list() {
         one.reason = plan.unusable;
         one.software = snapshot.software();
         one.integrated = snapshot.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-        one.memory = plan.limits.memory;
+        one.limits = plan.limits;
+        for (const Feature feature : features)
+            if (one.usable && plan.supports(feature)) one.features.push_back(feature);
         found.push_back(std::move(one));
     }
     return found;

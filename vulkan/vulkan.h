@@ -20,7 +20,8 @@ struct Found {
     std::string reason;     ///< why not: "it has Vulkan 1.1, and 1.2 is needed"; "" when usable
     bool software = false;  ///< runs on the host's processor
     bool integrated = false;///< shares the host's memory
-    int64_t memory = 0;     ///< bytes of its largest heap; 0 when not usable
+    Limits limits;          ///< of a usable one
+    std::vector<Feature> features;  ///< that it supports
 };
 
 /// All devices in the loader's order. Empty where there is no loader or no driver; unavailable_reason() then says why.

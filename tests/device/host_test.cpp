@@ -156,4 +156,62 @@ TEST(Host, LocalMemoryPastTheLimitNamesNeedAndLimit) {
     EXPECT_EQ(out.download(), std::vector<float>(4, 3.0f));
 }
 
+TEST(Host, Case29_DevicesByNameAndNumber) {
+    const std::vector<DeviceInfo> all = Device::all();
+    bool found = false;
+    for (const DeviceInfo& info : all) {
+        if (!info.usable) {
+            EXPECT_FALSE(info.reason.empty()) << info.spec;
+            continue;
+        }
+        EXPECT_GE(info.limits.max_group_size, 64) << info.spec;
+        EXPECT_GT(info.limits.memory, 0) << info.spec;
+        found = found || device().name().rfind(info.spec, 0) == 0;
+        if (device().name().rfind(info.spec, 0) != 0) continue;
+        EXPECT_EQ(info.limits.max_group_size, device().limits().max_group_size);
+        for (const Feature feature : features)
+            EXPECT_EQ(std::count(info.features.begin(), info.features.end(), feature), device().supports(feature) ? 1 : 0);
+        EXPECT_EQ(Device::open(info.spec).name(), device().name());
+    }
+    EXPECT_TRUE(found);
+    EXPECT_EQ(Device::open("interp").name(), "interp");
+    EXPECT_NE(suite::message_of([] { Device::open("vulkan:99"); }).find("there is no device \"vulkan:99\": this machine has "), std::string::npos);
+    EXPECT_NE(suite::message_of([] { Device::open("abacus"); }).find("there is no device \"abacus\": this machine has "), std::string::npos);
+}
+
+TEST(Host, Case30_PrioritiesAndCallsInOrder) {
+    const Device d = device();
+    EXPECT_EQ(suite::message_of([&] { d.stream(Priority(7)); }), "a stream of priority 7 is asked for: priorities are Priority::low, normal and high");
+    Array<int> a = d.zeros<int>(64);
+    std::vector<int> order;
+    Stream stream = d.stream(Priority::high), other = d.stream(Priority::low);
+    for (int k = 0; k < 5; ++k) {
+        add_one(ndrange(64).on(stream), a);
+        stream.call([&order, k] { order.push_back(k); });
+    }
+    Event last = stream.record();
+    other.wait_for(last);
+    add_one(ndrange(64).on(other), a);
+    other.call([&order] { order.push_back(99); });
+    last.wait();
+    EXPECT_TRUE(last.done());
+    other.synchronize();
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 99}));
+    EXPECT_EQ(a.download(), std::vector<int>(64, 6));
+}
+
+TEST(Host, Case32_MemoryInUse) {
+    const Device d = device();
+    d.synchronize();
+    const int64_t before = d.memory_in_use();
+    {
+        Array<float> a = d.zeros<float>(1000), b = a;
+        Array<double, 2> c = d.empty<double>({10, 20});
+        EXPECT_EQ(d.memory_in_use() - before, 4000 + 1600);
+        c.release();
+        EXPECT_EQ(d.memory_in_use() - before, 4000);
+    }
+    EXPECT_EQ(d.memory_in_use(), before);
+}
+
 }  // namespace

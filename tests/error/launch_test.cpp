@@ -127,6 +127,28 @@ TEST_F(Launches, Copies) {
     EXPECT_ERROR("the extent of an array along dimension -1 is asked for; it has 2 dimensions", (void)plane.size(-1));
 }
 
+TEST_F(Launches, UseAfterRelease) {
+    Array<float> gone = d.zeros<float>(16);
+    const Array<float> same = gone;
+    gone.release();
+    for (const Array<float>& a : {gone, same}) {
+        EXPECT_ERROR("an array is used after its release()", a.download());
+        EXPECT_ERROR("an array is used after its release()", a.fill(1));
+        EXPECT_ERROR("an array is used after its release()", a.release());
+        EXPECT_ERROR(of_copy("argument 2 is an array that was released"), copy_kernel(ndrange(16), y, a));
+    }
+    const Stream stream = d.stream();
+    const Range on = ndrange(16).on(stream);
+    for (int k = 0; k < 20; ++k) copy_kernel(on, y, x);
+    stream.release();
+    EXPECT_ERROR("a stream is used after its release()", stream.record());
+    EXPECT_ERROR("a stream is used after its release()", stream.call([] {}));
+    EXPECT_ERROR("a stream is used after its release()", stream.release());
+    EXPECT_ERROR("a launch is put on a stream after its release()", ndrange(16).on(stream));
+    EXPECT_ERROR(of_copy("it is put on a stream that was released"), copy_kernel(on, y, x));
+    EXPECT_ERROR("a stream is to call a function that is empty", d.stream().call({}));
+}
+
 TEST_F(Launches, Allocations) {
     EXPECT_ERROR("an array of extent -1 along dimension 0 is asked for: extents are not negative", d.zeros<float>(-1));
     EXPECT_ERROR("an array of extent -2 along dimension 1 is asked for: extents are not negative", d.empty<float>({0, -2}));
