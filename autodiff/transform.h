@@ -1,6 +1,14 @@
 // Derivatives of kernels, IR to IR. The namespace is not called autodiff: pumice::autodiff is the function that users call, and
 // one scope cannot hold both.
+//
+// A derivative kernel takes the primal's parameters in order. Each is followed by what the signature asks for, `width` times:
+//   a duplicated array      its shadow: an array of the same element and rank
+//   a duplicated scalar     its tangent: a scalar (forward)
+//   an active scalar        an array of one element of its type, to which its adjoint is added (reverse)
+// Tapes come last. The results are ordinary kernels: they verify, print, run on every device, and can be differentiated again.
 #pragma once
+#include <optional>
+
 #include "core/ir.h"
 
 namespace pumice::derive {
@@ -14,5 +22,56 @@ struct Signature {
     int width = 1;
     bool operator==(const Signature&) const = default;
 };
+
+/// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
+/// range, or of all groups where the primal has whole_groups.
+struct Tape {
+    enum class Size {
+        fixed,    ///< `count` elements
+        item,     ///< `count` elements an item
+        offsets,  ///< one i32 an item: the exclusive prefix sum of the counts that `count_kernel` writes for this tape
+        counted,  ///< as many elements as the sum of those counts; follows its offsets
+    };
+    Scalar type = Scalar::f32;
+    Size size = Size::item;
+    int64_t count = 0;
+    bool zeroed = false;  ///< must hold zeros before the first kernel runs
+};
+
+/// Kernels that one after another do what one kernel means; each takes the same arguments.
+struct Step {
+    ir::Kernel kernel;
+    bool once = false;  ///< runs over a range of one item of the primal's rank, else over the primal's range
+};
+
+/// Finds the counts of counted tapes before anything else runs: over the primal's range, with the primal's arguments and after
+/// them one i32 array (an element an item) for each tape of size `offsets`.
+struct Count {
+    ir::Kernel kernel;
+    bool writes = false;  ///< it writes arrays of the primal: it needs copies of those that are not `in`
+};
+
+/// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
+struct Adjoint {
+    ir::Kernel kernel;
+    std::vector<Step> after;  ///< to be launched after the kernel
+    std::vector<Tape> tapes;
+    std::optional<Count> count;  ///< where a tape is counted
+};
+
+/// Reverse mode in halves: "NAME.augmented" runs the primal and writes the tapes, "NAME.reverse" reads them; between them the
+/// arguments may change. Both take the same parameters.
+struct Split {
+    ir::Kernel augmented, reverse;
+    std::vector<Step> after;  ///< to be launched after `reverse`
+    std::vector<Tape> tapes;
+    std::optional<Count> count;
+};
+
+/// Forward mode: "NAME.forward" runs the primal and moves tangents along. Throws Error naming the line of what has no derivative.
+ir::Kernel forward(const ir::Kernel& primal, const Signature& signature);
+/// Throws Error naming the line of what has no derivative.
+Adjoint adjoint(const ir::Kernel& primal, const Signature& signature);
+Split split(const ir::Kernel& primal, const Signature& signature);
 
 }  // namespace pumice::derive

@@ -1,0 +1,120 @@
+#include "autodiff/rules.h"
+
+#include "core/error.h"
+#include "core/ops.h"
+
+namespace pumice::derive {
+namespace {
+
+using ir::Builder;
+using ir::Op;
+using ir::Value;
+
+/// The words of the columns that are no expressions.
+struct Zero {};
+struct None {};
+constexpr Zero zero;
+constexpr None none;
+
+/// A recorded expression: the type that the columns are instantiated with to emit them.
+struct Expression {
+    Builder* b = nullptr;
+    Value value{};
+    Expression(Builder* builder, Value v) : b(builder), value(v) {}
+    Expression(Zero) {}
+    Expression(None) {}
+};
+
+Expression emit(Op op, std::initializer_list<Expression> operands) {
+    Value v[3];
+    size_t n = 0;
+    for (const Expression& e : operands) v[n++] = e.value;
+    return {operands.begin()->b, operands.begin()->b->op(op, std::span<const Value>(v, n))};
+}
+Expression emit_select(const Expression& c, const Expression& x, const Expression& y) {
+    return {c.b, c.b->select(c.value, x.value, y.value)};
+}
+
+/// What an expression is computed from: the type that the columns are instantiated with to learn it.
+struct Source {
+    unsigned mask = 0;
+    bool zero = false, none = false;
+    Source(unsigned m) : mask(m) {}
+    Source(Zero) : zero(true) {}
+    Source(None) : none(true) {}
+};
+
+Source emit(Op, std::initializer_list<Source> operands) {
+    unsigned mask = 0;
+    for (const Source& s : operands) mask |= s.mask;
+    return mask;
+}
+Source emit_select(const Source& c, const Source& x, const Source& y) { return c.mask | x.mask | y.mask; }
+
+template <class E> E operator+(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::add, {x, y}); }
+template <class E> E operator-(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::sub, {x, y}); }
+template <class E> E operator*(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::mul, {x, y}); }
+template <class E> E operator/(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::div, {x, y}); }
+template <class E> E operator-(const E& x) requires requires { emit(Op::add, {x}); } { return emit(Op::neg, {x}); }
+template <class E> E operator==(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::eq, {x, y}); }
+template <class E> E operator>(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::gt, {x, y}); }
+template <class E> E operator<(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::lt, {x, y}); }
+template <class E> E select(const E& c, const E& x, const E& y) { return emit_select(c, x, y); }
+
+// A function for each row; those that are operators have none that a column would call.
+#define INFIX1(...)
+#define INFIX2(...)
+#define OP1(name, ...) template <class E> [[maybe_unused]] E name(const E& x) { return emit(Op::name, {x}); }
+#define OP2(name, ...) template <class E> [[maybe_unused]] E name(const E& x, const E& y) { return emit(Op::name, {x, y}); }
+#define OP3(name, ...) template <class E> [[maybe_unused]] E name(const E& x, const E& y, const E& z) { return emit(Op::name, {x, y, z}); }
+#include "core/ops.def"
+
+/// The column for operand `index` of a row, over operands a, b, c, the result r, and constants X(0.5).
+template <class E, class Constant>
+E column(Op op, int index, const E& a, const E& b, const E& c, const E& r, Constant X) {
+    (void)a, (void)b, (void)c, (void)r, (void)X;
+    switch (op) {
+#define OP1(name, types, result, glsl, host, da, ...) case Op::name: return E(da);
+#define OP2(name, types, result, glsl, host, da, db, ...) case Op::name: return index == 0 ? E(da) : E(db);
+#define OP3(name, types, result, glsl, host, da, db, dc, ...) case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
+#include "core/ops.def"
+        default: library_bug(text("op ", ir::name_of(op), " has no derivative columns"));
+    }
+}
+
+Source source(Op op, int index) {
+    return column<Source>(op, index, 1u, 2u, 4u, uses_result, [](double) { return Source(0u); });
+}
+
+/// factor * partial. A quotient is taken apart, so that 1 / x costs one division and x / y shares it with others.
+Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
+    const Scalar type = k.type_of(factor);
+    uint64_t bits = 0;
+    if (k.constant(partial, bits) && partial == b.constant_float(type, -1)) return b.op(Op::neg, {factor});
+    const ir::InstId source = k[partial].inst;
+    if (source.id != ir::none && k[source].op == Op::div) {
+        const Value numerator = k.operands(k[source])[0], denominator = k.operands(k[source])[1];
+        return b.op(Op::mul, {b.op(Op::div, {factor, denominator}), numerator});
+    }
+    if (source.id != ir::none && k[source].op == Op::neg) {
+        const Value inner = k.operands(k[source])[0];
+        return b.op(Op::neg, {b.op(Op::mul, {factor, inner})});
+    }
+    return b.op(Op::mul, {factor, partial});
+}
+
+}  // namespace
+
+bool vanishes(Op op, int index) { return source(op, index).zero; }
+bool has_none(Op op, int index) { return source(op, index).none; }
+unsigned uses(Op op, int index) { return source(op, index).mask; }
+
+Value times_partial(Builder& b, const ir::Kernel& k, Op op, int index, std::span<const Value> operands, Value result, Value factor) {
+    const Scalar type = k.type_of(factor);
+    const auto operand = [&](size_t n) { return Expression(&b, n < operands.size() ? operands[n] : Value{}); };
+    const Expression partial = column<Expression>(op, index, operand(0), operand(1), operand(2), Expression(&b, result),
+                                                  [&](double x) { return Expression(&b, b.constant_float(type, x)); });
+    return times(b, k, factor, partial.value);
+}
+
+}  // namespace pumice::derive
