@@ -152,7 +152,8 @@ void Emitter::instruction(const Inst& i) {
         case Op::return_: return terminator(i);
         case Op::var:
         case Op::get:
-        case Op::set: break;
+        case Op::set:
+        case Op::call: break;
         default: break;
     }
     library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));

@@ -15,7 +15,9 @@ struct Pass {
 };
 
 constexpr Pass pipeline[] = {
-    // Variables become values and carried values. First: every later pass sees through values only.
+    // Calls become what they call. First: no other pass and no backend looks into functions.
+    {"inlining", ir::inlining},
+    // Variables become values and carried values. Early: every later pass sees through values only.
     {"promote", ir::promote},
     // Folds what promotion laid bare, so that forward can tell equal indices from different ones.
     {"simplify", ir::simplify},

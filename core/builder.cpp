@@ -95,6 +95,19 @@ void Builder::leave() {
     scopes.pop_back();
 }
 
+void Builder::enter_function(BlockId body) {
+    outside.push_back({std::move(scopes), std::move(numbers)});
+    scopes.clear();
+    numbers.clear();
+    enter(body);
+}
+
+void Builder::leave_function() {
+    scopes = std::move(outside.back().scopes);
+    numbers = std::move(outside.back().numbers);
+    outside.pop_back();
+}
+
 bool Builder::terminated() const {
     const auto& insts = k[current()].insts;
     return !insts.empty() && is_terminator(k[insts.back()].op);
@@ -110,7 +123,7 @@ InstId Builder::append(Inst inst, std::span<const Value> operands, std::span<con
     k.pool.insert(k.pool.end(), kept.begin(), kept.end());
     inst.first_result = result_types.empty() ? none : uint32_t(k.values.size());
     inst.result_count = uint8_t(result_types.size());
-    if (result_types.size() > 255) fail("a control construct carries ", result_types.size(), " values; the limit is 255");
+    if (result_types.size() > 255) fail(inst.op == Op::call ? "a function gives " : "a control construct carries ", result_types.size(), " values; the limit is 255");
     if (!result_types.empty()) inst.type = result_types[0];
     for (uint32_t r = 0; r < result_types.size(); ++r) k.values.push_back({result_types[r], id, {}, r});
     k.insts.push_back(inst);
@@ -292,6 +305,13 @@ void Builder::barrier() {
     Inst inst;
     inst.op = Op::barrier;
     append(inst, {}, {});
+}
+
+InstId Builder::call(uint32_t function, std::span<const Value> arguments) {
+    Inst inst;
+    inst.op = Op::call;
+    inst.immediate = function;
+    return append(inst, arguments, std::vector<Scalar>(k.functions[function].results));
 }
 
 InstId Builder::control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks) {

@@ -19,6 +19,9 @@ public:
     BlockId new_block(std::span<const Scalar> param_types = {});
     void enter(BlockId block);
     void leave();
+    /// The same for a function's body, in which nothing that was emitted before is visible.
+    void enter_function(BlockId body);
+    void leave_function();
     BlockId current() const { return scopes.back().block; }
     /// True when the current block already ends in a terminator.
     bool terminated() const;
@@ -50,6 +53,8 @@ public:
     Value atomic(MemoryId m, uint32_t leaf, Atomic what, std::span<const Value> indices, Value value);
     Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);
     void barrier();
+    /// Calls a function of the kernel, whose results are then to be had by Kernel::result.
+    InstId call(uint32_t function, std::span<const Value> arguments);
 
     /// Appends a control instruction whose blocks are filled already; result types follow from its blocks or operands.
     /// if_: from the arms' yields. for_, while_: from the carried operands.
@@ -66,13 +71,16 @@ private:
     };
     struct KeyHash { size_t operator()(const Key& key) const; };
     struct Scope { BlockId block; std::vector<Key> added; };
+    using Numbers = std::unordered_map<Key, Value, KeyHash>;
+    struct Outside { std::vector<Scope> scopes; Numbers numbers; };
 
     Value pure(Inst inst, std::span<const Value> operands);
     Value numbered_or_new(Inst inst, std::span<const Value> operands);
 
     Kernel& k;
     std::vector<Scope> scopes;
-    std::unordered_map<Key, Value, KeyHash> numbers;
+    Numbers numbers;
+    std::vector<Outside> outside;  ///< what open functions do not see
 };
 
 /// The value of a pure op on constants, if folding is allowed to compute it. Operands and the result are bits.

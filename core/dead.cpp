@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "core/error.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
@@ -19,13 +21,12 @@ public:
           unreachable(k.insts.size()) {
         for (size_t m = 0; m < k.memories.size(); ++m) memories[m] = k.memories[m].kind == MemoryKind::array;
         find_unreachable(BlockId{0}, false);
-        for (const InstId i : where.order()) {
-            const Op op = k[i].op;
-            // The body's own return is no reason to keep anything.
-            const bool effect = op == Op::barrier || (op == Op::return_ && where.around(i).id != none);
-            if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
-            if (effect && !unreachable[i.id]) need(i);
-        }
+        for (const Function& f : k.functions) find_unreachable(f.body, false);
+        for (const InstId i : where.order()) start(i);
+        for (const InstId i : where.function_order()) start(i);
+        // Who calls a function is not looked at: all that it yields is needed.
+        for (const Function& f : k.functions)
+            for (const Value v : k.operands(last_inst(k, f.body))) need(v);
         for (uint32_t m = 0; m < memories.size(); ++m)
             if (memories[m])
                 for (const InstId i : stores[m]) need_unless_unreachable(i);
@@ -53,6 +54,14 @@ private:
         for (const InstId i : stores[m.id])
             if (insts[i.id]) return true;
         return false;
+    }
+
+    void start(InstId i) {
+        const Op op = k[i].op;
+        // The body's own return is no reason to keep anything.
+        const bool effect = op == Op::barrier || op == Op::call || (op == Op::return_ && where.around(i).id != none);
+        if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
+        if (effect && !unreachable[i.id]) need(i);
     }
 
     void find_unreachable(BlockId block, bool already) {
@@ -101,6 +110,7 @@ private:
         const ValueInfo& info = k[v];
         if (info.inst.id == none) {
             const InstId loop = where.owner_of(info.block);
+            if (loop.id == none) return;  // a function's parameter
             need(loop);
             const uint32_t leading = leading_params(k[loop].op);
             if (info.index >= leading) need_column(loop, info.index - leading);
@@ -120,8 +130,9 @@ private:
     }
 
     void need_sets(Value variable) {
-        for (const InstId i : where.order())
-            if (k[i].op == Op::set && k.operands(k[i])[0] == variable) need_unless_unreachable(i);
+        for (const auto& order : {where.order(), where.function_order()})
+            for (const InstId i : order)
+                if (k[i].op == Op::set && k.operands(k[i])[0] == variable) need_unless_unreachable(i);
     }
 
     const Kernel& k;
@@ -139,6 +150,12 @@ public:
 
 private:
     bool keeps(MemoryId m) const override { return live.needed(m); }
+    void function(const Function& f) override {
+        arms.emplace_back(f.results.size());
+        std::iota(arms.back().begin(), arms.back().end(), 0u);
+        insts(f.body);
+        arms.pop_back();
+    }
 
     void inst(InstId id) override {
         const Inst& i = from[id];

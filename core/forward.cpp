@@ -44,6 +44,14 @@ private:
             forget_memory(i.memory);
         else if (i.op == Op::barrier)
             barrier();
+        else if (i.op == Op::call)
+            known.clear();
+    }
+
+    void function(const Function& f) override {
+        known.clear();
+        insts(f.body);
+        known.clear();
     }
 
     void load(InstId id) {
@@ -98,6 +106,7 @@ private:
         each_inside(from, from[id], [&](InstId inner) {
             const Inst& i = from[inner];
             if (i.op == Op::barrier) barrier();
+            if (i.op == Op::call) known.clear();
             if (i.op == Op::store || is_atomic(i.op)) forget_memory(i.memory);
         });
         const auto unchanged = known;
@@ -145,7 +154,7 @@ private:
             std::erase_if(later, [&](const Location& l) { return may_alias(k, l, place); });
         } else if (i.op == Op::barrier || is_atomic(i.op)) {
             std::erase_if(later, [&](const Location& l) { return k[l.memory].kind != MemoryKind::private_; });
-        } else if (i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
+        } else if (i.op == Op::call || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
             later.clear();
         }
     }

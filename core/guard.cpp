@@ -245,6 +245,7 @@ private:
 
 Kernel guard(const Kernel& kernel) {
     if (kernel.whole_groups) return kernel;
+    if (!kernel.functions.empty()) library_bug("guard met a function; inlining must run first\n" + print(kernel));
     for (const Block& b : kernel.blocks)
         for (const InstId i : b.insts)
             if (kernel[i].op == Op::var) library_bug("guard met a variable; promote must run first\n" + print(kernel));

@@ -77,6 +77,7 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
             check(inst, id, Touch::atomic, items);
             return compare_exchange(inst, items);
         case Op::barrier: return barrier(inst, items);
+        case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
         case Op::if_: return if_(inst, items);
         case Op::for_: return for_(inst, items);
         case Op::while_: return while_(inst, items);

@@ -31,7 +31,7 @@ Loop loop_of(const Kernel& k, const Inst& i) {
         case Op::bitcast: case Op::var: case Op::get: case Op::set: return copy_loop(i.type);
         case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
         case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
-        case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: case Op::barrier:
+        case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: case Op::barrier: case Op::call:
         case Op::if_: case Op::for_: case Op::while_:
         case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_:
             return nullptr;

@@ -45,13 +45,14 @@ enum class Op : uint16_t {
     atomic,        ///< memory, leaf, immediate: an Atomic; (indices..., value): the old value. Relaxed order.
     compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
     barrier,       ///< all items of the group arrive; orders local and global memory within the group
+    call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
     // structured control flow. Results are the values that the construct yields.
     if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
     for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
                    ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values
     while_,        ///< (initial...); blocks: test (carried...), ending in `test`; body (no parameters; it sees the test block's values)
     // terminators: the last instruction of every block, and nowhere else
-    yield,         ///< (values...): ends an if's arm with its results, or an iteration with the next carried values
+    yield,         ///< (values...): ends an if's arm or a function with its results, or an iteration with the next carried values
     test,          ///< (condition, values...): ends a while's test block; values become the results when the condition is false
     break_,        ///< (values...): leaves the innermost loop; values become its results
     continue_,     ///< (values...): ends the iteration of the innermost loop, from inside ifs
@@ -123,6 +124,21 @@ struct Parameter {
     bool operator==(const Parameter&) const = default;
 };
 
+/// A device function. Its body is a block of its own: it sees its parameters and the kernel's memories, nothing else, and ends
+/// in a yield. Functions stand behind those that they call, so that none can call itself. A memory that only one function uses
+/// belongs to it: every call has its own.
+struct Function {
+    std::string name;              ///< unique in the kernel
+    Loc loc;
+    BlockId body;
+    std::vector<Scalar> results;   ///< types of what the body yields
+    // Rules that replace its derivatives, as indices of functions; `none` where it is differentiated like anything else.
+    uint32_t reverse = none;       ///< (parameters..., results..., adjoints of the results...) -> an adjoint for each parameter
+    uint32_t forward = none;       ///< (parameters..., tangents of the parameters...) -> a tangent for each result
+    bool inactive = false;         ///< its results have no derivative
+    bool has_rule() const { return reverse != none || forward != none || inactive; }
+};
+
 enum class Math : uint8_t {
     contract,  ///< a device may fuse and reassociate within GLSL's rules (the default)
     strict,    ///< + - * / sqrt fma are bit-identical on every device
@@ -141,6 +157,7 @@ struct Kernel {
     std::vector<Value> pool;
     std::vector<ValueInfo> values;
     std::vector<Block> blocks;  ///< blocks[0] is the body
+    std::vector<Function> functions;  ///< those called come before their callers
 
     const Inst& operator[](InstId i) const { return insts[i.id]; }
     const Block& operator[](BlockId b) const { return blocks[b.id]; }
@@ -176,6 +193,13 @@ std::string_view name_of(Op op);
 bool is_pure(Op op);
 /// True when an instruction, or anything in its blocks, is a barrier.
 bool contains_barrier(const Kernel& k, const Inst& i);
+
+/// The results of a call or a construct, in order.
+inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {
+    std::vector<Value> all;
+    for (int r = 0; r < i.result_count; ++r) all.push_back(k.result(i, r));
+    return all;
+}
 
 /// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
 std::string print(const Kernel& kernel);

@@ -70,18 +70,18 @@ std::shared_ptr<Executable> KernelBase::State::compile(const std::shared_ptr<con
 
 namespace {
 std::atomic<uint64_t> kernel_numbers{0};
+}  // namespace
 
-void check_name(const std::string& name) {
+void detail::check_name(const char* what, const std::string& name) {
     const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; };
     bool good = !name.empty() && name[0] != '.' && name.size() <= 100;
     for (const char c : name) good = good && allowed(c);
-    if (!good) fail("a kernel is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
+    if (!good) fail("a ", what, " is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
 }
-}  // namespace
 
 KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place, std::function<void(detail::Recorder&)> record)
     : state(std::make_shared<State>()) {
-    check_name(name);
+    detail::check_name("kernel", name);
     state->name = std::move(name);
     state->options = options;
     state->place = place;
@@ -91,7 +91,7 @@ KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place pl
 
 KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::make_shared<State>()) {
     if (!recorded) throw Error("a kernel is made of no IR: the pointer is null");
-    check_name(recorded->name);
+    detail::check_name("kernel", recorded->name);
     state->name = recorded->name;
     state->recorded = std::move(recorded);
     state->number = ++kernel_numbers;
@@ -122,7 +122,7 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
 std::string KernelBase::ir() const {
     const auto kernel = recorded();
     if (!state->record) return ir::print(*kernel);  // it came as text, or as IR, and stays as it was
-    return ir::print(ir::dead(ir::simplify(ir::promote(*kernel))));
+    return ir::print(ir::dead(ir::simplify(ir::promote(ir::inlining_without_rules(*kernel)))));
 }
 
 AnyKernel parse_ir(const std::string& text) {

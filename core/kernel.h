@@ -62,6 +62,9 @@ public:
 
 namespace detail {
 
+/// Throws Error where `what` ("kernel") has a name that is none.
+void check_name(const char* what, const std::string& name);
+
 /// What a host passes for one parameter of the IR.
 struct HostArgument {
     bool is_array = false;
@@ -142,7 +145,8 @@ public:
     KernelBase(const KernelBase&) = default;
     KernelBase& operator=(const KernelBase&) = default;
     const std::string& name() const;
-    /// The IR that was recorded, tidied (variables promoted, dead code removed), as text that parse_ir reads.
+    /// The IR that was recorded, tidied (functions without rules inlined, variables promoted, dead code removed), as text that
+    /// parse_ir reads.
     std::string ir() const;
     /// The GLSL and the SPIR-V of the kernel; needs no device. Throws Error when recording fails.
     std::string glsl() const;

@@ -161,7 +161,7 @@ namespace {
 constexpr std::string_view structural_names[] = {
     "constant", "select", "cast", "bitcast", "argument", "global_index", "global_size", "local_index", "group_index",
     "group_size", "group_count", "in_range", "extent", "var", "get", "set", "load", "store", "atomic", "compare_exchange",
-    "barrier", "if", "for", "while", "yield", "test", "break", "continue", "return",
+    "barrier", "call", "if", "for", "while", "yield", "test", "break", "continue", "return",
 };
 static_assert(std::size(structural_names) == size_t(op_count - scalar_op_count));
 }  // namespace

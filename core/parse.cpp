@@ -71,6 +71,8 @@ public:
             else
                 break;
         }
+        while (in.accept_word("function")) function();
+        resolve_rules();
         block(BlockId{0});
         if (!in.at_end()) in.expected("the end of the text");
         for (const Size& size : sizes) {
@@ -190,6 +192,54 @@ private:
         define(std::move(m));
     }
 
+    void function() {
+        Function f;
+        f.name = in.string("the function's name in quotes");
+        if (functions.count(f.name)) in.error(pumice::text("function \"", f.name, "\" is defined twice"));
+        Names params;
+        in.expect("(");
+        while (!in.accept(")")) {
+            if (!params.empty()) in.expect(",");
+            const std::string name(in.value_name());
+            in.expect(":");
+            params.emplace_back(name, in.scalar());
+        }
+        f.results = types();
+        RuleNames names{k.functions.size(), {}, {}, in.line()};
+        if (in.accept_word("reverse")) names.reverse = in.string("a function's name in quotes");
+        if (in.accept_word("forward")) names.forward = in.string("a function's name in quotes");
+        f.inactive = in.accept_word("inactive");
+        f.loc = in.loc();
+        in.expect("{");
+        f.body = owned_block(params);
+        rule_names.push_back(std::move(names));
+        functions.emplace(f.name, uint32_t(k.functions.size()));
+        k.functions.push_back(std::move(f));
+    }
+
+    /// Rules stand behind their functions.
+    void resolve_rules() {
+        for (const RuleNames& r : rule_names)
+            for (const bool reverse : {true, false}) {
+                const std::string& name = reverse ? r.reverse : r.forward;
+                if (name.empty()) continue;
+                const auto found = functions.find(name);
+                if (found == functions.end()) fail("kernel text line ", r.line, ": there is no function \"", name, "\"");
+                (reverse ? k.functions[r.function].reverse : k.functions[r.function].forward) = found->second;
+            }
+    }
+
+    /// `: f32`, `: (f32, i32)`, or nothing.
+    std::vector<Scalar> types() {
+        std::vector<Scalar> all;
+        if (!in.accept(":")) return all;
+        const bool several = in.accept("(");
+        do all.push_back(in.scalar());
+        while (several && in.accept(","));
+        if (several) in.expect(")");
+        return all;
+    }
+
     /// The instructions up to the closing brace.
     void block(BlockId id) {
         if (++depth > max_depth) in.error(pumice::text("blocks lie more than ", max_depth, " deep"));
@@ -224,12 +274,7 @@ private:
         else
             plain(i, operands);
         std::string_view literal = i.op == Op::constant ? in.literal() : std::string_view();
-        if (in.accept(":")) {
-            const bool several = in.accept("(");
-            do types.push_back(in.scalar());
-            while (several && in.accept(","));
-            if (several) in.expect(")");
-        }
+        types = this->types();
         i.loc = in.loc();
         if (!types.empty()) i.type = types[0];
         if (i.op == Op::store || i.op == Op::set) {
@@ -353,6 +398,14 @@ private:
             case Op::load:
             case Op::store:
             case Op::compare_exchange: place(i, operands); break;
+            case Op::call: {
+                const std::string name = in.string("a function's name in quotes");
+                const auto found = functions.find(name);
+                if (found == functions.end()) in.error(pumice::text("function \"", name, "\" is not defined above"));
+                i.immediate = found->second;
+                uses(operands);
+                break;
+            }
             default: uses(operands);
         }
     }
@@ -383,6 +436,13 @@ private:
     std::unordered_map<std::string, Value> values;
     std::map<std::string, MemoryId> memories;
     std::map<std::string, uint64_t> scalars;
+    struct RuleNames {
+        size_t function;
+        std::string reverse, forward;
+        int line;
+    };
+    std::map<std::string, uint32_t> functions;
+    std::vector<RuleNames> rule_names;
     std::vector<Size> sizes;
 };
 

@@ -5,7 +5,14 @@
 
 namespace pumice::ir {
 
-/// Variables become values: results, carried values, yields. First of all, since the other passes see through values only.
+/// Puts the body of a function where it is called, and leaves no function. A memory that belongs to the function is a new one at
+/// each call. First of all: backends know no calls.
+Kernel inlining(const Kernel& kernel);
+/// The same, but keeps calls of functions that have a rule for their derivative, with these functions and their rules. For
+/// transforms that obey the rules; the other passes take such kernels too, but for guard.
+Kernel inlining_without_rules(const Kernel& kernel);
+
+/// Variables become values: results, carried values, yields. Early, since the other passes see through values only.
 Kernel promote(const Kernel& kernel);
 
 /// Folds and numbers everything anew, and applies identities: ifs with a constant condition, loops that run no iteration, results

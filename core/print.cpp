@@ -64,10 +64,11 @@ public:
     explicit Printer(const Kernel& kernel) : k(kernel), numbers(kernel.values.size(), none), numbered(kernel.blocks.size()) {}
 
     std::string whole() {
-        if (!k.blocks.empty()) number(BlockId{0});
+        number_all();
         header();
         for (const Memory& m : k.memories)
             if (m.kind != MemoryKind::array) local(m);
+        for (const Function& f : k.functions) function(f);
         if (!k.blocks.empty()) block(BlockId{0});
         out += "}\n";
         return std::move(out);
@@ -75,7 +76,7 @@ public:
 
     /// One instruction as it stands in the whole kernel's text, without what its blocks hold.
     std::string one(const Inst& i) {
-        if (!k.blocks.empty()) number(BlockId{0});
+        number_all();
         depth = 0;
         brief = true;
         inst(i);
@@ -84,6 +85,11 @@ public:
     }
 
 private:
+    void number_all() {
+        for (const Function& f : k.functions) number(f.body);
+        if (!k.blocks.empty()) number(BlockId{0});
+    }
+
     // Numbers are given in the order in which the text defines values: results, then what the blocks define.
     void number(BlockId id) {
         if (id.id >= k.blocks.size() || numbered[id.id]) return;
@@ -152,6 +158,37 @@ private:
         out += "\n";
     }
 
+    void function(const Function& f) {
+        out += text("  function ", quoted(f.name), " (");
+        const auto params = params_of(f.body);
+        for (size_t p = 0; p < params.size(); ++p) {
+            out += p ? ", " : "";
+            value(params[p]);
+            out += params[p].id < k.values.size() ? text(": ", name_of(k.type_of(params[p]))) : ": ?";
+        }
+        out += ")";
+        types(f.results);
+        if (f.reverse != none) out += " reverse " + function_name(f.reverse);
+        if (f.forward != none) out += " forward " + function_name(f.forward);
+        if (f.inactive) out += " inactive";
+        loc(f.loc);
+        out += " {\n";
+        ++depth;
+        block(f.body);
+        --depth;
+        out += "  }\n";
+    }
+    std::string function_name(uint64_t f) const { return f < k.functions.size() ? quoted(k.functions[f].name) : "?"; }
+
+    /// ` : f32`, ` : (f32, i32)`, or nothing for none.
+    void types(std::span<const Scalar> of) {
+        if (of.size() == 1) out += text(" : ", name_of(of[0]));
+        if (of.size() < 2) return;
+        out += " : (";
+        for (size_t t = 0; t < of.size(); ++t) out += text(t ? ", " : "", name_of(of[t]));
+        out += ")";
+    }
+
     void loc(Loc l) {
         if (l == Loc{}) return;
         out += l.file ? text(" @", l.file, ":", l.line) : text(" @", l.line);
@@ -211,11 +248,15 @@ private:
                 place(i, v, 1);
                 break;
             case Op::compare_exchange: place(i, v, 2); break;
+            case Op::call: out += " " + function_name(i.immediate); [[fallthrough]];
             default:
                 if (!v.empty()) out += " ";
                 list(v);
         }
-        if (i.result_count || i.op == Op::store || i.op == Op::set) out += text(" : ", name_of(i.type));
+        if (i.op == Op::call)
+            result_types(i);
+        else if (i.result_count || i.op == Op::store || i.op == Op::set)
+            out += text(" : ", name_of(i.type));
         loc(i.loc);
     }
 
@@ -259,13 +300,7 @@ private:
             out += " ";
             carried(params_of(i.blocks[0]), v);
         }
-        if (i.result_count == 1)
-            out += text(" : ", name_of(i.type));
-        else if (i.result_count) {
-            out += " : (";
-            for (int r = 0; r < i.result_count; ++r) out += text(r ? ", " : "", name_of(k.type_of(k.result(i, r))));
-            out += ")";
-        }
+        result_types(i);
         loc(i.loc);
         if (brief) return;
         out += " {\n";
@@ -277,6 +312,12 @@ private:
         }
         indent();
         out += "}";
+    }
+
+    void result_types(const Inst& i) {
+        std::vector<Scalar> all;
+        for (int r = 0; r < i.result_count; ++r) all.push_back(k.type_of(k.result(i, r)));
+        types(all);
     }
 
     std::span<const Value> params_of(BlockId b) const {

@@ -75,6 +75,56 @@ TEST(print, reads_back_to_the_same_text) {
     EXPECT_EQ(verify(k), "");
 }
 
+TEST(print, functions_read_back_to_the_same_text) {
+    const char* const functions = R"(kernel "k" math contract rank 1 (arg1: inout f32[1]) files ["k.cpp"] {
+  local local1: f32[4]
+  function "f" (%0: f32) : f32 reverse "f.reverse" @3 {
+    %1 = constant 0 : i32
+    store local1[%1], %0 : f32
+    barrier
+    %2 = load local1[%1] : f32
+    yield %2
+  }
+  function "pair" (%3: f32, %4: i32) : (i32, f32) inactive @4 {
+    %5 = call "f" %3 : f32
+    yield %4, %5
+  }
+  function "nothing" () {
+    yield
+  }
+  function "f.reverse" (%6: f32, %7: f32, %8: f32) : f32 forward "late" {
+    yield %8
+  }
+  function "late" (%9: f32, %10: f32, %11: f32, %12: f32, %13: f32, %14: f32) : f32 {
+    yield %14
+  }
+  %15 = global_index 0 : i32
+  %16 = load arg1[%15] : f32
+  %17, %18 = call "pair" %16, %15 : (i32, f32) @9
+  call "nothing"
+  store arg1[%17], %18 : f32
+  return
+}
+)";
+    const Kernel k = parse(functions);
+    EXPECT_EQ(print(k), functions);
+    EXPECT_EQ(verify(k), "");
+    EXPECT_EQ(k.functions[0].reverse, 3u);
+    EXPECT_TRUE(k.functions[1].has_rule() && k.functions[1].inactive);
+}
+
+TEST(print, functions_that_are_not_there) {
+    const auto read = [](const std::string& body) {
+        try {
+            parse("kernel \"k\" math contract rank 1 () files [] {\n" + body + "\n}\n");
+        } catch (const Error& e) { return std::string(e.what()); }
+        return std::string("(no error)");
+    };
+    EXPECT_EQ(read("call \"f\" return"), "kernel text line 2: function \"f\" is not defined above");
+    EXPECT_EQ(read("function \"f\" () reverse \"g\" { yield } return"), "kernel text line 2: there is no function \"g\"");
+    EXPECT_EQ(read("function \"f\" () { yield } function \"f\" () { yield } return"), "kernel text line 2: function \"f\" is defined twice");
+}
+
 TEST(print, numbers_values_in_the_order_of_the_text) {
     const Kernel k = parse(R"(kernel "k" math contract rank 0 () files [] {
         %x = constant 1 : i32  # a comment

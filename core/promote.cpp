@@ -101,7 +101,7 @@ private:
     }
 
     std::unordered_map<uint32_t, Value> now;  ///< a variable's value here
-    std::vector<Variables> yielded;           ///< what yields of the open constructs hand on
+    std::vector<Variables> yielded{{}};       ///< what yields of the open constructs hand on; a function's nothing
     std::vector<Variables> carried;           ///< what the open loops carry
 };
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "core/evaluate.h"
@@ -20,8 +21,8 @@ std::string base_name(const std::string& file) { return file.substr(file.find_la
 
 std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
 
-Recorder::Recorder(std::string name, Place place) : build(kernel), serial(++serials), outer(recording) {
-    if (outer) fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name, "\" is being recorded: a kernel "
+Recorder::Recorder(std::string name, Place place, Nested nested) : build(kernel), serial(++serials), outer(recording) {
+    if (outer && nested == Nested::no) fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name, "\" is being recorded: a kernel "
                     "cannot launch or define another one (", where(place), ")");
     recording = this;
     kernel.name = std::move(name);
@@ -61,6 +62,10 @@ ir::Value Recorder::use(Handle h, Place place) {
     if (h.recording != serial)
         fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");
+    if (!frames.empty() && h.value && h.block < frames.back().first_block)
+        fail("function \"", frames.back().function->name, "\" uses a value of the code around it at ", here(), ": a function sees its parameters only");
+    if (h.block < closed.size() && closed[h.block] == by_function)
+        fail("a device value of a function is used outside it, in kernel \"", kernel.name, "\" (", here(), "): a function gives what its lambda returns");
     if (h.block < closed.size() && closed[h.block])
         fail("a device value is used outside the $if, $for or $while that computes it, in kernel \"", kernel.name, "\" (", here(),
              "): write Var x = ... before the construct and assign x inside");
@@ -118,28 +123,33 @@ ir::Value Recorder::index_value(ir::Value v) {
 void Recorder::close_block() {
     if (!build.terminated()) build.terminate(ir::Op::yield);
     closed.resize(kernel.blocks.size());
-    closed[build.current().id] = true;
+    closed[build.current().id] = by_construct;
     build.leave();
 }
 
 // Takes the yield off a closed block, so that more can follow.
 void Recorder::reopen(ir::BlockId block) {
     kernel.blocks[block.id].insts.pop_back();
-    closed[block.id] = false;
+    closed[block.id] = no;
     build.enter(block);
 }
 
 // Compilers of what is made of the kernel recurse into constructs; theirs fail at about twice this depth.
-void Recorder::check_depth(Place place) const {
+size_t Recorder::depth() const {
     size_t depth = 0;
     for (const Open& o : open) depth += std::max<size_t>(o.else_blocks.size(), 1);
-    if (depth >= size_t(max_depth))
+    return depth;
+}
+
+void Recorder::check_depth(size_t depth, Place place) {
+    deepest = std::max(deepest, depth);
+    if (depth > size_t(max_depth))
         fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(place), " (each $elif counts), which is the limit");
 }
 
 void Recorder::begin_if(Handle condition, Place place) {
     at(place);
-    check_depth(place);
+    check_depth(depth() + 1, place);
     const ir::Value c = use(condition, place);
     const ir::BlockId block = build.new_block();
     open.push_back({Kind::if_, place, false, block, {}, {}, {}, {c, {}, {}}});
@@ -157,7 +167,7 @@ void Recorder::begin_else(bool elif, Place place) {
 
 void Recorder::begin_while(Place place) {
     at(place);
-    check_depth(place);
+    check_depth(depth() + 1, place);
     const ir::BlockId test = build.new_block();
     open.push_back({Kind::while_, place, false, {}, test, {}, {}, {}});
     build.enter(test);
@@ -174,7 +184,7 @@ void Recorder::while_condition(Handle condition, Place place) {
 
 Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, Place place) {
     at(place);
-    check_depth(place);
+    check_depth(depth() + 1, place);
     const Scalar type = kernel.type_of(from);
     const ir::BlockId block = build.new_block({&type, 1});
     open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}});
@@ -229,10 +239,82 @@ void Recorder::leave(ir::Op how, const char* what, Place place) {
     at(place);
     if (how != ir::Op::return_ && loops_open() == 0)
         fail(what, " at ", where(place), " stands outside a $for or $while (kernel \"", kernel.name, "\")");
+    if (how == ir::Op::return_ && !frames.empty())
+        fail(what, " at ", where(place), " stands in function \"", frames.back().function->name, "\": a function ends where its lambda does, with what that returns");
     build.terminate(how);
     // What follows in this block is never reached: it is recorded into a block that nothing owns.
     build.leave();
     build.enter(build.new_block());
+}
+
+// ---- functions ----------------------------------------------------------------------------------------------------
+
+std::vector<Handle> Recorder::call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments, Place place) {
+    at(place);
+    std::vector<ir::Value> operands;
+    for (const Handle& h : arguments) operands.push_back(use(h, place));
+    const uint32_t index = record_function(function, place);
+    check_depth(depth() + functions.at(function.get()).deepest, place);
+    at(place);
+    const ir::Inst called = kernel[build.call(index, operands)];
+    std::vector<Handle> results;
+    for (const ir::Value v : results_of(kernel, called)) results.push_back(handle(v));
+    return results;
+}
+
+uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& function, Place place) {
+    if (const auto found = functions.find(function.get()); found != functions.end()) return found->second.index;
+    for (size_t f = 0; f < frames.size(); ++f)
+        if (frames[f].function == function.get())
+            fail("function \"", function->name, "\" (", where(function->place), ") calls itself",
+                 f + 1 < frames.size() ? text(" through function \"", frames.back().function->name, "\"") : "", place.line ? " at " + where(place) : "",
+                 ": there is no recursion on devices; write a loop");
+    ir::Function made;
+    made.name = unique_name(function->name);
+    at(function->place);
+    made.loc = build.loc;
+    made.body = build.new_block(function->params);
+    frames.push_back({function.get(), made.body.id, std::exchange(open, {}), std::exchange(last_if, {}), std::exchange(deepest, 0), made.loc});
+    build.enter_function(made.body);
+    std::vector<Handle> params;
+    for (const ir::Value v : std::vector(kernel[made.body].params)) params.push_back(handle(v));
+    std::vector<ir::Value> results;
+    try {
+        for (const Handle& h : function->record(*this, params)) results.push_back(use(h, {}));
+    } catch (const Error& e) {
+        throw e.within(text("while recording function \"", function->name, "\" (", where(function->place), ")"));
+    }
+    if (!open.empty()) fail("function \"", function->name, "\" ends inside the construct opened at ", where(open.back().place));
+    for (const ir::Value v : results) made.results.push_back(kernel.type_of(v));
+    build.terminate(ir::Op::yield, results);
+    build.leave_function();
+    closed.resize(kernel.blocks.size());
+    std::fill(closed.begin() + made.body.id, closed.end(), by_function);
+    Frame frame = std::move(frames.back());
+    frames.pop_back();
+    open = std::move(frame.open);
+    last_if = std::move(frame.last_if);
+    const size_t its_depth = std::exchange(deepest, frame.deepest);
+
+    made.inactive = function->inactive;
+    const uint32_t index = uint32_t(kernel.functions.size());
+    kernel.functions.push_back(std::move(made));
+    functions[function.get()] = {function, index, its_depth};
+    // Rules stand behind their function, which they may call.
+    const uint32_t reverse = function->reverse ? record_function(function->reverse, place) : ir::none;
+    const uint32_t forward = function->forward ? record_function(function->forward, place) : ir::none;
+    kernel.functions[index].reverse = reverse;
+    kernel.functions[index].forward = forward;
+    return index;
+}
+
+std::string Recorder::unique_name(const std::string& name) const {
+    const auto taken = [&](const std::string& n) {
+        return std::any_of(kernel.functions.begin(), kernel.functions.end(), [&](const ir::Function& f) { return f.name == n; });
+    };
+    std::string unique = name;
+    for (int n = 2; taken(unique); ++n) unique = text(name, ".", n);
+    return unique;
 }
 
 std::shared_ptr<const ir::Kernel> Recorder::finish() {

@@ -2,9 +2,11 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/builder.h"
@@ -31,10 +33,23 @@ struct Handle {
     uint32_t block = 0;      ///< where it was recorded
 };
 
+/// A device function: what records it. Its parameters and results are scalars, those of structs one after another.
+struct FunctionBody {
+    std::string name;
+    Place place;
+    std::vector<Scalar> params;
+    /// Records the body, given the parameters; gives the results.
+    std::function<std::vector<Handle>(class Recorder&, std::span<const Handle>)> record;
+    std::shared_ptr<const FunctionBody> reverse, forward;  ///< rules for its derivatives (see ir::Function); may be null
+    bool inactive = false;
+};
+
 /// One kernel being recorded. The language's types reach it through current().
 class Recorder {
 public:
-    Recorder(std::string name, Place place);
+    /// A function that is called on the host is recorded even while a kernel is; the kernel's recording goes on after it.
+    enum class Nested { no, yes };
+    Recorder(std::string name, Place place, Nested nested = Nested::no);
     ~Recorder();
     Recorder(const Recorder&) = delete;
 
@@ -77,6 +92,8 @@ public:
     Handle begin_for(ir::Value from, ir::Value to, ir::Value step, Place place);
     void end();                                  ///< closes the innermost construct
     void leave(ir::Op how, const char* what, Place place);  ///< $break, $continue, $return
+    /// Calls a device function; its body is recorded at the first call in the kernel.
+    std::vector<Handle> call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments, Place place);
     /// Remembers a misuse found where throwing is impossible. What goes wrong after it is a consequence: the recording fails with
     /// this sentence whatever else is thrown.
     void misuse(const std::string& sentence) { if (first_misuse.empty()) first_misuse = sentence; }
@@ -104,15 +121,32 @@ private:
         ir::InstId chain;                      // the outermost if of the chain
         ir::Value operands[3];                 // condition; or from, to, step
     };
-    void check_depth(Place place) const;
+    size_t depth() const;
+    void check_depth(size_t depth, Place place);
+    uint32_t record_function(const std::shared_ptr<const FunctionBody>& function, Place place);
+    std::string unique_name(const std::string& name) const;
     void close_block();
     void reopen(ir::BlockId block);
     uint32_t file_index(const char* file);
     int loops_open() const;
 
     std::vector<Open> open;
-    std::vector<bool> closed;  // by block
+    enum Closed : uint8_t { no, by_construct, by_function };
+    std::vector<Closed> closed;  // by block
     struct LastIf { ir::InstId chain; std::vector<ir::BlockId> else_blocks; } last_if;
+    /// A function being recorded, and what of its caller goes on after it.
+    struct Frame {
+        const FunctionBody* function;
+        uint32_t first_block;  ///< what is recorded in older blocks is not visible
+        std::vector<Open> open;
+        LastIf last_if;
+        size_t deepest;
+        ir::Loc loc;
+    };
+    std::vector<Frame> frames;
+    struct Recorded { std::shared_ptr<const FunctionBody> function; uint32_t index; size_t deepest; };
+    std::unordered_map<const FunctionBody*, Recorded> functions;
+    size_t deepest = 0;  ///< nesting of constructs in the function being recorded, those of its calls included
     std::string first_misuse;
     Recorder* outer;
     const char* last_file = nullptr;

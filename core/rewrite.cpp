@@ -22,13 +22,37 @@ Kernel Rewriter::run() {
         const Memory& kept = from.memories[m];
         if (kept.kind == MemoryKind::array) to.params[kept.argument].memory = memories[m];
     }
-    b.enter(b.new_block());
+    const BlockId body_block = b.new_block();
+    copy_functions();
+    b.enter(body_block);
     // Sizes come first: wherever a pass moves or drops the code around them, they stay.
     for (Memory& m : to.memories)
         if (m.size) m.size = size(m.size);
     body();
     b.leave();
     return std::move(to);
+}
+
+void Rewriter::copy_functions() {
+    functions.resize(from.functions.size(), none);
+    uint32_t kept = 0;
+    for (uint32_t f = 0; f < functions.size(); ++f)
+        if (keeps_function(from.functions[f])) functions[f] = kept++;
+    const auto now = [&](uint32_t rule) { return rule == none ? none : functions[rule]; };
+    for (const Function& old : from.functions) {
+        if (!keeps_function(old)) continue;
+        Function f = old;
+        std::vector<Scalar> types;
+        for (const Value p : from[old.body].params) types.push_back(from.type_of(p));
+        f.body = b.new_block(types);
+        f.reverse = now(old.reverse);
+        f.forward = now(old.forward);
+        for (size_t p = 0; p < types.size(); ++p) map(from[old.body].params[p], to[f.body].params[p]);
+        b.enter_function(f.body);
+        function(old);
+        b.leave_function();
+        to.functions.push_back(std::move(f));
+    }
 }
 
 Value Rewriter::of(Value old) const {
@@ -85,6 +109,7 @@ void Rewriter::copy(InstId id) {
     now.leaf = i.leaf;
     now.immediate = i.immediate;
     if (i.memory.id != none) now.memory = memories[i.memory.id];
+    if (i.op == Op::call) now.immediate = functions[i.immediate];
     std::vector<Scalar> types;
     for (int r = 0; r < i.result_count; ++r) types.push_back(from.type_of(from.result(i, r)));
     map_results(i, b.append(now, of(from.operands(i)), types));

@@ -28,6 +28,9 @@ protected:
     virtual void body() { insts(BlockId{0}); }
     /// Whether `to` has the memory.
     virtual bool keeps(MemoryId) const { return true; }
+    /// Whether `to` has the function, and what its body becomes, once the new one is entered and its parameters are mapped.
+    virtual bool keeps_function(const Function&) const { return true; }
+    virtual void function(const Function& f) { insts(f.body); }
 
     /// The contents of a construct's block, once the new one is entered and its parameters are mapped.
     virtual void block(const Inst& construct, int which) { insts(construct.blocks[which]); }
@@ -49,6 +52,8 @@ protected:
     void map(Value old, Value now) { values[old.id] = now; }
     void map_results(const Inst& old, InstId now);
     Value zero(Scalar type) { return b.constant(type, 0); }
+    MemoryId of(MemoryId old) const { return memories[old.id]; }
+    void map(MemoryId old, MemoryId now) { memories[old.id] = now; }
 
     const Kernel& from;
     Kernel to;
@@ -57,10 +62,12 @@ protected:
 private:
     Value pure(const Inst& i);
     Value size(Value old);
+    void copy_functions();
     void copy_control(InstId i);
 
     std::vector<Value> values;       ///< of `from`, in `to`
     std::vector<MemoryId> memories;  ///< likewise
+    std::vector<uint32_t> functions; ///< likewise
 };
 
 }  // namespace pumice::ir

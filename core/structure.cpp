@@ -4,19 +4,20 @@ namespace pumice::ir {
 
 Structure::Structure(const Kernel& kernel)
     : k(kernel), blocks(kernel.insts.size()), owners(kernel.blocks.size()), jumps(kernel.insts.size()) {
-    walk(BlockId{0}, {});
+    walk(BlockId{0}, {}, in_order);
+    for (const Function& f : kernel.functions) walk(f.body, {}, in_functions);
 }
 
-void Structure::walk(BlockId block, InstId loop) {
+void Structure::walk(BlockId block, InstId loop, std::vector<InstId>& order) {
     for (const InstId i : k[block].insts) {
         const Inst& inst = k[i];
         blocks[i.id] = block;
-        in_order.push_back(i);
+        order.push_back(i);
         if (inst.op == Op::break_ || inst.op == Op::continue_) jumps[loop.id].push_back(i);
         for (const BlockId b : inst.blocks) {
             if (b.id == none) continue;
             owners[b.id] = i;
-            walk(b, is_loop(inst.op) ? i : loop);
+            walk(b, is_loop(inst.op) ? i : loop, order);
         }
     }
 }

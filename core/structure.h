@@ -13,14 +13,15 @@ public:
 
     /// The block an instruction stands in; `none` for one that stands nowhere (a pass left it behind).
     BlockId block_of(InstId i) const { return blocks[i.id]; }
-    /// The construct that owns a block; `none` for the body.
+    /// The construct that owns a block; `none` for the body, and for the bodies of functions.
     InstId owner_of(BlockId b) const { return owners[b.id]; }
-    /// The construct around an instruction; `none` in the body.
+    /// The construct around an instruction; `none` in a body.
     InstId around(InstId i) const { return owner_of(block_of(i)); }
     /// The breaks and continues that name this loop.
     const std::vector<InstId>& jumps_to(InstId loop) const { return jumps[loop.id]; }
-    /// All instructions that stand somewhere, in the order of the text.
+    /// All instructions of the kernel's body, in the order of the text; and those of its functions.
     const std::vector<InstId>& order() const { return in_order; }
+    const std::vector<InstId>& function_order() const { return in_functions; }
     /// The instruction of `block` that is `i` or has it inside; `none` when there is no such.
     InstId ancestor_in(BlockId block, InstId i) const;
 
@@ -30,11 +31,11 @@ public:
     void each_source(InstId construct, uint32_t column, F f) const;
 
 private:
-    void walk(BlockId block, InstId loop);
+    void walk(BlockId block, InstId loop, std::vector<InstId>& order);
 
     const Kernel& k;
     std::vector<BlockId> blocks;
-    std::vector<InstId> owners, in_order;
+    std::vector<InstId> owners, in_order, in_functions;
     std::vector<std::vector<InstId>> jumps;
 };
 

@@ -30,7 +30,7 @@ std::string listed(std::span<const Scalar> types) {
 }
 
 /// Where a block stands decides which terminators may end it.
-enum class Place { body, arm, loop, test };
+enum class Place { body, function, arm, loop, test };
 
 class Verifier {
 public:
@@ -41,6 +41,9 @@ public:
         indices();
         parameters();
         for (const Memory& m : k.memories) memory(m);
+        function_names();
+        for (in_function = 0; in_function < k.functions.size(); ++in_function) function(k.functions[in_function]);
+        for (const Function& f : k.functions) rules(f);
         block(BlockId{0}, Place::body);
         for (const Memory& m : k.memories)
             if (m.size) size(m);
@@ -67,6 +70,8 @@ private:
             for (const InstId i : b.insts)
                 if (i.id >= k.insts.size()) broken("a block holds instruction ", i.id, " of ", k.insts.size());
         }
+        for (const Function& f : k.functions)
+            if (f.body.id >= k.blocks.size()) broken("the body of function \"", f.name, "\" is block ", f.body.id, " of ", k.blocks.size());
         for (const Inst& i : k.insts) {
             if (int(i.op) >= op_count) broken("an instruction has op ", int(i.op), " of ", op_count);
             if (uint64_t(i.first_operand) + i.operand_count > k.pool.size())
@@ -160,6 +165,50 @@ private:
         }
     }
 
+    // ---- functions ----
+
+    void function_names() const {
+        std::set<std::string> names;
+        for (const Function& f : k.functions) {
+            if (f.name.empty()) broken("a function has no name");
+            if (!names.insert(f.name).second) broken("two functions are called \"", f.name, "\"");
+        }
+    }
+
+    void function(const Function& f) {
+        block(f.body, Place::function);
+        if (last_of(f.body).op != Op::yield) wrong(last_of(f.body), "a function must end in a yield");
+        expect_types(last_of(f.body), types(k.operands(last_of(f.body))), f.results, "the function gives");
+    }
+    const Inst& last_of(BlockId b) const { return k[k[b].insts.back()]; }
+
+    /// A rule takes what the function takes and more.
+    void rules(const Function& f) const {
+        const auto check = [&](uint32_t rule, std::initializer_list<const Types*> takes, const Types& gives, const char* what) {
+            if (rule == none) return;
+            if (rule >= k.functions.size()) broken("the ", what, " rule of function \"", f.name, "\" is function ", rule, " of ", k.functions.size());
+            Types want;
+            for (const Types* part : takes) want.insert(want.end(), part->begin(), part->end());
+            const Types got = types(k[k.functions[rule].body].params);
+            if (got != want) broken("the ", what, " rule of function \"", f.name, "\" takes ", listed(got), "; expected ", listed(want));
+            if (k.functions[rule].results != gives)
+                broken("the ", what, " rule of function \"", f.name, "\" gives ", listed(k.functions[rule].results), "; expected ", listed(gives));
+        };
+        const Types params = types(k[f.body].params);
+        check(f.reverse, {&params, &f.results, &f.results}, params, "reverse");
+        check(f.forward, {&params, &params}, f.results, "forward");
+    }
+
+    void call(const Inst& i, const Types& v) const {
+        if (i.immediate >= k.functions.size()) wrong(i, "the function is ", i.immediate, " of ", k.functions.size());
+        // No function can then call itself, by whatever way.
+        if (i.immediate >= in_function)
+            wrong(i, "function \"", k.functions[in_function].name, "\" calls one that does not stand before it");
+        const Function& f = k.functions[i.immediate];
+        expect_types(i, v, types(k[f.body].params), "the arguments are");
+        expect_types(i, results(i), f.results, "the results are");
+    }
+
     // ---- blocks ----
 
     void block(BlockId id, Place place) {
@@ -238,8 +287,8 @@ private:
                     yields.push_back(v);
                 else if (place == Place::loop)
                     expect_types(i, v, loops.back().carried, "the iteration ends with");
-                else
-                    wrong(i, "a yield must end an if's arm or a loop's body");
+                else if (place != Place::function)
+                    wrong(i, "a yield must end an if's arm, a loop's body or a function");
                 return;
             case Op::test:
                 if (place != Place::test) wrong(i, "a test must end the first block of a while");
@@ -255,6 +304,7 @@ private:
                 return;
             default:
                 if (place == Place::test) break;
+                if (in_function < k.functions.size()) wrong(i, "a function must not end the work-item");
                 expect_types(i, v, {}, "return has operands");
                 return;
         }
@@ -266,7 +316,7 @@ private:
     void inst(const Inst& i) {
         const Types v = types(k.operands(i));
         if (is_scalar_op(i.op)) return scalar(i, v);
-        const bool control_op = i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_;
+        const bool control_op = i.op == Op::call || i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_;
         const bool nothing = i.op == Op::set || i.op == Op::store || i.op == Op::barrier;
         if (!control_op && i.result_count != !nothing)
             wrong(i, "the instruction has ", int(i.result_count), " results; expected ", int(!nothing));
@@ -339,6 +389,7 @@ private:
             case Op::atomic:
             case Op::compare_exchange: return access(i, v);
             case Op::barrier: return expect_types(i, v, {}, "the operands are");
+            case Op::call: return call(i, v);
             case Op::if_: return if_(i, v);
             case Op::for_: return for_(i, v);
             case Op::while_: return while_(i, v);
@@ -418,6 +469,7 @@ private:
 
     const Kernel& k;
     std::vector<bool> visible, entered, placed;
+    size_t in_function = 0;          ///< which function is being checked; all are done: the body
     std::vector<Loop> loops;
     std::vector<Types> yields;       ///< of the arms seen in the ifs that are open
     std::vector<Value> test_values;  ///< what the last test block defined

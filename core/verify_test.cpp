@@ -71,7 +71,7 @@ TEST(verify, terminators) {
     EXPECT_EQ(problem("%a = add %i, %i : i32"), "a block must end in a terminator in `%4 = add %0, %0 : i32`");
     EXPECT_EQ(problem("return return"), "a terminator must be the last instruction of its block in `return`");
     EXPECT_EQ(problem("if %c { } else { yield } return"), "a block is empty; it must end in a terminator");
-    EXPECT_EQ(problem("yield"), "a yield must end an if's arm or a loop's body in `yield`");
+    EXPECT_EQ(problem("yield"), "a yield must end an if's arm, a loop's body or a function in `yield`");
     EXPECT_EQ(problem("test %c"), "a test must end the first block of a while in `test %3`");
     EXPECT_EQ(problem("if %c { test %c } else { yield } return"), "a test must end the first block of a while in `test %3`");
     EXPECT_EQ(problem("break"), "break must stand in the body of a loop in `break`");
@@ -146,6 +146,42 @@ TEST(verify, memories) {
               "the size of \"a\" must be made of group_size and constants only in `%1 = argument arg3 : i32`");
     EXPECT_EQ(problem("for %k = %n to %n step %n { yield } return", "rank 1", "local a: f32[size %k]\n"),
               "the size of \"a\" depends on a value that no instruction yields");
+}
+
+TEST(verify, functions) {
+    const std::string f = "function \"f\" (%a: f32, %b: i32) : f32 { %d = neg %a : f32 yield %d }\n";
+    EXPECT_EQ(problem("%r = call \"f\" %x, %n : f32 return", "rank 1", f), "");
+    EXPECT_EQ(problem("%r = call \"f\" %x : f32 return", "rank 1", f),
+              "the arguments are (f32); expected (f32, i32) in `%7 = call \"f\" %5 : f32`");
+    EXPECT_EQ(problem("call \"f\" %x, %n return", "rank 1", f), "the results are (); expected (f32) in `call \"f\" %5, %4`");
+    EXPECT_EQ(problem("return", "rank 1", "function \"f\" () { return }\n"), "a function must not end the work-item in `return`");
+    EXPECT_EQ(problem("return", "rank 1", "function \"f\" (%b: bool) { if %b { return } else { yield } yield }\n"),
+              "a function must not end the work-item in `return`");
+    EXPECT_EQ(problem("return", "rank 1", "function \"f\" (%b: bool) : f32 { yield %b }\n"),
+              "the function gives (bool); expected (f32) in `yield %0`");
+    EXPECT_EQ(problem("return", "rank 1", "function \"f\" (%b: bool) : bool reverse \"f\" { yield %b }\n"),
+              "the reverse rule of function \"f\" takes (bool); expected (bool, bool, bool)");
+    EXPECT_EQ(problem("return", "rank 1", f + "function \"g\" (%p: i32) : i32 forward \"f\" { yield %p }\n"),
+              "the forward rule of function \"g\" takes (f32, i32); expected (i32, i32)");
+    EXPECT_EQ(problem("return", "rank 1", f + "function \"g\" () { yield }\n"), "");
+}
+
+TEST(verify, functions_see_their_parameters_only) {
+    Kernel k = parse("kernel \"k\" math contract rank 1 () files [] {\nfunction \"f\" (%a: i32) : i32 { yield %a }\n"
+                     "function \"g\" (%b: i32) : i32 { %c = call \"f\" %b : i32 yield %c }\n"
+                     "%i = global_index 0 : i32 %r = call \"g\" %i : i32 return\n}\n");
+    EXPECT_EQ(verify(k), "");
+    const Inst& yields = k[k[k.functions[0].body].insts.back()];
+    k.pool[yields.first_operand] = k.result(k[k.body().insts[0]]);
+    EXPECT_EQ(verify(k), "operand 1 is not visible here in `yield %3`");
+    for (Inst& i : k.insts)
+        if (i.op == Op::call) i.immediate = 1;
+    k.pool[yields.first_operand] = k[k.functions[0].body].params[0];
+    EXPECT_EQ(verify(k), "function \"g\" calls one that does not stand before it in `%2 = call \"g\" %1 : i32`");
+    k.functions[1].name = "f";
+    EXPECT_EQ(verify(k), "two functions are called \"f\"");
+    k.functions[0].body = {77};
+    EXPECT_EQ(verify(k), "the body of function \"f\" is block 77 of 3");
 }
 
 // ---- what text cannot say ----

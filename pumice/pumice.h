@@ -4,6 +4,7 @@
 #include "core/control.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/function.h"
 #include "core/functions.h"
 #include "core/indices.h"
 #include "core/kernel.h"

@@ -46,7 +46,7 @@ Golden golden(const std::filesystem::path& path) {
 
 using Pass = Kernel (*)(const Kernel&);
 Pass pass_named(const std::string& name) {
-    constexpr std::pair<const char*, Pass> passes[] = {{"promote", promote}, {"simplify", simplify}, {"forward", forward},
+    constexpr std::pair<const char*, Pass> passes[] = {{"inlining", inlining}, {"inlining_without_rules", inlining_without_rules}, {"promote", promote}, {"simplify", simplify}, {"forward", forward},
                                                        {"flatten", flatten}, {"hoist", hoist},       {"guard", guard},     {"dead", dead}};
     for (const auto& [known, pass] : passes)
         if (name == known) return pass;
