@@ -74,9 +74,9 @@ template <class E, class Constant>
 E column(Op op, int index, const E& a, const E& b, const E& c, const E& r, Constant X) {
     (void)a, (void)b, (void)c, (void)r, (void)X;
     switch (op) {
-#define OP1(name, types, result, glsl, host, da, ...) case Op::name: return E(da);
-#define OP2(name, types, result, glsl, host, da, db, ...) case Op::name: return index == 0 ? E(da) : E(db);
-#define OP3(name, types, result, glsl, host, da, db, dc, ...) case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
+#define OP1(name, types, result, glsl, llvm, host, da, ...) case Op::name: return E(da);
+#define OP2(name, types, result, glsl, llvm, host, da, db, ...) case Op::name: return index == 0 ? E(da) : E(db);
+#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) case Op::name: return index == 0 ? E(da) : index == 1 ? E(db) : E(dc);
 #include "core/ops.def"
         default: library_bug(text("op ", ir::name_of(op), " has no derivative columns"));
     }

@@ -26,7 +26,7 @@ using Given = std::conditional_t<result == Result::boolean, bool, std::condition
         Out* __restrict r = static_cast<Out*>(to);
 #define OPERAND(p, from, type)                                                                \
         const type* p##_items = static_cast<const type*>(from);
-#define OP1(name, types, result, glsl, host, ...)                                             \
+#define OP1(name, types, result, glsl, llvm, host, ...)                                       \
     LOOP(name, result)                                                                        \
         OPERAND(a, x, T)                                                                      \
         each(items, [=](int i) {                                                              \
@@ -34,7 +34,7 @@ using Given = std::conditional_t<result == Result::boolean, bool, std::condition
             r[i] = Out(host);                                                                 \
         });                                                                                   \
     }
-#define OP2(name, types, result, glsl, host, ...)                                             \
+#define OP2(name, types, result, glsl, llvm, host, ...)                                       \
     LOOP(name, result)                                                                        \
         using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>;    \
         OPERAND(a, x, T)                                                                      \
@@ -45,7 +45,7 @@ using Given = std::conditional_t<result == Result::boolean, bool, std::condition
             r[i] = Out(host);                                                                 \
         });                                                                                   \
     }
-#define OP3(name, types, result, glsl, host, ...)                                             \
+#define OP3(name, types, result, glsl, llvm, host, ...)                                       \
     LOOP(name, result)                                                                        \
         OPERAND(a, x, T)                                                                      \
         OPERAND(b, y, T)                                                                      \

@@ -23,7 +23,7 @@ struct Tolerance {
 
 template <size_t intervals, size_t rules>
 constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, std::string_view glsl,
-                         const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
+                         std::string_view llvm, const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
                          const std::string_view (&derivatives)[rules]) {
     OpRow r;
     r.name = text_name(name);
@@ -31,6 +31,7 @@ constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, 
     r.types = types;
     r.result = result;
     r.glsl = glsl;
+    r.llvm = llvm;
     for (size_t i = 0; i < 3; ++i) r.domain[i] = domain[i < intervals ? i : intervals - 1];
     r.ulps = tolerance.ulps;
     r.absolute = tolerance.absolute;
@@ -44,12 +45,12 @@ constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, 
 }
 
 #define R(low, high) Interval{low, high},
-#define OP1(name, types, result, glsl, host, da, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, {domain}, Tolerance tolerance, doc, {#da}),
-#define OP2(name, types, result, glsl, host, da, db, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, {domain}, Tolerance tolerance, doc, {#da, #db}),
-#define OP3(name, types, result, glsl, host, da, db, dc, domain, tolerance, doc) \
-    make_row(#name, TypeClass::types, Result::result, glsl, {domain}, Tolerance tolerance, doc, {#da, #db, #dc}),
+#define OP1(name, types, result, glsl, llvm, host, da, domain, tolerance, doc) \
+    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da}),
+#define OP2(name, types, result, glsl, llvm, host, da, db, domain, tolerance, doc) \
+    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da, #db}),
+#define OP3(name, types, result, glsl, llvm, host, da, db, dc, domain, tolerance, doc) \
+    make_row(#name, TypeClass::types, Result::result, glsl, llvm, {domain}, Tolerance tolerance, doc, {#da, #db, #dc}),
 constexpr OpRow rows[] = {
 #include "core/ops.def"
 };
@@ -72,13 +73,13 @@ uint64_t result_bits(Value value) {
 }
 
 // Each row as a function template over the operand's storage type; the second operand of F_I is an int32_t.
-#define OP1(name, types, result, glsl, host, ...)                            \
+#define OP1(name, types, result, glsl, llvm, host, ...)                      \
     template <class T>                                                       \
     uint64_t evaluate_##name(const uint64_t* x) {                            \
         const auto a = operand<T>(x[0]);                                     \
         return result_bits<T, Result::result>(host);                         \
     }
-#define OP2(name, types, result, glsl, host, ...)                            \
+#define OP2(name, types, result, glsl, llvm, host, ...)                      \
     template <class T>                                                       \
     uint64_t evaluate_##name(const uint64_t* x) {                            \
         using Second = std::conditional_t<TypeClass::types == TypeClass::F_I, int32_t, T>; \
@@ -86,7 +87,7 @@ uint64_t result_bits(Value value) {
         const auto b = operand<Second>(x[1]);                                \
         return result_bits<T, Result::result>(host);                         \
     }
-#define OP3(name, types, result, glsl, host, ...)                            \
+#define OP3(name, types, result, glsl, llvm, host, ...)                      \
     template <class T>                                                       \
     uint64_t evaluate_##name(const uint64_t* x) {                            \
         const auto a = operand<T>(x[0]), b = operand<T>(x[1]), c = operand<T>(x[2]); \
@@ -131,6 +132,13 @@ std::string_view glsl_text(ir::Op op, Scalar operand) {
     }
     const int wanted = is_float(operand) ? 0 : is_int(operand) ? 1 : 2;
     return wanted < count ? parts[wanted] : parts[0];
+}
+
+std::string_view llvm_text(ir::Op op, Scalar operand) {
+    std::string_view rest = row(op).llvm;
+    int wanted = is_float(operand) ? 0 : is_signed_int(operand) ? 1 : is_unsigned_int(operand) ? 2 : 3;
+    for (size_t bar; wanted > 0 && (bar = rest.find('|')) != rest.npos; --wanted) rest.remove_prefix(bar + 1);
+    return rest.substr(0, rest.find('|'));
 }
 
 bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64_t& result) {

@@ -40,6 +40,7 @@ struct OpRow {
     TypeClass types = TypeClass::A;
     Result result = Result::same;
     std::string_view glsl;       ///< all parts; glsl_text picks one
+    std::string_view llvm;       ///< likewise, llvm_text
     Interval domain[3];          ///< where to sample each operand
     double ulps = 0, absolute = 0;  ///< tolerance of a device in f32
     std::string_view doc;
@@ -58,6 +59,8 @@ bool accepts(ir::Op op, Scalar operand);
 Scalar operand_type(ir::Op op, int index, Scalar operand);
 /// The part of the row's GLSL text that holds for operands of this type.
 std::string_view glsl_text(ir::Op op, Scalar operand);
+/// The part of the row's LLVM text for operands of this type, as ops.def describes it.
+std::string_view llvm_text(ir::Op op, Scalar operand);
 
 /// The host column on values held as bits in the low bytes of a word whose other bytes are zero (integers in two's complement,
 /// f16 computed in float and rounded). False where the row does not take the type.

@@ -13,7 +13,7 @@ using namespace pumice;
 namespace {
 
 #define R(low, high) Interval{low, high},
-#define OP1(name, types, result, glsl, host, da, domain, tolerance, doc)                            \
+#define OP1(name, types, result, glsl, llvm, host, da, domain, tolerance, doc)                      \
     constexpr std::string_view glsl_of_row = glsl, doc_of_row = doc;                                 \
     constexpr Interval domain_of_row[] = {domain};                                                  \
     static_assert(takes(TypeClass::types, Scalar::f32) && !doc_of_row.empty());                      \

@@ -47,9 +47,9 @@ using Rule = double (*)(double a, double b, double c, double r);
 struct Rules { Rule of[3]; };
 
 #define RULE(text) [](double a, double b, double c, double r) -> double { (void)a, (void)b, (void)c, (void)r; return text; }
-#define OP1(name, types, result, glsl, host, da, ...) Rules{{RULE(da), nullptr, nullptr}},
-#define OP2(name, types, result, glsl, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
-#define OP3(name, types, result, glsl, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
+#define OP1(name, types, result, glsl, llvm, host, da, ...) Rules{{RULE(da), nullptr, nullptr}},
+#define OP2(name, types, result, glsl, llvm, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
+#define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
 const Rules all[] = {
 #include "core/ops.def"
 };
