@@ -1,8 +1,10 @@
 // Arrays in device memory.
 #pragma once
 #include <array>
+#include <ostream>
 #include <vector>
 
+#include "core/box.h"
 #include "core/composite.h"
 #include "core/device.h"
 
@@ -20,6 +22,7 @@ public:
     Array() = default;
     Array(const Device& device, const std::array<int64_t, N>& extents, bool zero)
         : extents(extents), state(detail::allocate(device.state, extents.data(), N, detail::element_of<T>(), zero)) {}
+    Array(const std::array<int64_t, N>& extents, std::shared_ptr<detail::ArrayState> state) : extents(extents), state(std::move(state)) {}
 
     /// True when it holds memory (perhaps of no elements).
     explicit operator bool() const { return state != nullptr; }
@@ -29,79 +32,97 @@ public:
         return extents[d];
     }
     /// Elements in all.
-    int64_t count() const {
-        int64_t n = 1;
-        for (const int64_t e : extents)
-            if (e == 0) return 0;  // beside a 0 the others may be of any size
-        for (const int64_t e : extents) n *= e;
-        return n;
+    int64_t count() const { return detail::count_of(extents); }
+    Device device() const { return Device(detail::held(state).device); }
+
+    /// The elements [from, to) along dimension 0, as an array that shares the data: kernels take it like any other.
+    Array slice(int64_t from, int64_t to) const {
+        const int64_t step = 1;
+        detail::held(state);
+        detail::check_box({extents.data(), 1}, {&from, 1}, {&to, 1}, {&step, 1});
+        Array part = *this;
+        part.extents[0] = to - from;
+        part.state = detail::slice(*state, from * detail::row_major(extents)[0], part.count());
+        return part;
     }
-    Device device() const { return Device(held().device); }
+    /// The elements (i, ...), as an array of one dimension less that shares the data.
+    Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const requires(N > 1) {
+        std::array<int64_t, (N > 1 ? N - 1 : 1)> inner;
+        for (size_t d = 1; d < N; ++d) inner[d - 1] = extents[d];
+        return {inner, slice(i, i + 1).state};
+    }
+    /// The same elements in another shape, which has as many; shares the data.
+    template <std::size_t M> Array<T, int(M)> reshape(const int64_t (&shape)[M]) const {
+        const auto wanted = detail::to_array(shape);
+        if (detail::count_of(wanted) != count()) fail("an array of ", count(), " elements is reshaped into one of ", detail::count_of(wanted));
+        return {wanted, detail::slice(detail::held(state), 0, count())};
+    }
+    Array<T, 1> flat() const { return reshape({count()}); }
+    /// The elements [from, to) along each dimension, every step-th one of them, for copies.
+    View<T, N> view(const int64_t (&from)[N], const int64_t (&to)[N], const int64_t (&step)[N]) const { return View<T, N>(*this).view(from, to, step); }
+    View<T, N> view(const int64_t (&from)[N], const int64_t (&to)[N]) const { return View<T, N>(*this).view(from, to); }
+    View<T, N> view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
 
     /// All elements, row-major; waits for the launches before it.
-    std::vector<T> download() const {
-        if constexpr (std::is_same_v<T, bool>) {
-            std::vector<uint8_t> bytes(static_cast<size_t>(count()));
-            detail::read(held(), bytes.data());
-            return {bytes.begin(), bytes.end()};
-        } else {
-            std::vector<T> host(static_cast<size_t>(count()));
-            detail::read(held(), host.data());
-            return host;
-        }
+    std::vector<T> download() const { return View<T, N>(*this).download(); }
+    /// The element (i, j, ...); waits for the launches before it.
+    template <std::integral... I> requires(sizeof...(I) == N)
+    T get(I... i) const {
+        const int64_t from[] = {int64_t(i)...}, to[] = {int64_t(i) + 1 ...};
+        T value;
+        view(from, to).copy_to({&value, 1});
+        return value;
     }
     /// Every element becomes the value.
     void fill(T value) const {
-        if constexpr (ScalarType<T>) detail::fill(held(), &value, sizeof(T));
+        if constexpr (ScalarType<T>) detail::fill(detail::held(state), &value, sizeof(T));
         else copy_from(std::vector<T>(static_cast<size_t>(count()), value));
     }
     /// Overwrites all elements; the sizes must agree.
     void copy_from(const std::vector<T>& host) const {
         if constexpr (std::is_same_v<T, bool>) {
             const std::vector<uint8_t> bytes(host.begin(), host.end());
-            detail::write(held(), bytes.data(), int64_t(bytes.size()), count());
+            detail::write(detail::held(state), bytes.data(), int64_t(bytes.size()), count());
         } else {
-            detail::write(held(), host.data(), int64_t(host.size()), count());
+            detail::write(detail::held(state), host.data(), int64_t(host.size()), count());
         }
     }
     void copy_from(const Array& other) const {
-        const detail::ArrayState &from = other.held(), &to = held();
+        const detail::ArrayState &from = detail::held(other.state), &to = detail::held(state);
         if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
         detail::copy(from, to);
     }
+    // The same from and to views and spans, and in order on a stream; see View.
+    void copy_from(const View<T, N>& other) const { View<T, N>(*this).copy_from(other); }
+    Event copy_from(const View<T, N>& other, const Stream& stream) const { return View<T, N>(*this).copy_from(other, stream); }
+    void copy_from(std::span<const T> host) const { View<T, N>(*this).copy_from(host); }
+    Event copy_from(std::span<const T> host, const Stream& stream) const { return View<T, N>(*this).copy_from(host, stream); }
+    Event copy_from(std::vector<T>&& host, const Stream& stream) const = delete;  // it would be gone before the copy
+    void copy_to(std::span<T> host) const { View<T, N>(*this).copy_to(host); }
+    Event copy_to(std::span<T> host, const Stream& stream) const { return View<T, N>(*this).copy_to(host, stream); }
     /// Gives the memory back before the last handle goes, once the work that uses it is done. Using any of the handles that share it
     /// afterwards is an Error.
     void release() const {
-        held();
+        detail::held(state);
         state->memory = nullptr;
         state->released = true;
     }
     /// A new array with the same elements.
     Array clone() const {
         Array copy(device(), extents, false);
-        detail::copy(held(), *copy.state);
+        detail::copy(detail::held(state), *copy.state);
         return copy;
     }
 
     std::array<int64_t, N> extents{};
     std::shared_ptr<detail::ArrayState> state;
-
-private:
-    const detail::ArrayState& held() const {
-        if (!state) throw Error("an array that was never allocated is used: make it with Device::zeros, full, empty or upload");
-        if (state->released) throw Error("an array is used after its release()");
-        return *state;
-    }
 };
 
-namespace detail {
-template <std::size_t N>
-std::array<int64_t, N> to_array(const int64_t (&extents)[N]) {
-    std::array<int64_t, N> a;
-    for (std::size_t d = 0; d < N; ++d) a[d] = extents[d];
-    return a;
+/// Writes shape, type, device and a few values: "f32 array of 2 x 3 on interp: {{0.0, 1.0, 2.0}, {3.0, 4.0, 5.0}}".
+template <class T, int N>
+std::ostream& operator<<(std::ostream& out, const Array<T, N>& array) {
+    return out << (array.state ? detail::text_of(*array.state, array.extents) : "an array that was never allocated");
 }
-}  // namespace detail
 
 template <class T> Array<T, 1> Device::empty(int64_t n) const { return {*this, {n}, false}; }
 template <class T, std::size_t N> Array<T, int(N)> Device::empty(const int64_t (&e)[N]) const { return {*this, detail::to_array(e), false}; }
@@ -129,3 +150,5 @@ template <class T, std::size_t N> Array<T, int(N)> Device::upload(const std::vec
 }
 
 }  // namespace pumice
+
+#include "core/view.h"

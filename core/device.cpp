@@ -54,7 +54,7 @@ void fill(const ArrayState& to, const void* value, int size) {
     to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
 }
 
-void copy(const ArrayState& from, const ArrayState& to) {
+void copy(const ArrayState& from, const ArrayState& to, int stream) {
     if (!to.memory) return;
     if (Observer* o = observer()) o->copying(from, to);
     if (from.device->backend != to.device->backend) {
@@ -62,7 +62,7 @@ void copy(const ArrayState& from, const ArrayState& to) {
         from.device->backend->read(*from.memory, from.offset, host.data(), from.bytes);
         to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
     } else {
-        to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, 0);
+        to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, stream);
     }
 }
 

@@ -14,6 +14,7 @@
 namespace pumice {
 
 template <class T, int N> class Array;
+template <class T, int N> class View;
 class Stream;
 
 namespace detail {
@@ -48,7 +49,7 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
 void read(const ArrayState& from, void* to);
 void fill(const ArrayState& to, const void* value, int size);
-void copy(const ArrayState& from, const ArrayState& to);
+void copy(const ArrayState& from, const ArrayState& to, int stream = 0);
 
 }  // namespace detail
 

@@ -203,6 +203,8 @@ inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {
 
 /// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
 std::string print(const Kernel& kernel);
+/// A value as kernel text writes it: "true", "-3", "1.5".
+std::string constant_text(Scalar type, uint64_t bits);
 /// One instruction of the kernel, as its line stands in the kernel's text.
 std::string print(const Kernel& kernel, const Inst& inst);
 /// Reads kernel text; throws Error with the line and what was expected.

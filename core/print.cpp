@@ -51,6 +51,8 @@ std::string float_text(Scalar type, uint64_t bits) {
     return type == Scalar::f64 ? shortest(value) : shortest(float(value));
 }
 
+}  // namespace
+
 std::string constant_text(Scalar type, uint64_t bits) {
     if (type == Scalar::boolean) return bits ? "true" : "false";
     if (is_float(type)) return float_text(type, bits);
@@ -58,6 +60,8 @@ std::string constant_text(Scalar type, uint64_t bits) {
     const int unused = 64 - 8 * size_of(type);
     return std::to_string(int64_t(bits << unused) >> unused);
 }
+
+namespace {
 
 class Printer {
 public:

@@ -1,4 +1,5 @@
 // Misuse of launches, arrays, streams and devices. After each the device works as before.
+#include "core/interp.h"
 #include "tests/error/error_suite.h"
 
 using namespace pumice;
@@ -125,6 +126,29 @@ TEST_F(Launches, Copies) {
     EXPECT_ERROR(never, nothing.device());
     EXPECT_ERROR("the extent of an array along dimension 1 is asked for; it has 1 dimension", (void)x.size(1));
     EXPECT_ERROR("the extent of an array along dimension -1 is asked for; it has 2 dimensions", (void)plane.size(-1));
+}
+
+TEST_F(Launches, Views) {
+    EXPECT_ERROR("a view of the elements 3 to 17 along dimension 0 is asked for, of an array whose extent there is 16", x.view(3, 17));
+    EXPECT_ERROR("a view of the elements 3 to 17 along dimension 0 is asked for, of an array whose extent there is 16", x.slice(3, 17));
+    EXPECT_ERROR("a view of the elements -1 to 2 along dimension 0 is asked for, of an array whose extent there is 16", x.slice(-1, 2));
+    EXPECT_ERROR("a view of the elements 2 to 1 along dimension 1 is asked for, of an array whose extent there is 4", plane.view({0, 2}, {4, 1}));
+    EXPECT_ERROR("a view of the elements 4 to 5 along dimension 1 is asked for, of an array whose extent there is 4", plane.get(0, 4));
+    EXPECT_ERROR("a view of every 0th element along dimension 0 is asked for: steps are positive", x.view(0, 16, 0));
+    EXPECT_ERROR("an array of 16 elements is reshaped into one of 15", plane.reshape({3, 5}));
+    EXPECT_ERROR("a view is taken as an array, and its elements do not lie one after another: clone() copies them", plane.view({0, 1}, {2, 3}).array());
+    EXPECT_ERROR("elements of extents 2 x 3 are copied into a view of extents 3 x 2: they must agree", plane.view({0, 0}, {3, 2}).copy_from(plane.view({0, 0}, {2, 3})));
+    EXPECT_ERROR("elements of extents 16 are copied into a view of extents 4: they must agree", x.slice(0, 4).copy_from(View<float>(x)));
+    std::vector<float> host(5);
+    EXPECT_ERROR("host memory of 5 elements is copied to or from an array or view of 16 elements: the sizes must agree", x.copy_to(host));
+    EXPECT_ERROR("host memory of 5 elements is copied to or from an array or view of 4 elements: the sizes must agree", x.view(0, 4).copy_from(host));
+    host.resize(16);
+    EXPECT_ERROR("a stream that was never made is used: make it with Device::stream", x.copy_to(host, Stream()));
+    const Device other(open_interp());
+    EXPECT_ERROR("a copy is put on a stream of interp, and its array lies on " + d.name(), x.copy_to(host, other.stream()));
+    EXPECT_ERROR("an array that was never allocated is used: make it with Device::zeros, full, empty or upload", (View<float>(Array<float>())));
+    EXPECT_ERROR(of_copy("argument 1 and argument 2 overlap in memory, and argument 1 is written"), copy_kernel(ndrange(4), x.slice(0, 8), x.slice(7, 15)));
+    copy_kernel(ndrange(8), x.slice(0, 8), x.slice(8, 16));  // halves do not
 }
 
 TEST_F(Launches, UseAfterRelease) {

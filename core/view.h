@@ -1,0 +1,125 @@
+// Views: boxes of elements inside an array.
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/box.h"
+#include "core/composite.h"
+#include "core/device.h"
+
+namespace pumice {
+
+/// Some of an array's elements: a box of them, perhaps with steps. It shares the array's data and keeps its memory. Every array
+/// converts to the view of all of it. For copies; a kernel takes arrays: array() makes one of a view whose elements lie in a
+/// row, clone() of any.
+template <class T, int N = 1>
+class View {
+public:
+    View(const Array<T, N>& array) : extents(array.extents), strides(detail::row_major(array.extents)), state(array.state) { detail::held(state); }
+
+    /// Extent along dimension d (0 the slowest).
+    int64_t size(int d = 0) const { return extents.at(size_t(d)); }
+    int64_t count() const { return detail::count_of(extents); }
+    /// The elements [from, to) along each dimension, every step-th one of them.
+    View view(const int64_t (&from)[N], const int64_t (&to)[N], const int64_t (&step)[N]) const {
+        detail::check_box(extents, from, to, step);
+        View inner = *this;
+        for (size_t d = 0; d < N; ++d) {
+            inner.extents[d] = (to[d] - from[d] + step[d] - 1) / step[d];
+            inner.strides[d] = strides[d] * step[d];
+            inner.offset += from[d] * strides[d];
+        }
+        return inner;
+    }
+    View view(const int64_t (&from)[N], const int64_t (&to)[N]) const {
+        int64_t ones[N];
+        for (int64_t& one : ones) one = 1;
+        return view(from, to, ones);
+    }
+    View view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) {
+        const int64_t first[N] = {from}, end[N] = {to}, steps[N] = {step};
+        return view(first, end, steps);
+    }
+
+    /// True where the elements lie one after another, so that array() gives them to a kernel.
+    bool contiguous() const {
+        int64_t stride = 1;
+        for (size_t d = N; d-- > 0; stride *= extents[d])
+            if (extents[d] != 1 && strides[d] != stride) return count() == 0;
+        return true;
+    }
+    /// The same elements as an array that shares the data; throws Error where they do not lie one after another.
+    Array<T, N> array() const {
+        if (!contiguous()) throw Error("a view is taken as an array, and its elements do not lie one after another: clone() copies them");
+        return {extents, detail::slice(detail::held(state), offset, count())};
+    }
+    /// A new array with the same elements.
+    Array<T, N> clone() const {
+        Array<T, N> copy(Device(detail::held(state).device), extents, false);
+        View(copy).copy_from(*this);
+        return copy;
+    }
+
+    /// Overwrites the elements by those of a view of the same extents, on any device. On the stream where one is given, which is of
+    /// this view's device, else on the default one. They may overlap.
+    void copy_from(const View& other) const { copy(other, nullptr); }
+    Event copy_from(const View& other, const Stream& stream) const {
+        copy(other, &stream);
+        return stream.record();
+    }
+    /// Overwrites the elements by the host's, row-major.
+    void copy_from(const std::vector<T>& host) const requires(!std::is_same_v<T, bool>) { copy_from(std::span<const T>(host)); }
+    void copy_from(std::span<const T> host) const {
+        detail::check_count(int64_t(host.size()), count());
+        detail::write_box(detail::held(state), box(), host.data());
+    }
+    /// The same in order on a stream, asynchronously: the host memory stays as it is until the event.
+    Event copy_from(std::span<const T> host, const Stream& stream) const {
+        detail::check_count(int64_t(host.size()), count());
+        detail::write_box(detail::held(state), box(), host.data(), &stream);
+        return stream.record();
+    }
+    /// Writes the elements to host memory, row-major; waits for the launches before it.
+    void copy_to(std::span<T> host) const {
+        detail::check_count(int64_t(host.size()), count());
+        detail::read_box(detail::held(state), box(), host.data());
+    }
+    /// The same in order on a stream, asynchronously: the elements are there when the event is done, and the host memory stays till then.
+    Event copy_to(std::span<T> host, const Stream& stream) const {
+        detail::check_count(int64_t(host.size()), count());
+        detail::read_box(detail::held(state), box(), host.data(), &stream);
+        return stream.record();
+    }
+    /// All elements, row-major; waits for the launches before it.
+    std::vector<T> download() const {
+        using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+        std::vector<Held> host(static_cast<size_t>(count()));
+        detail::read_box(detail::held(state), box(), host.data());
+        if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
+        else return host;
+    }
+    /// Every element becomes the value.
+    void fill(const T& value) const {
+        const Array<T, 1> one(Device(detail::held(state).device), {1}, false);
+        one.fill(value);
+        View repeated(*this);  // every element of it is the one
+        repeated.strides.fill(0);
+        repeated.offset = 0;
+        repeated.state = one.state;
+        copy_from(repeated);
+    }
+
+    std::array<int64_t, N> extents, strides;  ///< in elements
+    int64_t offset = 0;                       ///< in elements
+    std::shared_ptr<detail::ArrayState> state;
+
+private:
+    detail::Box box() const { return {offset, extents, strides}; }
+    void copy(const View& other, const Stream* stream) const {
+        detail::check_same_extents(other.extents, extents);
+        detail::copy_box(detail::held(other.state), other.box(), detail::held(state), box(), stream);
+    }
+};
+
+}  // namespace pumice
