@@ -51,12 +51,28 @@ struct Count {
     bool writes = false;  ///< it writes arrays of the primal: it needs copies of those that are not `in`
 };
 
+/// How what a load's adjoint adds to the shadow is added, the cheapest way that is proven safe.
+enum class Accumulation {
+    plain,   ///< load, add, store: no other item touches the element meanwhile
+    group,   ///< all items hit one element: summed over each group, then one atomic a group
+    atomic,  ///< an atomic add an item
+};
+
+/// For audits: how the adjoint of the load of this line is added up.
+struct Accumulated {
+    ir::Loc loc;
+    std::string memory;  ///< in the primal's text: "arg2", "local1"
+    Accumulation how = Accumulation::atomic;
+    bool operator==(const Accumulated&) const = default;
+};
+
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
     std::vector<Step> after;  ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
+    std::vector<Accumulated> accumulated;
 };
 
 /// Reverse mode in halves: "NAME.augmented" runs the primal and writes the tapes, "NAME.reverse" reads them; between them the
@@ -66,6 +82,7 @@ struct Split {
     std::vector<Step> after;  ///< to be launched after `reverse`
     std::vector<Tape> tapes;
     std::optional<Count> count;
+    std::vector<Accumulated> accumulated;
 };
 
 /// Forward mode: "NAME.forward" runs the primal and moves tangents along. Throws Error naming the line of what has no derivative.

@@ -1,0 +1,14 @@
+// How adjoints are added to shadows: plainly, by the group, or atomically.
+#pragma once
+#include "autodiff/activity.h"
+
+namespace pumice::derive {
+
+/// The cheapest safe way to add what the adjoint of an active load gives. A load of the primal, and what else it does to the
+/// memory, decide: no two items may touch one element in the same phase unless both add atomically.
+Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load);
+
+/// Whether the value is the same for all items of every launch: made of constants, arguments and extents.
+bool same_for_all(const ir::Kernel& k, ir::Value v);
+
+}  // namespace pumice::derive

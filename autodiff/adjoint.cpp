@@ -1,0 +1,225 @@
+// Reverse mode: the copy of the primal with what it keeps, and the kernels that are made of the two sweeps.
+#include <algorithm>
+
+#include "autodiff/canonical.h"
+#include "autodiff/sweep.h"
+#include "core/error.h"
+#include "core/passes.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+Sweep::Sweep(const Primal& p, Part which)
+    : Rewriter(p.kernel),
+      primal(p),
+      part(which),
+      signature(p.signature),
+      width(p.signature.width),
+      where(p.where),
+      analysis(p.analysis),
+      plan(p.plan),
+      variables(from.values.size()),
+      known(from.values.size()),
+      slots(from.values.size() * size_t(width)),
+      crosses(from.values.size()),
+      active_in(from.blocks.size()) {
+    for (const InstId id : where.order())
+        for (const Value v : from.operands(from[id]))
+            if (plan.home(v) != plan.home(where.block_of(id))) crosses[v.id] = true;
+    for (uint32_t v = 0; v < from.values.size(); ++v) {
+        const ValueInfo& info = from.values[v];
+        const bool stands = info.inst.id == none ? info.block.id != none : where.block_of(info.inst).id != none;
+        if (stands && analysis.active(Value{v}) && crosses[v]) active_in[plan.home(Value{v}).id].push_back({v});
+    }
+}
+
+void Sweep::body() {
+    constexpr const char* suffixes[] = {".adjoint", ".augmented", ".reverse", ".count"};
+    to.name = from.name + suffixes[int(part)];
+    b.loc = from.loc;
+    if (part == Part::count) {
+        for (Parameter& p : to.params) p.label = from.label(size_t(&p - to.params.data()));
+    } else {
+        shadows = std::make_unique<Shadows>(to, from, signature, analysis, true);
+    }
+    members();
+    add_stacks();
+    if (part == Part::both || part == Part::reverse) zero_shadows();
+    if (part != Part::reverse) {
+        declare_variables();
+        insts(BlockId{0});
+        if (part == Part::augmented || part == Part::count) push(BlockId{0});
+        if (part == Part::augmented) save_cursors();
+        if (part == Part::count) count_pushes();
+    } else {
+        restore_cursors();
+    }
+    if (part == Part::both || part == Part::reverse) reverse_body();
+    b.loc = from.loc;
+    b.terminate(Op::return_);
+}
+
+void Sweep::declare_variables() {
+    for (uint32_t v = 0; v < from.values.size(); ++v)
+        if (plan.hold(Value{v}) == Hold::variable) variables[v] = b.var(zero(from.values[v].type));
+    for (const InstId id : where.order())
+        if (plan.count_hold(id) == Hold::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
+}
+
+void Sweep::inst(InstId id) {
+    const Inst& i = from[id];
+    b.loc = i.loc;
+    switch (i.op) {
+        case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
+        case Op::return_: return;  // the body's: the reverse sweep follows
+        case Op::yield: {
+            const BlockId block = where.block_of(id);
+            end_of_block(block);
+            return copy(id);
+        }
+        case Op::while_:
+            if (plan.count_hold(id) == Hold::unneeded) return copy(id);
+            counters[id.id] = b.var(zero(Scalar::i32));
+            copy(id);
+            counts[id.id] = b.get(counters[id.id]);
+            return;
+        default: return copy(id);
+    }
+}
+
+/// Everything of the block is computed: what the reverse sweep needs of it is kept.
+void Sweep::end_of_block(BlockId block) {
+    for (const Value v : plan.values_of(block))
+        if (plan.hold(v) == Hold::variable) b.set(variables[v.id], of(v));
+    for (const InstId loop : plan.counts_of(block))
+        if (plan.count_hold(loop) == Hold::variable) b.set(count_variables.at(loop.id), counts.at(loop.id));
+    push(block);
+    const InstId owner = where.owner_of(block);
+    if (owner.id == none || from[owner].op != Op::while_ || plan.count_hold(owner) == Hold::unneeded) return;
+    const Value counter = counters.at(owner.id);
+    b.set(counter, b.op(Op::add, {b.get(counter), b.constant_int(Scalar::i32, 1)}));
+}
+
+const Members& Sweep::members() {
+    if (group_members.rank) return group_members;
+    // Along axis 0 first. Groups at the end of a range are cut.
+    const int axes = from.rank == 0 ? 3 : from.rank;
+    Members& m = group_members;
+    for (int axis = axes - 1; axis >= 0; --axis) {
+        const Value size = b.index(Op::group_size, axis), group = b.index(Op::group_index, axis), local = b.index(Op::local_index, axis);
+        const Value groups = b.index(Op::group_count, axis), first = b.op(Op::mul, {group, size});
+        const Value extent = from.whole_groups ? b.op(Op::mul, {groups, size}) : b.index(Op::global_size, axis);
+        const Value inside = from.whole_groups ? size : b.op(Op::min, {size, b.op(Op::sub, {extent, first})});
+        const auto next = [&](Value& sum, Value length, Value index) {
+            sum = sum ? b.op(Op::add, {b.op(Op::mul, {sum, length}), index}) : index;
+        };
+        next(m.rank, inside, local);
+        next(m.linear, extent, b.op(Op::add, {first, local}));
+        next(m.group, groups, group);
+        m.count = m.count ? b.op(Op::mul, {m.count, inside}) : inside;
+        m.items = m.items ? b.op(Op::mul, {m.items, extent}) : extent;
+    }
+    return m;
+}
+
+/// Shadows of local memory are zeroed by the group together, those of private memory by each item.
+void Sweep::zero_shadows() {
+    bool local = false;
+    for (uint32_t m = 0; m < from.memories.size(); ++m) {
+        const Memory& memory = from.memories[m];
+        if (memory.kind == MemoryKind::array || shadows->of({m}, 0).id == none) continue;
+        const bool shared = memory.kind == MemoryKind::local;
+        local = local || shared;
+        int64_t elements = 1;
+        for (const int64_t e : memory.extents) elements *= e;
+        const Value size = to.memories[m].size ? to.memories[m].size : b.constant_int(Scalar::i32, elements);
+        const Value first = shared ? members().rank : zero(Scalar::i32);
+        const Value step = shared ? members().count : b.constant_int(Scalar::i32, 1);
+        emit_for(first, size, step, [&](Value e) {
+            for (int w = 0; w < width; ++w)
+                for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf)
+                    if (analysis.active({m}, leaf)) b.store(shadows->of({m}, w), leaf, {&e, 1}, zero(memory.element.leaves[leaf].type));
+        });
+    }
+    if (local) b.barrier();
+}
+
+namespace {
+
+Kernel tidy(const Kernel& k) { return in_order(dead(ir::forward(simplify(promote(k))))); }
+
+/// Takes away stores to arrays that the kernel does not read itself: a count's only effect is its counts.
+class Effects : public Rewriter {
+public:
+    Effects(const Kernel& kernel, size_t count) : Rewriter(kernel), params(count) {
+        for (const Inst& i : kernel.insts)
+            if (i.op == Op::load) read.push_back(i.memory);
+    }
+    bool writes = false;
+
+private:
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        const bool effect = i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
+        const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < params;
+        if (of_primal && i.op == Op::store && std::find(read.begin(), read.end(), i.memory) == read.end()) return;
+        writes = writes || of_primal;
+        copy(id);
+    }
+    const size_t params;
+    std::vector<MemoryId> read;
+};
+
+Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
+    Effects pass(k, params);
+    Kernel made = pass.run();
+    writes = pass.writes;
+    return made;
+}
+
+std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tapes) {
+    bool counted = false;
+    for (const Tape& t : tapes) counted = counted || t.size == Tape::Size::counted;
+    if (!counted) return std::nullopt;
+    Sweep sweep(primal, Part::count);
+    Count count;
+    // What does not decide a count goes first, so that fewer arrays are read.
+    Kernel k = tidy(sweep.run());
+    for (int round = 0; round < 3; ++round) k = dead(simplify(without_effects(k, primal.kernel.params.size(), count.writes)));
+    count.kernel = in_order(k);
+    return count;
+}
+
+}  // namespace
+
+Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
+    check(kernel, signature, true);
+    const Kernel k = canonical(kernel);
+    const Primal primal(k, signature, false);
+    Sweep sweep(primal, Part::both);
+    Adjoint made;
+    made.kernel = tidy(sweep.run());
+    made.after = sweep.after;
+    made.tapes = sweep.tapes;
+    made.accumulated = sweep.accumulated;
+    made.count = count_of(primal, made.tapes);
+    return made;
+}
+
+Split split(const Kernel& kernel, const Signature& signature) {
+    check(kernel, signature, true);
+    const Kernel k = canonical(kernel);
+    const Primal primal(k, signature, true);
+    Sweep first(primal, Part::augmented), second(primal, Part::reverse);
+    Split made;
+    made.augmented = tidy(first.run());
+    made.reverse = tidy(second.run());
+    made.after = second.after;
+    made.tapes = second.tapes;
+    made.accumulated = second.accumulated;
+    made.count = count_of(primal, made.tapes);
+    return made;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,177 @@
+// Emits a reverse-mode kernel: the primal's copy with what it keeps for later, and the reverse sweep.
+#pragma once
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "autodiff/accumulate.h"
+#include "autodiff/shadows.h"
+#include "autodiff/tape.h"
+#include "core/alias.h"
+#include "core/rewrite.h"
+
+namespace pumice::derive {
+
+/// What of the two sweeps a kernel has.
+enum class Part { both, augmented, reverse, count };
+
+/// What several kernels of one derivative share.
+struct Primal {
+    const ir::Kernel& kernel;  ///< canonical
+    const Signature& signature;
+    ir::Structure where;
+    Analysis analysis;
+    Plan plan;
+    Primal(const ir::Kernel& k, const Signature& s, bool apart)
+        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart) {}
+};
+
+/// The items that take part in their group, for work that the group shares: those in the range, or all of whole groups.
+struct Members {
+    ir::Value rank, count;    ///< of this item in the group; how many items the group has
+    ir::Value linear, items;  ///< of this item among all; how many there are
+    ir::Value group;          ///< of the group among all
+};
+
+class Sweep : public ir::Rewriter {
+public:
+    Sweep(const Primal& primal, Part part);
+
+    std::vector<Tape> tapes;
+    std::vector<Accumulated> accumulated;
+    std::vector<Step> after;
+
+private:
+    // ---- adjoint.cpp: the primal's copy ----
+    void body() override;
+    void inst(ir::InstId id) override;
+    void end_of_block(ir::BlockId block);
+    void add_stacks();
+    void declare_variables();
+    void zero_shadows();
+    const Members& members();
+
+    // ---- tape_code.cpp: pushes and pops ----
+    struct Stack {
+        Scalar type;
+        std::optional<int64_t> bound;
+        Tape::Size kind = Tape::Size::fixed;  ///< fixed: a private array
+        ir::MemoryId memory, offsets, final;
+        ir::Value cursor, base;  ///< a variable; the item's offset, if counted
+    };
+    ir::Value address(Stack& stack, ir::Value slot);
+    void push(ir::BlockId block);
+    void pop(ir::BlockId block);
+    void save_cursors();
+    void restore_cursors();
+    void count_pushes();
+
+    // ---- reverse.cpp ----
+    /// One sum that is built up by contributions: the adjoint of a value, or a shadow element that all items add to.
+    struct Slot {
+        ir::Value now;  ///< none: zero; or, where `var` is, unused
+        ir::Value var;
+        bool zero = true, touched = false;
+    };
+    size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
+    void add(size_t at, ir::Value term);
+    void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(slot(v, w), term); }
+    ir::Value take(size_t at);
+    void open_slot(size_t at, Scalar type);
+    void open_slots(ir::BlockId block);
+
+    void provide(ir::BlockId block, ir::Value iteration);
+    ir::Value provided(ir::Value v) const;
+    std::vector<ir::Value> provided(std::span<const ir::Value> v) const;
+    ir::Value again(const ir::Inst& i);
+
+    void reverse_body();
+    void reverse_block(ir::BlockId block);
+    void reverse(ir::InstId id);
+    void reverse_operation(const ir::Inst& i);
+    void reverse_argument(const ir::Inst& i);
+    void reverse_load(ir::InstId id);
+    void reverse_store(const ir::Inst& i);
+    void reverse_atomic(const ir::Inst& i);
+    void reverse_if(const ir::Inst& i);
+    void reverse_loop(ir::InstId id);
+    std::vector<size_t> results_to_params(const ir::Inst& i);
+
+    // ---- shadow memory: a store's zero is kept back while an addition to the same place may follow ----
+    struct Pending {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;
+        ir::Value loaded;
+    };
+    void accumulate(ir::InstId load, int w, ir::Value term);
+    void flush();
+    void flush(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, bool also_same);
+
+    // ---- reduce.cpp: sums that all items contribute to ----
+    struct Sum {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;  ///< of `from`; none for a scalar's adjoint
+        Scalar type;
+        size_t slot;
+    };
+    size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
+    void find_sums();
+    void reduce_sums();
+    void reduce_some(std::span<const Sum> some);
+    ir::MemoryId part_of_sum(size_t n, Scalar type);
+    ir::Value rebuild(ir::Value v);
+
+    template <class Emit>
+    void emit_if(ir::Value condition, Emit fill);
+    template <class Emit>
+    void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
+
+    const Primal& primal;
+    const Part part;
+    const Signature& signature;
+    const int width;
+    const ir::Structure& where;
+    const Analysis& analysis;
+    const Plan& plan;
+    std::unique_ptr<Shadows> shadows;
+    std::vector<Stack> stacks;
+    Members group_members;
+    std::vector<ir::Value> variables;                 ///< of values held in one
+    std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of whiles
+    std::vector<ir::Value> known;                     ///< values of the primal in the reverse sweep
+    std::vector<Slot> slots;
+    std::vector<bool> crosses;                        ///< values with a use in another block than their own
+    std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values that are defined there and cross
+    std::vector<Pending> pending;
+    std::vector<Sum> sums;
+    std::map<std::pair<size_t, Scalar>, ir::MemoryId> sum_parts;
+};
+
+template <class Emit>
+void Sweep::emit_if(ir::Value condition, Emit fill) {
+    const ir::BlockId yes = b.new_block(), no = b.new_block();
+    b.enter(yes);
+    fill();
+    b.terminate(ir::Op::yield);
+    b.leave();
+    b.enter(no);
+    b.terminate(ir::Op::yield);
+    b.leave();
+    b.control(ir::Op::if_, {&condition, 1}, {yes, no});
+}
+
+template <class Emit>
+void Sweep::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
+    const Scalar type = to.type_of(first);
+    const ir::BlockId block = b.new_block({&type, 1});
+    b.enter(block);
+    fill(to[block].params[0]);
+    b.terminate(ir::Op::yield);
+    b.leave();
+    const ir::Value bounds[] = {first, limit, step};
+    b.control(ir::Op::for_, bounds, {block});
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,252 @@
+#include "autodiff/tape.h"
+
+#include <algorithm>
+
+#include "autodiff/rules.h"
+#include "core/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool in_halves)
+    : k(kernel),
+      where(structure),
+      analysis(what),
+      apart(in_halves),
+      holds(k.values.size()),
+      count_holds(k.insts.size()),
+      by_block(k.blocks.size()),
+      counts_by_block(k.blocks.size()),
+      written(k.memories.size()) {
+    for (const InstId id : where.order()) {
+        const Op op = k[id].op;
+        if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
+    }
+    for (const InstId id : where.order())
+        if (analysis.moves(id)) demand(id);
+    for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
+}
+
+BlockId Plan::home(BlockId block) const {
+    const InstId owner = where.owner_of(block);
+    return owner.id != none && k[owner].op == Op::while_ ? k[owner].blocks[1] : block;
+}
+
+BlockId Plan::home(Value v) const {
+    const ValueInfo& info = k[v];
+    return home(info.inst.id == none ? info.block : where.block_of(info.inst));
+}
+
+// ---- what is needed ----
+
+void Plan::demand(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    switch (i.op) {
+        case Op::if_: return need(v[0]);
+        case Op::for_:
+            for (int bound = 0; bound < 3; ++bound) need(v[size_t(bound)]);
+            return;
+        case Op::while_: return need_count(id);
+        case Op::load:
+        case Op::store:
+        case Op::atomic:
+        case Op::compare_exchange: return demand_access(i);
+        default: return demand_operation(i);
+    }
+}
+
+void Plan::demand_operation(const Inst& i) {
+    const auto v = k.operands(i);
+    if (i.op == Op::select) return need(v[0]);
+    if (!is_scalar_op(i.op)) return;
+    for (size_t o = 0; o < v.size(); ++o) {
+        if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
+        if (has_none(i.op, int(o)))
+            fail(named(k), " is differentiated through the op ", name_of(i.op), " on line ", i.loc.line, ", which has no derivative");
+        const unsigned from = uses(i.op, int(o));
+        for (size_t n = 0; n < v.size(); ++n)
+            if (from & (1u << n)) need(v[n]);
+        if (from & uses_result) need(k.result(i));
+    }
+}
+
+void Plan::demand_access(const Inst& i) {
+    const auto refuse = [&](const char* what) {
+        fail(named(k), " is differentiated in reverse through an atomic ", what, " of differentiated memory on line ", i.loc.line,
+             ", which has no reverse rule");
+    };
+    if (i.op == Op::compare_exchange) refuse("compare_exchange");
+    if (i.op == Op::atomic) {
+        const Atomic what = Atomic(i.immediate);
+        if (what == Atomic::min) refuse("min");
+        if (what == Atomic::max) refuse("max");
+        if (what == Atomic::exchange) refuse("exchange");
+        if (analysis.active(k.result(i)))
+            fail(named(k), " is differentiated in reverse through the old value of the atomic on line ", i.loc.line,
+                 ", which depends on the order of the work-items and has no derivative");
+        if (!analysis.active(k.operands(i).back())) return;
+    }
+    for (const Value index : indices_of(k, i)) need(index);
+}
+
+void Plan::need(Value v) {
+    if (holds[v.id] != Hold::unneeded) return;
+    holds[v.id] = Hold::given;  // while its operands are looked at: nothing depends on itself but through what is pushed
+    holds[v.id] = choose(v);
+    by_block[home(v).id].push_back(v);
+}
+
+void Plan::need_count(InstId loop) {
+    if (count_holds[loop.id] != Hold::unneeded) return;
+    const BlockId block = home(where.block_of(loop));
+    count_holds[loop.id] = block.id == 0 && !apart ? Hold::given : kept(block);
+    counts_by_block[block.id].push_back(loop);
+}
+
+bool Plan::in_loop(BlockId block) const {
+    for (InstId i = where.owner_of(block); i.id != none; i = where.around(i))
+        if (is_loop(k[i].op)) return true;
+    return false;
+}
+
+Hold Plan::kept(BlockId block) const { return apart || in_loop(block) ? Hold::pushed : Hold::variable; }
+
+bool Plan::reloadable(const Inst& load) const { return !apart && !written[load.memory.id]; }
+
+Hold Plan::choose(Value v) {
+    const ValueInfo& info = k[v];
+    const BlockId block = home(v);
+    if (info.inst.id == none) {  // a loop's parameter
+        const Inst& loop = k[where.owner_of(info.block)];
+        if (info.index < leading_params(loop.op)) return Hold::given;
+        const Value grows = increment(v);
+        if (!grows) return Hold::pushed;
+        need(grows);
+        need(k.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
+        return Hold::induction;
+    }
+    const Inst& i = k[info.inst];
+    if (is_pure(i.op) && k.operands(i).empty()) return Hold::again;
+    if (block.id == 0 && !apart) return Hold::given;
+    const bool looped = in_loop(block);
+    if (!looped && !apart) return Hold::variable;
+    if (is_pure(i.op) || (i.op == Op::load && reloadable(i))) {
+        for (const Value operand : k.operands(i)) need(operand);
+        return Hold::again;
+    }
+    return kept(block);
+}
+
+Value Plan::increment(Value param) const {
+    const ValueInfo& info = k[param];
+    const InstId id = where.owner_of(info.block);
+    const Inst& loop = k[id];
+    if (!is_int(info.type)) return {};
+    const uint32_t c = info.index - leading_params(loop.op);
+    Value step;
+    bool steady = true;
+    where.each_source(id, c, [&](Value next, InstId by) {
+        if (by == id || k[by].op == Op::test) return;
+        const InstId source = k[next].inst;
+        if (source.id == none || k[source].op != Op::add) return void(steady = false);
+        const auto v = k.operands(k[source]);
+        step = v[0] == param ? v[1] : v[1] == param ? v[0] : Value{};
+        // The increment comes from outside of the loop, or is a constant.
+        uint64_t bits = 0;
+        steady = steady && step && (k.constant(step, bits) || outside(id, step));
+    });
+    return steady ? step : Value{};
+}
+
+bool Plan::outside(InstId loop, Value v) const {
+    BlockId block = k[v].inst.id == none ? k[v].block : where.block_of(k[v].inst);
+    for (;;) {
+        const InstId owner = where.owner_of(block);
+        if (owner == loop) return false;
+        if (owner.id == none) return true;
+        block = where.block_of(owner);
+    }
+}
+
+// ---- how much is pushed ----
+
+std::vector<Value> Plan::pushed(BlockId block, Scalar type) const {
+    std::vector<Value> found;
+    for (const Value v : by_block[block.id])
+        if (holds[v.id] == Hold::pushed && stored_as(k.type_of(v)) == type) found.push_back(v);
+    return found;
+}
+
+std::vector<InstId> Plan::pushed_counts(BlockId block) const {
+    std::vector<InstId> found;
+    for (const InstId loop : counts_by_block[block.id])
+        if (count_holds[loop.id] == Hold::pushed) found.push_back(loop);
+    return found;
+}
+
+std::optional<int64_t> Plan::bound(BlockId block, Scalar type) const {
+    int64_t sum = int64_t(pushed(block, type).size()) + (type == Scalar::i32 ? int64_t(pushed_counts(block).size()) : 0);
+    for (const InstId id : k[block].insts) {
+        const Inst& i = k[id];
+        if (!is_control(i.op)) continue;
+        int64_t inside = 0;
+        for (int which = i.op == Op::while_ ? 1 : 0; which < 2; ++which) {
+            if (i.blocks[which].id == none) continue;
+            const auto arm = bound(i.blocks[which], type);
+            if (!arm) return std::nullopt;
+            inside += *arm;
+        }
+        if (inside > 0 && is_loop(i.op)) {
+            const auto trips = bound_of_trips(id);
+            if (!trips || *trips > (int64_t(1) << 40) / inside) return std::nullopt;
+            inside *= *trips;
+        }
+        sum += inside;
+    }
+    return sum;
+}
+
+std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
+    const Inst& loop = k[id];
+    const auto value = [&](Value v) -> std::optional<int64_t> {
+        uint64_t bits = 0;
+        if (!k.constant(v, bits) || !is_int(k.type_of(v))) return std::nullopt;
+        const int shift = 64 - 8 * size_of(k.type_of(v));
+        return is_unsigned_int(k.type_of(v)) ? int64_t(bits) : int64_t(bits << shift) >> shift;
+    };
+    const auto trips = [](int64_t from, int64_t to, int64_t step) -> int64_t {
+        if (step > 0) return to > from ? (to - from - 1) / step + 1 : 0;
+        return step < 0 && from > to ? (from - to - 1) / -step + 1 : 0;
+    };
+    if (loop.op == Op::for_) {
+        const auto v = k.operands(loop);
+        const auto from = value(v[0]), to = value(v[1]), step = value(v[2]);
+        if (!from || !to || !step) return std::nullopt;
+        return trips(*from, *to, *step);
+    }
+    // A while that goes on only while some counter is below a constant.
+    std::vector<Value> conjuncts{k.operands(last_inst(k, loop.blocks[0]))[0]};
+    while (!conjuncts.empty()) {
+        const Value v = conjuncts.back();
+        conjuncts.pop_back();
+        const InstId source = k[v].inst;
+        if (source.id == none) continue;
+        const auto operands = k.operands(k[source]);
+        if (k[source].op == Op::and_) {
+            conjuncts.insert(conjuncts.end(), operands.begin(), operands.end());
+        } else if (k[source].op == Op::lt || k[source].op == Op::le) {
+            const ValueInfo& info = k[operands[0]];
+            const auto limit = value(operands[1]);
+            if (!limit || info.inst.id != none || where.owner_of(info.block) != id) continue;
+            const Value grows = increment(operands[0]);
+            const auto from = value(k.operands(loop)[info.index]);
+            const auto step = grows ? value(grows) : std::nullopt;
+            if (from && step && *step > 0) return trips(*from, *limit + (k[source].op == Op::le), *step);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,73 @@
+// Which values of the primal the reverse sweep needs, and how it gets each.
+#pragma once
+#include <optional>
+
+#include "autodiff/activity.h"
+
+namespace pumice::derive {
+
+/// How a value of the primal is had in the reverse sweep, at the start of the block that reverses the one it is defined in.
+enum class Hold : uint8_t {
+    unneeded,
+    given,      ///< it is there: a value of the body's own block, or the index of a reversed for
+    again,      ///< computed anew from its operands; loads of memory that the kernel does not write, too
+    induction,  ///< an integer that grows by the same amount each iteration: computed from the iteration's number
+    variable,   ///< kept in a variable: defined outside of loops, inside ifs
+    pushed,     ///< on the tape: a stack that the reverse sweep pops
+};
+
+/// The demands of the reverse sweep on a canonical kernel, and how they are met. The test block and the body of a while count
+/// as one block, named by the body.
+class Plan {
+public:
+    /// `apart`: the reverse sweep is a kernel of its own, to which only the arguments are given again.
+    Plan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
+
+    bool is_apart() const { return apart; }
+    Hold hold(ir::Value v) const { return holds[v.id]; }
+    /// Of the number of iterations of a while.
+    Hold count_hold(ir::InstId loop) const { return count_holds[loop.id]; }
+    /// Needed values that are defined in the block, in the order of definition.
+    const std::vector<ir::Value>& values_of(ir::BlockId block) const { return by_block[block.id]; }
+    /// Whiles in the block whose number of iterations is needed.
+    const std::vector<ir::InstId>& counts_of(ir::BlockId block) const { return counts_by_block[block.id]; }
+    /// What a value of Hold::induction grows by.
+    ir::Value increment(ir::Value param) const;
+    /// The block in which the value counts as defined.
+    ir::BlockId home(ir::Value v) const;
+    ir::BlockId home(ir::BlockId block) const;
+
+    /// Elements that all pushes of one type take at most; none where no constant bounds them.
+    std::optional<int64_t> bound(Scalar type) const { return bound(ir::BlockId{0}, type); }
+    /// The type as which a value lies on the tape.
+    static Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::i32 : type; }
+    /// What a block pushes of one type, in order: values, then numbers of iterations.
+    std::vector<ir::Value> pushed(ir::BlockId block, Scalar type) const;
+    std::vector<ir::InstId> pushed_counts(ir::BlockId block) const;
+    /// How often a loop runs at most, where a constant says so.
+    std::optional<int64_t> bound_of_trips(ir::InstId loop) const;
+
+private:
+    void demand(ir::InstId i);
+    void demand_operation(const ir::Inst& i);
+    void demand_access(const ir::Inst& i);
+    void need(ir::Value v);
+    void need_count(ir::InstId loop);
+    Hold choose(ir::Value v);
+    bool reloadable(const ir::Inst& load) const;
+    bool in_loop(ir::BlockId block) const;
+    bool outside(ir::InstId loop, ir::Value v) const;
+    Hold kept(ir::BlockId block) const;
+    std::optional<int64_t> bound(ir::BlockId block, Scalar type) const;
+
+    const ir::Kernel& k;
+    const ir::Structure& where;
+    const Analysis& analysis;
+    const bool apart;
+    std::vector<Hold> holds, count_holds;
+    std::vector<std::vector<ir::Value>> by_block;
+    std::vector<std::vector<ir::InstId>> counts_by_block;
+    std::vector<bool> written;  ///< memories
+};
+
+}  // namespace pumice::derive
