@@ -1,0 +1,218 @@
+// What derivative kernels compute.
+#include "autodiff/derivative_test.h"
+
+namespace pumice::derive::test {
+namespace {
+
+std::mt19937 random_numbers(7);
+Value some(size_t n, double low = -1, double high = 1, std::vector<int64_t> extents = {}) {
+    return random_reals(random_numbers, n, low, high, std::move(extents));
+}
+
+TEST(derivatives, of_saxpy) {
+    check_derivatives(R"(kernel "saxpy" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: f64) files [] {
+        %i = global_index 0 : i32
+        %y = load arg1[%i] : f64
+        %a = argument arg3 : f64
+        %x = load arg2[%i] : f64
+        %ax = mul %a, %x : f64
+        %s = add %y, %ax : f64
+        store arg1[%i], %s : f64
+        return
+    })", {some(70), some(70), real(1.5)}, {{70}, {32}});
+}
+
+TEST(derivatives, of_operations) {
+    check_derivatives(R"(kernel "ops" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
+        %i = global_index 0 : i32
+        %x = load arg2[%i] : f64
+        %s = sin %x : f64
+        %e = exp %x : f64
+        %p = mul %s, %e : f64
+        %q = sqrt %e : f64
+        %r = div %p, %q : f64
+        %l = log %q : f64
+        %m = max %r, %l : f64
+        %c = gt %x, %s : bool
+        %z = select %c, %m, %p : f64
+        %t = atan2 %z, %e : f64
+        %u = sub %t, %x : f64
+        %f = fma %u, %x, %p : f64
+        %j = neg %f : f64
+        %ii = cast %j : i32
+        %back = cast %ii : f64
+        %o = mul %back, %j : f64
+        %v = add %j, %o : f64
+        store arg1[%i], %v : f64
+        return
+    })", {some(40), some(40, 0.2, 1.0)}, {{40}, {16}}, 3, 1e-5);
+}
+
+TEST(derivatives, of_newtons_iteration) {
+    check_derivatives(R"(kernel "newton" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
+        %i = global_index 0 : i32
+        %v = load arg2[%i] : f64
+        %half = constant 0.5 : f64
+        %tiny = constant 1e-06 : f64
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %most = constant 50 : i32
+        %guess = var %v : f64
+        %steps = var %zero : i32
+        while () {
+          %g = get %guess : f64
+          %n = get %steps : i32
+          %gg = mul %g, %g : f64
+          %d = sub %gg, %v : f64
+          %far = abs %d : f64
+          %tol = mul %tiny, %v : f64
+          %more = gt %far, %tol : bool
+          %few = lt %n, %most : bool
+          %goes = and %more, %few : bool
+          test %goes
+        } do {
+          %g2 = get %guess : f64
+          %q = div %v, %g2 : f64
+          %s = add %g2, %q : f64
+          %h = mul %half, %s : f64
+          set %guess, %h : f64
+          %n2 = get %steps : i32
+          %n3 = add %n2, %one : i32
+          set %steps, %n3 : i32
+          yield
+        }
+        %root = get %guess : f64
+        store arg1[%i], %root : f64
+        return
+    })", {some(30), some(30, 1, 50)}, {{30}, {16}}, 3, 1e-4);
+}
+
+const char* nest = R"(kernel "nest" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: i32, arg4: f64) files [] {
+    %i = global_index 0 : i32
+    %x = load arg2[%i] : f64
+    %n = argument arg3 : i32
+    %a = argument arg4 : f64
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    %two = constant 2 : i32
+    %three = constant 3 : i32
+    %s = for %j = %n to %zero step %back carry (%c = %x) : f64 {
+      %odd = rem %j, %two : i32
+      %is = eq %odd, %one : bool
+      %d = if %is : f64 {
+        %sin = sin %c : f64
+        %skip = eq %j, %three : bool
+        if %skip { continue %sin } else { yield }
+        %m = mul %sin, %a : f64
+        yield %m
+      } else {
+        %t = for %k = %zero to %j step %two carry (%u = %c) : f64 {
+          %uu = mul %u, %u : f64
+          %half = constant 0.25 : f64
+          %w = mul %uu, %half : f64
+          %big = gt %w, %half : bool
+          if %big { break %u } else { yield }
+          %ww = add %w, %x : f64
+          yield %ww
+        }
+        %cos = cos %t : f64
+        yield %cos
+      }
+      %e = mul %d, %x : f64
+      yield %e
+    }
+    %y = load arg1[%i] : f64
+    %p = mul %y, %s : f64
+    %neg = lt %p, %y : bool
+    if %neg { return } else { yield }
+    store arg1[%i], %p : f64
+    return
+})";
+std::string with_back(std::string text) {
+    text.insert(text.find("%s = for"), "%back = constant -1 : i32\n    ");
+    return text;
+}
+
+TEST(derivatives, of_a_nest_with_every_exit) {
+    check_derivatives(with_back(nest), {some(20), some(20), whole(7), real(0.8)}, {{20}, {8}});
+}
+
+TEST(derivatives, through_local_memory_and_barriers) {
+    check_derivatives(R"(kernel "normalize" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
+        local tile: f64[8]
+        %l = local_index 0 : i32
+        %i = global_index 0 : i32
+        %x = load arg2[%i] : f64
+        %xx = mul %x, %x : f64
+        store tile[%l], %xx : f64
+        barrier
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %eight = constant 8 : i32
+        %none = constant 0.0 : f64
+        %sum = for %k = %zero to %eight step %one carry (%s = %none) : f64 {
+          %t = load tile[%k] : f64
+          %st = add %s, %t : f64
+          yield %st
+        }
+        %root = sqrt %sum : f64
+        %y = div %x, %root : f64
+        store arg1[%i], %y : f64
+        return
+    })", {some(32), some(32)}, {{32}, {8}});
+}
+
+TEST(derivatives, through_a_tree_in_local_memory) {
+    // The last group is cut: items past the range store nothing.
+    check_derivatives(R"(kernel "tree" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1]) files [] {
+        local tile: f64[size %size]
+        %size = group_size 0 : i32
+        %l = local_index 0 : i32
+        %i = global_index 0 : i32
+        %n = global_size 0 : i32
+        %zero0 = constant 0 : i32
+        %x = load arg2[%i] : f64
+        %xx = mul %x, %x : f64
+        store tile[%l], %xx : f64
+        barrier
+        %one = constant 1 : i32
+        %two = constant 2 : i32
+        %half = div %size, %two : i32
+        %stride = var %half : i32
+        while () {
+          %s = get %stride : i32
+          %zero = constant 0 : i32
+          %goes = gt %s, %zero : bool
+          test %goes
+        } do {
+          %s2 = get %stride : i32
+          %low = lt %l, %s2 : bool
+          %other = add %i, %s2 : i32
+          %there = lt %other, %n : bool
+          %both = and %low, %there : bool
+          if %both {
+            %a = load tile[%l] : f64
+            %o = add %l, %s2 : i32
+            %b = load tile[%o] : f64
+            %ab = mul %a, %b : f64
+            %sum = add %a, %ab : f64
+            store tile[%l], %sum : f64
+            yield
+          } else { yield }
+          barrier
+          %next = div %s2, %two : i32
+          set %stride, %next : i32
+          yield
+        }
+        %first = eq %l, %zero0 : bool
+        if %first {
+          %t = load tile[%l] : f64
+          %old = atomic add arg1[%zero0], %t : f64
+          yield
+        } else { yield }
+        return
+    })", {some(4), some(21)}, {{21}, {8}});
+}
+
+}  // namespace
+}  // namespace pumice::derive::test
