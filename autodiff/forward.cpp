@@ -39,6 +39,9 @@ private:
             case Op::compare_exchange:
                 if (analysis.active(i.memory, i.leaf)) refuse(i, "an atomic compare_exchange of differentiated memory");
                 return copy(id);
+            case Op::subgroup:
+                if (analysis.active(from.result(i))) refuse(i, "a subgroup operation");
+                return copy(id);
             case Op::if_:
             case Op::for_:
             case Op::while_: return construct(i);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ir.h"
+#include "core/reports.h"
 
 namespace pumice {
 
@@ -76,6 +77,8 @@ public:
 class Backend : public std::enable_shared_from_this<Backend> {
 public:
     virtual ~Backend() = default;
+    /// What kernels print and require. A backend hands over what they reported at every wait.
+    Reports reports;
     virtual std::string name() const = 0;        ///< "interp", "vulkan:0 llvmpipe (...)"
     virtual Limits limits() const = 0;
     virtual bool supports(Feature feature) const = 0;

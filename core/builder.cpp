@@ -314,6 +314,28 @@ InstId Builder::call(uint32_t function, std::span<const Value> arguments) {
     return append(inst, arguments, std::vector<Scalar>(k.functions[function].results));
 }
 
+Scalar result_type(Subgroup what, Scalar operand) {
+    const bool vote = what == Subgroup::any || what == Subgroup::all || what == Subgroup::elect;
+    return vote ? Scalar::boolean : what == Subgroup::ballot ? Scalar::u32 : operand;
+}
+
+Value Builder::subgroup(Subgroup what, std::span<const Value> operands, int word) {
+    Inst inst;
+    inst.op = Op::subgroup;
+    inst.immediate = uint64_t(what);
+    inst.leaf = uint32_t(word);
+    const Scalar type = result_type(what, operands.empty() ? Scalar::boolean : k.type_of(operands[0]));
+    return k.result(k[append(inst, operands, {&type, 1})]);
+}
+
+void Builder::report(Op op, std::string format, std::span<const Value> operands) {
+    Inst inst;
+    inst.op = op;
+    inst.immediate = k.strings.size();
+    k.strings.push_back(std::move(format));
+    append(inst, operands, {});
+}
+
 InstId Builder::control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks) {
     Inst inst;
     inst.op = op;

@@ -40,8 +40,8 @@ public:
     Value cast(Scalar to, Value a);
     Value bitcast(Scalar to, Value a);
     Value argument(int index, Scalar type);
-    /// global_index, global_size, local_index, group_index, group_size, group_count along an axis.
-    Value index(Op which, int axis);
+    /// global_index, global_size, local_index, group_index, group_size, group_count along an axis; the indices of the subgroup.
+    Value index(Op which, int axis = 0);
     Value in_range();
     Value extent(MemoryId array, int axis);
 
@@ -55,6 +55,10 @@ public:
     void barrier();
     /// Calls a function of the kernel, whose results are then to be had by Kernel::result.
     InstId call(uint32_t function, std::span<const Value> arguments);
+    /// `word` is that of a ballot.
+    Value subgroup(Subgroup what, std::span<const Value> operands, int word = 0);
+    /// print, or require with its condition first. Every call adds its format to the kernel's strings.
+    void report(Op op, std::string format, std::span<const Value> operands);
 
     /// Appends a control instruction whose blocks are filled already; result types follow from its blocks or operands.
     /// if_: from the arms' yields. for_, while_: from the carried operands.
@@ -86,6 +90,8 @@ private:
 /// The value of a pure op on constants, if folding is allowed to compute it. Operands and the result are bits.
 bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
 
+/// The type of what a subgroup operation yields for a first operand of this type.
+Scalar result_type(Subgroup what, Scalar operand);
 /// The result type of a scalar op whose first operand has this type.
 Scalar result_type(Op op, Scalar operand);
 

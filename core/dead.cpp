@@ -59,7 +59,8 @@ private:
     void start(InstId i) {
         const Op op = k[i].op;
         // The body's own return is no reason to keep anything.
-        const bool effect = op == Op::barrier || op == Op::call || (op == Op::return_ && where.around(i).id != none);
+        const bool effect = op == Op::barrier || op == Op::call || op == Op::print || op == Op::require ||
+                            (op == Op::return_ && where.around(i).id != none);
         if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
         if (effect && !unreachable[i.id]) need(i);
     }

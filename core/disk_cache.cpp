@@ -106,6 +106,8 @@ void DiskCache::write(const std::string& name, const std::string& bytes) const {
 void CacheKey::add(const ir::Kernel& k) {
     add(k.name);
     add(k.whole_groups, k.math, k.rank, k.params.size(), k.memories.size());
+    add(k.strings.size());
+    for (const std::string& string : k.strings) add(string);
     for (const ir::Parameter& p : k.params) add(p.is_array, p.type, p.memory.id);
     for (const ir::Memory& m : k.memories) {
         add(m.name);

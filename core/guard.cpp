@@ -71,9 +71,10 @@ private:
 
     void unguard(InstId id) {
         const Inst& i = k[id];
-        if (i.op == Op::atomic || i.op == Op::compare_exchange)
-            fail("kernel \"", k.name, "\" (", k.where(k.loc),
-                 ") decides control flow around a barrier by the result of the atomic on line ", i.loc.line,
+        const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+        if (atomic || i.op == Op::subgroup)
+            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
+                 atomic ? "atomic" : "subgroup operation", " on line ", i.loc.line,
                  ", which items past the range do not run; share the result through local memory, or use whole_groups");
         if (!insts[id.id]) open_around(id);
         insts[id.id] = true;

@@ -14,6 +14,7 @@
 #include "core/interp_run.h"
 #include "core/interp_shadow.h"
 #include "core/passes.h"
+#include "core/ring.h"
 
 namespace pumice {
 namespace {
@@ -44,10 +45,12 @@ struct HostMemory : Allocation {
 
 HostMemory& host(Allocation& memory) { return static_cast<HostMemory&>(memory); }
 
-/// All work is done when it was given, so every point has been reached.
+/// All work is done when it was given, so every point has been reached. A wait tells what kernels had to say until then.
 struct Reached : EventState {
-    void wait() override {}
+    explicit Reached(std::function<void()> settle) : settle(std::move(settle)) {}
+    void wait() override { settle(); }
     bool done() override { return true; }
+    const std::function<void()> settle;
 };
 
 /// From recorded IR to what the interpreter runs.
@@ -60,7 +63,11 @@ ir::Kernel prepare(const ir::Kernel& recorded) {
 
 class Interp final : public Backend {
 public:
-    explicit Interp(InterpMode mode) : mode(mode) {}
+    Interp(InterpMode mode, int lanes) : mode(mode), lanes(lanes) {}
+    ~Interp() override {
+        take_reports();
+        reports.deliver_lines();
+    }
 
     std::string name() const override { return "interp"; }
     Limits limits() const override {
@@ -69,7 +76,7 @@ public:
         l.max_group_extent = {max_items, max_items, max_items};
         l.local_memory = 64 << 10;
         l.max_array_bytes = l.memory = physical_memory();
-        l.subgroup_size = 1;
+        l.subgroup_size = lanes;
         return l;
     }
     bool supports(Feature) const override { return true; }
@@ -86,8 +93,11 @@ public:
         std::memcpy(host(to).data.get() + offset, from, size_t(bytes));
     }
     void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override {
-        std::lock_guard lock(mutex);
-        std::memcpy(to, host(from).data.get() + offset, size_t(bytes));
+        {
+            std::lock_guard lock(mutex);
+            std::memcpy(to, host(from).data.get() + offset, size_t(bytes));
+        }
+        settle();
     }
     void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int) override {
         std::lock_guard lock(mutex);
@@ -100,7 +110,7 @@ public:
     }
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
-        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::inlining(*kernel) : prepare(*kernel));
+        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::inlining(*kernel) : prepare(*kernel), lanes);
     }
     std::array<int64_t, 3> choose_group(const ir::Kernel&, const Launch& launch) const override {
         const int64_t side = launch.rank == 1 ? 64 : launch.rank == 2 ? 8 : 4;
@@ -114,16 +124,40 @@ public:
         if (launch.group[0] * launch.group[1] * launch.group[2] > max_items) library_bug("a group past the limits of interp");
         check_local_memory(program.kernel, launch);
         if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
+        if (program.reports) prepare_ring(std::shared_ptr<const ir::Kernel>(executable, &program.kernel), launch);
         Run(program, launch, views_of(program, launch), scratch).all_groups();
     }
 
     int create_stream(Priority) override { return ++streams; }
     void release_stream(int) override {}
-    std::shared_ptr<EventState> record(int) override { return std::make_shared<Reached>(); }
+    std::shared_ptr<EventState> record(int) override { return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); }); }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
-    void synchronize() override {}
+    void synchronize() override { settle(); }
 
 private:
+    /// Makes room where what was reported takes more than half of it.
+    void prepare_ring(std::shared_ptr<const ir::Kernel> kernel, const Launch& launch) {
+        if (scratch.ring.empty()) {
+            scratch.ring.resize(ring::words);
+            ring::clear(scratch.ring);
+        } else if (scratch.ring[ring::used] > scratch.ring[ring::capacity] / 2) {
+            take_ring();
+        }
+        scratch.launch_number = reports.add(std::move(kernel), {launch.start, launch.extent, launch.group, launch.rank});
+    }
+    void take_ring() {
+        reports.take(scratch.ring);
+        ring::clear(scratch.ring);
+    }
+    void take_reports() {
+        std::lock_guard lock(mutex);
+        if (!scratch.ring.empty()) take_ring();
+    }
+    void settle() {
+        take_reports();
+        reports.deliver();
+    }
+
     void check_local_memory(const ir::Kernel& k, const Launch& launch) const {
         int64_t bytes = 0;
         for (const ir::Memory& m : k.memories)
@@ -198,6 +232,7 @@ private:
     }
 
     const InterpMode mode;
+    const int lanes;
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     std::mutex mutex;  ///< over all below, and over the contents of allocations
     Scratch scratch;
@@ -206,6 +241,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Backend> open_interp(InterpMode mode) { return std::make_shared<Interp>(mode); }
+std::shared_ptr<Backend> open_interp(InterpMode mode, int subgroup_size) {
+    if (subgroup_size < 1 || subgroup_size > 128) fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
+    return std::make_shared<Interp>(mode, subgroup_size);
+}
 
 }  // namespace pumice

@@ -22,10 +22,12 @@ enum class InterpMode {
 /// - a race: two items touch the same bytes, one of them not by an atomic and one of them writing, and no barrier of their
 ///   group lies between. Storing the same value is a race as well;
 /// - local or private memory read, or updated atomically, before the group or item has written it;
+/// - a value taken from a lane of the subgroup that is not active, or does not exist;
 /// - a barrier that not all items of the group reach. Items that have returned are missing there.
 /// What has no effect is removed in mode `prepared`, and not checked: loads whose value nothing uses (every subscript records
 /// a load), and local or private memory that nothing reads.
 /// New device memory that is not asked to be zero holds bytes 0xCD.
-std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared);
+/// Subgroups are items of consecutive linear indices (axis 0 the fastest), of this size, 1 to 128.
+std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared, int subgroup_size = 8);
 
 }  // namespace pumice

@@ -57,7 +57,8 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::select: case Op::cast: case Op::bitcast: case Op::var: case Op::get: case Op::set:
             library_bug("an instruction that a loop should compute: " + print(k, inst));
         case Op::constant: case Op::argument: case Op::global_size: case Op::local_index: case Op::group_size:
-        case Op::group_count: case Op::extent:
+        case Op::group_count: case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
+        case Op::extent:
             return;  // prepare_constants has done it for all groups
         case Op::global_index: case Op::group_index: case Op::in_range: return indices(inst, items);
         case Op::load:
@@ -78,6 +79,8 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
             return compare_exchange(inst, items);
         case Op::barrier: return barrier(inst, items);
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
+        case Op::subgroup: return subgroup(inst, items);
+        case Op::print: case Op::require: return report(inst, items);
         case Op::if_: return if_(inst, items);
         case Op::for_: return for_(inst, items);
         case Op::while_: return while_(inst, items);

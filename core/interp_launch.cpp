@@ -4,6 +4,7 @@
 
 #include "core/evaluate.h"
 #include "core/interp_run.h"
+#include "core/ring.h"
 
 namespace pumice::interp {
 
@@ -89,6 +90,13 @@ void Run::prepare_constants() {
         else if (inst.op == Op::group_size) broadcast(to, to_bits(int32_t(launch.group[axis])), all);
         else if (inst.op == Op::group_count) broadcast(to, to_bits(int32_t(group_count[axis])), all);
         else if (inst.op == Op::local_index) std::copy_n(local[axis].data(), group_items, at<int32_t>(to));
+        else if (inst.op == Op::subgroup_size) broadcast(to, to_bits(int32_t(program.subgroup_size)), all);
+        else if (inst.op == Op::subgroup_count)
+            broadcast(to, to_bits(int32_t((group_items + program.subgroup_size - 1) / program.subgroup_size)), all);
+        else if (inst.op == Op::subgroup_lane)
+            each(all, [r = at<int32_t>(to), size = program.subgroup_size](int i) { r[i] = i % size; });
+        else if (inst.op == Op::subgroup_index)
+            each(all, [r = at<int32_t>(to), size = program.subgroup_size](int i) { r[i] = i / size; });
         else if (inst.op == Op::extent) {
             const auto& extents = views[inst.memory.id].extents;
             broadcast(to, to_bits(int32_t(extents[extents.size() - 1 - axis])), all);
@@ -116,6 +124,23 @@ void Run::indices(const Inst& inst, Items items) {
     }
     bool* r = at<bool>(k.result(inst));
     each(items, [&](int i) { r[i] = in_range(i); });
+}
+
+/// Tells the host what each item prints, or which requirements fail.
+void Run::report(const Inst& inst, Items items) {
+    const bool requirement = inst.op == Op::require;
+    const auto operands = k.operands(inst);
+    std::vector<uint32_t> words;
+    for (int n = 0; n < items.count; ++n) {
+        const int item = items.list[n];
+        if (requirement && bits_of(operands[0], item)) continue;
+        words.clear();
+        for (const Value v : operands.subspan(requirement)) ring::put(words, k.type_of(v), bits_of(v, item));
+        int32_t index[3];
+        for (size_t axis = 0; axis < 3; ++axis)
+            index[axis] = int32_t(launch.start[axis] + group[axis] * launch.group[axis] + local[axis][size_t(item)]);
+        ring::write(scratch.ring.data(), requirement, scratch.launch_number, uint32_t(inst.immediate), index, words);
+    }
 }
 
 bool Run::in_range(int item) const {

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/evaluate.h"
 #include "core/interp_shadow.h"
+#include "core/reports.h"
 
 namespace pumice::interp {
 
@@ -31,12 +32,23 @@ Loop loop_of(const Kernel& k, const Inst& i) {
         case Op::bitcast: case Op::var: case Op::get: case Op::set: return copy_loop(i.type);
         case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
         case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
+        case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
         case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: case Op::barrier: case Op::call:
+        case Op::subgroup: case Op::print: case Op::require:
         case Op::if_: case Op::for_: case Op::while_:
         case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_:
             return nullptr;
     }
     library_bug("an instruction without an operation");
+}
+
+bool same_for_all_groups(Op op) {
+    switch (op) {
+        case Op::constant: case Op::argument: case Op::global_size: case Op::local_index: case Op::group_size: case Op::group_count:
+        case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count: case Op::extent:
+            return true;
+        default: return false;
+    }
 }
 
 /// The value of an expression of group_size and constants, as bits.
@@ -58,7 +70,7 @@ uint64_t launch_bits(const Kernel& k, Value v, const std::array<int64_t, 3>& gro
 
 }  // namespace
 
-Program::Program(Kernel ready) : kernel(std::move(ready)) {
+Program::Program(Kernel ready, int lanes) : kernel(std::move(ready)), subgroup_size(lanes) {
     if (kernel.insts.size() >= max_insts)
         fail("Kernel \"", kernel.name, "\" has ", kernel.insts.size(), " instructions; the limit of interp is ", max_insts - 1,
              ".");
@@ -66,6 +78,7 @@ Program::Program(Kernel ready) : kernel(std::move(ready)) {
     written.resize(kernel.memories.size());
     scan(BlockId{0}, 1);
     place_values();
+    reports = pumice::reports(kernel);
 }
 
 void Program::scan(BlockId block, int nesting) {
@@ -74,9 +87,7 @@ void Program::scan(BlockId block, int nesting) {
         const Inst& i = kernel[id];
         loops[id.id] = loop_of(kernel, i);
         if (i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) written[i.memory.id] = true;
-        const bool constant = i.op == Op::constant || i.op == Op::argument || i.op == Op::global_size ||
-                              i.op == Op::local_index || i.op == Op::group_size || i.op == Op::group_count || i.op == Op::extent;
-        if (constant) constants.push_back(id);
+        if (same_for_all_groups(i.op)) constants.push_back(id);
         for (const BlockId inner : i.blocks)
             if (inner.id != none) scan(inner, nesting + 1);
     }

@@ -13,15 +13,17 @@ namespace pumice::interp {
 /// The kernel, and what is known of it before any launch. Instructions are executed from the kernel itself; beside each lies
 /// the loop that computes it, so that a group pays one look-up an instruction and not one an item.
 struct Program : Executable {
-    explicit Program(ir::Kernel ready);
+    explicit Program(ir::Kernel ready, int subgroup_size);
 
     const ir::Kernel kernel;
+    const int subgroup_size;
     std::vector<Loop> loops;            ///< an instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
     std::vector<uint32_t> value_place;  ///< a value: where its array over the items starts, in bytes an item of the group
     uint32_t value_bytes = 0;           ///< of all values, an item
     std::vector<ir::InstId> constants;  ///< instructions whose result is the same for all groups of a launch
     std::vector<bool> written;          ///< a memory: true when something stores to it or updates it
     int depth = 0;                      ///< nesting of control constructs
+    bool reports = false;               ///< prints or requires something
 
 private:
     void scan(ir::BlockId block, int nesting);

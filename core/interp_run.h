@@ -27,6 +27,8 @@ struct Scratch {
     std::vector<uint32_t> group_starts;     ///< the first epoch of each group so far
     uint32_t epoch = 0;                     ///< the last one used; see Access
     uint32_t generation = 1;                ///< how often the epochs have begun anew
+    std::vector<uint32_t> ring;             ///< of print and require (core/ring.h); empty until a kernel reports
+    uint32_t launch_number = 0;             ///< in its records
 };
 
 /// The memory behind one Memory of the kernel in this launch.
@@ -80,6 +82,7 @@ private:
     void prepare_constants();
     void indices(const ir::Inst& inst, Items items);
     void broadcast(ir::Value to, uint64_t bits, Items items);
+    void report(const ir::Inst& inst, Items items);
 
     // interp_memory.cpp
     void find_places(const ir::Inst& inst, Items items);
@@ -89,6 +92,13 @@ private:
     void store(const ir::Inst& inst, Items items);
     void atomic(const ir::Inst& inst, Items items);
     void compare_exchange(const ir::Inst& inst, Items items);
+
+    // interp_subgroup.cpp
+    uint64_t bits_of(ir::Value v, int item);
+    void set_bits(ir::Value v, int item, uint64_t bits);
+    void subgroup(const ir::Inst& inst, Items items);
+    void one_subgroup(const ir::Inst& inst, Items active);
+    int source_of(const ir::Inst& inst, Items active, int n);
 
     // interp_fault.cpp
     [[noreturn]] void out_of_bounds(const ir::Inst& inst, Items items);

@@ -18,10 +18,20 @@ bool is_pure(Op op) {
         case Op::group_index:
         case Op::group_size:
         case Op::group_count:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count:
         case Op::in_range:
         case Op::extent: return true;
         default: return false;
     }
+}
+
+std::optional<Op> combines(Subgroup what) {
+    constexpr Op ops[] = {Op::add, Op::mul, Op::min, Op::max, Op::and_, Op::or_, Op::xor_};
+    if (what > Subgroup::exclusive_xor) return std::nullopt;
+    return ops[size_t(what) % std::size(ops)];
 }
 
 bool contains_barrier(const Kernel& k, const Inst& i) {

@@ -8,6 +8,7 @@
 // names one. `a(i, j, k)` is load operands in the written order i, j, k.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ enum class Op : uint16_t {
     group_index,   ///< immediate: axis. i32
     group_size,    ///< immediate: axis. i32
     group_count,   ///< immediate: axis. i32
+    subgroup_size,   ///< lanes of a subgroup; i32, the same for all. A device without subgroups has size 1
+    subgroup_lane,   ///< the item's lane, from 0, below subgroup_size; i32
+    subgroup_index,  ///< the number of the item's subgroup in its group, from 0, below subgroup_count; i32
+    subgroup_count,  ///< subgroups of a group; i32
     in_range,      ///< bool: this item is inside the range
     extent,        ///< memory: an array's extent along axis `immediate`; i32
     var,           ///< (initial): a mutable variable; its result names the variable and is only used by get and set
@@ -46,6 +51,11 @@ enum class Op : uint16_t {
     compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
     barrier,       ///< all items of the group arrive; orders local and global memory within the group
     call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
+    subgroup,      ///< immediate: a Subgroup, which says the operands; among the active items of the item's subgroup: those that
+                   ///< execute it together. It orders no memory. leaf: the word of a ballot, else 0
+    print,         ///< immediate: a format of Kernel::strings; (values...): hands them to the host, which writes the line
+    require,       ///< immediate: a format of Kernel::strings; (condition, values...): where it is false, the host is told. The
+                   ///< item goes on
     // structured control flow. Results are the values that the construct yields.
     if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
     for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
@@ -64,6 +74,23 @@ constexpr bool is_scalar_op(Op op) { return int(op) < scalar_op_count; }
 constexpr bool is_terminator(Op op) { return op >= Op::yield; }
 
 enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
+/// What the active items of a subgroup do together. Reductions and scans go in the order of the lanes; add, mul, min, max take
+/// numbers, and, or, xor integers and bools. A lane that is read must be active.
+enum class Subgroup : uint8_t {
+    reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all
+    inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,  ///< (x): up to the item
+    exclusive_add, exclusive_mul, exclusive_min, exclusive_max, exclusive_and, exclusive_or, exclusive_xor,  ///< (x): before the
+                      ///< item; the first has the identity: 0, 1, the largest and the smallest value (infinities), all ones, 0, 0
+    broadcast,        ///< (x, i32 lane): the lane's x; the same lane for all
+    broadcast_first,  ///< (x): that of the lowest active lane
+    shuffle,          ///< (x, i32 lane): the lane's x
+    shuffle_xor,      ///< (x, i32 mask): that of lane ^ mask; the item's own where that is past the size
+    shuffle_up,       ///< (x, i32 d): that of lane - d, d >= 0; the item's own where that is below 0
+    shuffle_down,     ///< (x, i32 d): that of lane + d, d >= 0; the item's own where that is past the size
+    any, all,         ///< (bool): bool
+    ballot,           ///< (bool); leaf: word w of 4: u32, bit b is the condition of lane 32 w + b; 0 where that is not active
+    elect,            ///< (): bool, true for the lowest active lane
+};
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };
 
@@ -147,6 +174,7 @@ enum class Math : uint8_t {
 struct Kernel {
     std::string name;
     std::vector<std::string> files;
+    std::vector<std::string> strings;  ///< formats of print and require
     Loc loc;                    ///< where it was defined
     bool whole_groups = false;  ///< items past the range run too
     Math math = Math::contract;
@@ -191,6 +219,9 @@ std::string_view name_of(Op op);
 /// True for instructions without effect whose result depends on their operands and the item alone (so they can be numbered,
 /// moved and dropped): scalar ops, constant, select, casts, arguments, indices, extents.
 bool is_pure(Op op);
+/// What a subgroup operation combines with: add, mul, min, max, and, or, xor; nothing for the others.
+std::optional<Op> combines(Subgroup what);
+constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
 /// True when an instruction, or anything in its blocks, is a barrier.
 bool contains_barrier(const Kernel& k, const Inst& i);
 

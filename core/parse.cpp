@@ -406,6 +406,21 @@ private:
                 uses(operands);
                 break;
             }
+            case Op::subgroup: {
+                const std::string_view what = in.word("a subgroup operation");
+                const auto found = std::find(std::begin(subgroup_names), std::end(subgroup_names), what);
+                if (found == std::end(subgroup_names)) in.error(pumice::text("`", what, "` is not a subgroup operation"));
+                i.immediate = uint64_t(found - std::begin(subgroup_names));
+                if (Subgroup(i.immediate) == Subgroup::ballot) i.leaf = uint32_t(in.number("a word of the ballot", 3));
+                uses(operands);
+                break;
+            }
+            case Op::print:
+            case Op::require:
+                i.immediate = k.strings.size();
+                k.strings.push_back(in.string("a format in quotes"));
+                while (in.accept(",")) operands.push_back(use());
+                break;
             default: uses(operands);
         }
     }

@@ -252,6 +252,18 @@ private:
                 place(i, v, 1);
                 break;
             case Op::compare_exchange: place(i, v, 2); break;
+            case Op::subgroup:
+                out += text(" ", subgroup_name(Subgroup(i.immediate)));
+                if (Subgroup(i.immediate) == Subgroup::ballot) out += text(" ", i.leaf);
+                if (!v.empty()) out += " ";
+                list(v);
+                break;
+            case Op::print:
+            case Op::require:
+                out += " " + (i.immediate < k.strings.size() ? quoted(k.strings[i.immediate]) : "?");
+                if (!v.empty()) out += ", ";
+                list(v);
+                break;
             case Op::call: out += " " + function_name(i.immediate); [[fallthrough]];
             default:
                 if (!v.empty()) out += " ";

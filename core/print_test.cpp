@@ -42,6 +42,8 @@ const char* const everything =
   %22 = atomic add local2[%1], %0 : i32
   %23 = compare_exchange arg4[%1], %0, %1 : i32
   barrier
+  print "at {} \"{:.3f}\"", %0, %5 @1:29
+  require "all is well", %14
   %24, %25 = if %14 : (f32, i32) @30 {
     yield %5, %1
   } else {
@@ -65,6 +67,11 @@ const char* const everything =
     %33 = select %32, %31, %5 : f32
     yield %33
   }
+  %34 = subgroup_lane : i32
+  %35 = subgroup exclusive_add %5 : f32 @40
+  %36 = subgroup shuffle_xor %35, %34 : f32
+  %37 = subgroup ballot 2 %14 : u32
+  %38 = subgroup elect : bool
   return
 }
 )";

@@ -9,6 +9,7 @@ Rewriter::Rewriter(const Kernel& kernel) : from(kernel), b(to), values(kernel.va
 Kernel Rewriter::run() {
     to.name = from.name;
     to.files = from.files;
+    to.strings = from.strings;
     to.loc = from.loc;
     to.whole_groups = from.whole_groups;
     to.math = from.math;

@@ -45,12 +45,26 @@ Scope Uniformity::pure(const Inst& i) const {
         case Op::group_index: return Scope::group;
         case Op::local_index: return local[i.immediate];
         case Op::global_index: return wider(Scope::group, local[i.immediate]);
-        case Op::in_range: return Scope::item;
+        case Op::subgroup_index: return Scope::subgroup;
+        case Op::in_range:
+        case Op::subgroup_lane: return Scope::item;
         default: break;
     }
     Scope s = Scope::launch;
     for (const Value v : k.operands(i)) s = wider(s, values[v.id]);
     return s;
+}
+
+/// Even of equal operands, since subgroups differ in who is active.
+Scope Uniformity::subgroup(Subgroup what) {
+    switch (what) {
+        case Subgroup::shuffle:
+        case Subgroup::shuffle_xor:
+        case Subgroup::shuffle_up:
+        case Subgroup::shuffle_down:
+        case Subgroup::elect: return Scope::item;
+        default: return is_scan(what) ? Scope::item : Scope::subgroup;
+    }
 }
 
 /// Sets the scopes of an instruction; gives who is together behind it.
@@ -69,6 +83,7 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
         }
         case Op::atomic:
         case Op::compare_exchange: raise(values[k.result(i).id], Scope::item); return flow;
+        case Op::subgroup: raise(values[k.result(i).id], subgroup(Subgroup(i.immediate))); return flow;
         case Op::var: raise(values[k.result(i).id], values[v[0].id]); return flow;
         case Op::get: raise(values[k.result(i).id], values[v[0].id]); return flow;
         case Op::set: raise(values[v[0].id], wider(values[v[1].id], flow.all)); return flow;

@@ -41,6 +41,7 @@ private:
     void raise(Scope& s, Scope least);
     void results(InstId construct);
     Scope pure(const Inst& i) const;
+    static Scope subgroup(Subgroup what);
 
     const Kernel& k;
     const Structure where;

@@ -1,9 +1,11 @@
 // Every rule of the IR, checked in the order in which the text stands. docs/ir.md lists the rules.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/builder.h"
 #include "core/error.h"
+#include "core/format.h"
 #include "core/ir.h"
 #include "core/ops.h"
 #include "core/text_names.h"
@@ -317,7 +319,8 @@ private:
         const Types v = types(k.operands(i));
         if (is_scalar_op(i.op)) return scalar(i, v);
         const bool control_op = i.op == Op::call || i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_;
-        const bool nothing = i.op == Op::set || i.op == Op::store || i.op == Op::barrier;
+        const bool nothing =
+            i.op == Op::set || i.op == Op::store || i.op == Op::barrier || i.op == Op::print || i.op == Op::require;
         if (!control_op && i.result_count != !nothing)
             wrong(i, "the instruction has ", int(i.result_count), " results; expected ", int(!nothing));
         if (i.result_count && i.type != k.type_of(k.result(i))) wrong(i, "the instruction's type is not its first result's");
@@ -372,6 +375,13 @@ private:
                 if (i.immediate >= 3) wrong(i, "the axis is ", i.immediate, "; ranges have at most 3");
                 return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
             }
+            case Op::subgroup_size:
+            case Op::subgroup_lane:
+            case Op::subgroup_index:
+            case Op::subgroup_count:
+                expect_types(i, v, {}, "the operands are");
+                if (i.immediate) wrong(i, "the subgroup has no axis ", i.immediate);
+                return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
             case Op::in_range:
                 expect_types(i, v, {}, "the operands are");
                 return expect_types(i, {i.type}, {Scalar::boolean}, "the result is");
@@ -390,6 +400,9 @@ private:
             case Op::compare_exchange: return access(i, v);
             case Op::barrier: return expect_types(i, v, {}, "the operands are");
             case Op::call: return call(i, v);
+            case Op::subgroup: return subgroup(i, v);
+            case Op::print:
+            case Op::require: return report(i, v);
             case Op::if_: return if_(i, v);
             case Op::for_: return for_(i, v);
             case Op::while_: return while_(i, v);
@@ -426,6 +439,33 @@ private:
         const Atomic what = Atomic(i.immediate);
         if (is_float(i.type) && (what == Atomic::and_ || what == Atomic::or_ || what == Atomic::xor_))
             wrong(i, "atomic ", atomic_name(what), " does not take ", name_of(i.type));
+    }
+
+    void subgroup(const Inst& i, const Types& v) const {
+        if (i.immediate > uint64_t(Subgroup::elect))
+            wrong(i, "the subgroup operation is ", i.immediate, " of ", int(Subgroup::elect) + 1);
+        const Subgroup what = Subgroup(i.immediate);
+        if (i.leaf > (what == Subgroup::ballot ? 3u : 0u)) wrong(i, "the word is ", i.leaf, "; a ballot has 4, and all else one");
+        Types want;
+        if (what == Subgroup::any || what == Subgroup::all || what == Subgroup::ballot) want = {Scalar::boolean};
+        else if (what != Subgroup::elect) want = {i.type};
+        const bool names_a_lane = what == Subgroup::broadcast || (what >= Subgroup::shuffle && what <= Subgroup::shuffle_down);
+        if (names_a_lane) want.push_back(Scalar::i32);
+        expect_types(i, v, want, "the operands are");
+        expect_types(i, {i.type}, {result_type(what, i.type)}, "the result is");
+        if (const auto op = combines(what); op && !accepts(*op, i.type))
+            wrong(i, subgroup_name(what), " does not take ", name_of(i.type));
+    }
+
+    void report(const Inst& i, const Types& v) {
+        if (i.immediate >= k.strings.size()) wrong(i, "the format is ", i.immediate, " of ", k.strings.size());
+        if (i.op == Op::require && (v.empty() || v[0] != Scalar::boolean)) wrong(i, "the condition must be bool");
+        const Types given(v.begin() + (i.op == Op::require), v.end());
+        if (given.size() > max_reported) wrong(i, name_of(i.op), " has ", given.size(), " values; the limit is ", max_reported);
+        if (const std::string problem = Format(k.strings[i.immediate]).misfit(given); !problem.empty()) wrong(i, problem);
+        // What the host knows of a report, it finds by its format.
+        const auto [known, first] = reports.emplace(i.immediate, std::pair(i.op, given));
+        if (!first && known->second != std::pair(i.op, given)) wrong(i, "another instruction gives its format other values");
     }
 
     void if_(const Inst& i, const Types& v) {
@@ -471,6 +511,7 @@ private:
     std::vector<bool> visible, entered, placed;
     size_t in_function = 0;          ///< which function is being checked; all are done: the body
     std::vector<Loop> loops;
+    std::map<uint64_t, std::pair<Op, Types>> reports;  ///< by format
     std::vector<Types> yields;       ///< of the arms seen in the ifs that are open
     std::vector<Value> test_values;  ///< what the last test block defined
 };

@@ -41,6 +41,36 @@ TEST(verify, types_of_structural_ops) {
     EXPECT_EQ(problem("%a = barrier : f32 return"), "the instruction has 1 results; expected 0 in `%4 = barrier : f32`");
 }
 
+TEST(verify, subgroup_operations) {
+    EXPECT_EQ(problem("%a = subgroup shuffle %x, %i : f32 %b = subgroup ballot 3 %c : u32 %d = subgroup elect : bool return"), "");
+    EXPECT_EQ(problem("%a = subgroup shuffle %x : f32 return"),
+              "the operands are (f32); expected (f32, i32) in `%4 = subgroup shuffle %2 : f32`");
+    EXPECT_EQ(problem("%a = subgroup reduce_add %x : i32 return"),
+              "the operands are (f32); expected (i32) in `%4 = subgroup reduce_add %2 : i32`");
+    EXPECT_EQ(problem("%a = subgroup any %x : bool return"),
+              "the operands are (f32); expected (bool) in `%4 = subgroup any %2 : bool`");
+    EXPECT_EQ(problem("%a = subgroup ballot 0 %c : bool return"),
+              "the result is (bool); expected (u32) in `%4 = subgroup ballot 0 %3 : bool`");
+    EXPECT_EQ(problem("%a = subgroup reduce_xor %x : f32 return"), "reduce_xor does not take f32 in `%4 = subgroup reduce_xor %2 : f32`");
+    EXPECT_EQ(problem("%a = subgroup inclusive_add %c : bool return"),
+              "inclusive_add does not take bool in `%4 = subgroup inclusive_add %3 : bool`");
+    EXPECT_EQ(problem("%a = subgroup_lane : u32 return"), "the result is (u32); expected (i32) in `%4 = subgroup_lane : u32`");
+}
+
+TEST(verify, reports) {
+    EXPECT_EQ(problem("print \"{} {}\", %x, %i require \"{}\", %c, %x return"), "");
+    EXPECT_EQ(problem("print \"{} {}\", %x return"), "the format \"{} {}\" has 2 places for 1 value in `print \"{} {}\", %2`");
+    EXPECT_EQ(problem("require \"\", %x return"), "the condition must be bool in `require \"\", %2`");
+    EXPECT_EQ(problem("%a = print \"\" : f32 return"), "the instruction has 1 results; expected 0 in `%4 = print \"\" : f32`");
+    Kernel k = parse("kernel \"k\" math contract rank 1 () files [] {\n%a = constant 1 : i32 %b = constant 1.0 : f32 "
+                     "print \"{}\", %a print \"{}\", %b return\n}\n");
+    EXPECT_EQ(verify(k), "");
+    k.insts[3].immediate = 0;
+    EXPECT_EQ(verify(k), "another instruction gives its format other values in `print \"{}\", %1`");
+    k.insts[3].immediate = 2;
+    EXPECT_EQ(verify(k), "the format is 2 of 2 in `print ?, %1`");
+}
+
 TEST(verify, axes_and_ranks) {
     EXPECT_EQ(problem("%a = local_index 3 : i32 return"), "the axis is 3; ranges have at most 3 in `%4 = local_index 3 : i32`");
     EXPECT_EQ(problem("%a = local_index 2 : i32 return", "rank 0"), "");
