@@ -265,7 +265,7 @@ std::string Emitter::pattern_of(const Inst& i) const {
     const std::string pattern = op_text(i.op, from, strict(i));
     if (pattern.empty())
         fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),
-             strict(i) ? " under strict maths" : "", ", which Vulkan devices do not have yet");
+             strict(i) ? " under strict maths" : "", ", for which shaders/ has no function");
     return pattern;
 }
 

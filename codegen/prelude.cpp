@@ -13,6 +13,8 @@ namespace pumice::codegen {
 // shaders/NAME.glsl, embedded at build time.
 extern const char* const prelude_text;
 extern const char* const functions_text;
+extern const char* const exact_doubles_text;
+extern const char* const double_functions_text;
 
 namespace {
 
@@ -20,7 +22,7 @@ namespace {
 struct Function {
     std::string_view text;
     std::string_view parameter;           ///< the type of the first one
-    std::set<Scalar> types;               ///< of the signature, as far as devices may lack them
+    std::set<Scalar> types;               ///< of the signature: floats, and those that devices may lack
     std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
 };
 
@@ -38,13 +40,13 @@ std::vector<std::string_view> prelude_names(std::string_view body) {
     return out;
 }
 
-std::set<Scalar> types_lacking_somewhere(std::string_view signature) {
+std::set<Scalar> telling_types(std::string_view signature) {
     std::set<Scalar> out;
     for (size_t begin = 0; begin < signature.size();) {
         size_t end = begin;
         while (end < signature.size() && is_word(signature[end])) ++end;
         for (int t = 0; t < scalar_count; ++t)
-            if (t != int(Scalar::boolean) && glsl_type(Scalar(t)).feature &&
+            if (t != int(Scalar::boolean) && (glsl_type(Scalar(t)).feature || Scalar(t) == Scalar::f32) &&
                 glsl_type(Scalar(t)).value == signature.substr(begin, end - begin))
                 out.insert(Scalar(t));
         begin = end + 1;
@@ -60,7 +62,10 @@ struct Prelude {
 
     Prelude() {
         cut(prelude_text);
-        cut(functions_text);  // which uses what stands in the prelude
+        // Each uses what stands in those before it.
+        cut(functions_text);
+        cut(exact_doubles_text);
+        cut(double_functions_text);
     }
 
     void cut(std::string_view rest) {
@@ -81,7 +86,7 @@ struct Prelude {
             by_name.emplace(line.substr(name + 1, parenthesis - name - 1), functions.size());
             const std::string_view parameters = line.substr(parenthesis + 1);
             functions.push_back({whole, parameters.substr(0, parameters.find(' ')),
-                                 types_lacking_somewhere(line.substr(0, line.find(')'))), prelude_names(whole)});
+                                 telling_types(line.substr(0, line.find(')'))), prelude_names(whole)});
             rest.remove_prefix(std::min(rest.size(), end + 1));
         }
     }
@@ -101,8 +106,9 @@ bool prelude_has(std::string_view name, Scalar type) {
     });
 }
 
-std::string prelude_for(std::string_view body, const std::set<Scalar>& types) {
+std::string prelude_for(std::string_view body, std::set<Scalar> types) {
     const Prelude& prelude = the_prelude();
+    if (types.count(Scalar::f16)) types.insert(Scalar::f32);  // halves are computed in float
     std::vector<bool> wanted(prelude.functions.size());
     std::vector<std::string_view> work = prelude_names(body);
     while (!work.empty()) {

@@ -10,8 +10,9 @@ namespace pumice::codegen {
 
 /// The functions of shaders/*.glsl whose names occur in `body`, and those that they call, in the order of the files: there
 /// every function stands after what it calls. A name that the prelude does not have is a library bug.
-/// Of overloads on types that devices may lack, only those on `types` are taken: others would ask the device for the type.
-std::string prelude_for(std::string_view body, const std::set<Scalar>& types = {});
+/// Of overloads on floats and on types that devices may lack, only those on `types` are taken: others would ask the device for
+/// the type, or only make the shader longer.
+std::string prelude_for(std::string_view body, std::set<Scalar> types);
 
 /// Whether the function has an overload whose first parameter is of this type.
 bool prelude_has(std::string_view name, Scalar type);

@@ -1,4 +1,4 @@
-// Which GLSL computes a scalar op on operands of a type: the one place that knows what Vulkan devices do not have yet.
+// Which GLSL computes a scalar op on operands of a type.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace pumice::codegen {
 
-/// The pattern over $0 $1 $2, or "" where there is none yet. The rows' texts are for 32 bits. Others are made of them:
+/// The pattern over $0 $1 $2, or "" where there is none. The rows' texts are for 32 bits. Others are made of them:
 /// - Operators, which stand in no parentheses, are GLSL's on all types. So are GLSL's own functions on 64-bit types.
 /// - A pm_ function exists for a 64-bit type where shaders/ has an overload whose first parameter is of that type.
 /// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does.

@@ -119,6 +119,9 @@ template <class T>
 T rsqrt(T a) { return T(1.0 / std::sqrt(double(a))); }
 template <class T>
 T exp10(T a) { return T(std::pow(10.0, double(a))); }
+/// C libraries' cbrt of doubles is wrong by 3 ulps and more.
+template <class T>
+T cbrt(T a) { return T(std::cbrt(static_cast<std::conditional_t<sizeof(T) == 8, long double, T>>(a))); }
 /// Halves to even whatever the caller's rounding mode: 1.5 / eps is where a float has no fraction left.
 template <class T>
 T rint(T a) {

@@ -1,6 +1,7 @@
 // What shaders may call beyond GLSL's own functions: exact integer and bit operations, and the maths that GLSL lacks or leaves
 // too loose. A shader gets the functions that it uses, with those that they use: so each begins at column 0 with
-// `TYPE pm_name(` and ends with `}` at column 0, overloads lie together, and a function comes after those that it calls.
+// `TYPE pm_name(` and ends with `}` at column 0, a function comes after those that it calls, and overloads on all types but
+// double lie together.
 //
 // The two arms of a `?:` are names or constants where speed matters: then it is one instruction, else a branch.
 //

@@ -38,7 +38,7 @@ TEST(NewOp, GlslIsFilledAndHasItsFunctions) {
     x.text = "arg1[i]";
     const std::string filled = codegen::fill(glsl_of_row, {x}).text;
     EXPECT_EQ(filled.find('$'), filled.npos) << filled;
-    EXPECT_NE(codegen::prelude_for(filled).find("float pm_exp(float x)"), std::string::npos);
+    EXPECT_NE(codegen::prelude_for(filled, {Scalar::f32}).find("float pm_exp(float x)"), std::string::npos);
 }
 
 }  // namespace
