@@ -65,7 +65,7 @@ tools_are_there() {
     local header
     command -v cmake > /dev/null && command -v ninja > /dev/null && command -v g++ > /dev/null || return 1
     for header in volk.h vulkan/vulkan.h gtest/gtest.h shaderc/shaderc.h spirv-tools/libspirv.h nlohmann/json.hpp \
-        stb/stb_image.h; do
+        stb/stb_image.h oneapi/tbb.h; do
         [[ -e "/usr/include/$header" ]] || return 1
     done
 }

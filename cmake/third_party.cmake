@@ -1,5 +1,16 @@
-# The libraries inside libpumice.so. All are linked statically or are headers only, so that who links Pumice needs none of them.
+# The libraries inside libpumice.so. All are linked statically or are headers only, so that who links Pumice needs none of them;
+# but for oneTBB, whose shared library it needs when it runs. LLVM is loaded when the CPU device is asked for.
 find_package(Threads REQUIRED)
+find_package(TBB 2021 QUIET)
+if(NOT TBB_FOUND)
+    message(FATAL_ERROR "Pumice needs the Debian package libtbb-dev (all of them are listed in cmake/packages.apt).")
+endif()
+find_path(PUMICE_LLVM_INCLUDE llvm-c/LLJIT.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH DOC "LLVM 19's C headers")
+mark_as_advanced(PUMICE_LLVM_INCLUDE)
+if(NOT PUMICE_LLVM_INCLUDE)
+    message(STATUS "*** SKIPPED: no headers of LLVM 19 on this machine (cmake/packages.apt names their package); "
+        "Pumice is built without the device cpu ***")
+endif()
 
 # A missing one is said with the Debian package that has it.
 function(pumice_need variable package)

@@ -15,14 +15,17 @@ namespace pumice::debug {
 namespace {
 
 constexpr Switch table[] = {
-    {"PUMICE_DEVICE", "interp, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
-    {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, or all", "nothing",
+    {"PUMICE_DEVICE", "interp, cpu, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
+    {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, llvm, optimised, asm, or all", "nothing",
      "prints what every compiled kernel looks like at these stages"},
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
     {"PUMICE_VALIDATE", "0, 1", "0",
      "turns Vulkan's validation layers on and checks the IR after every pass; what they find is fatal"},
     {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile"},
     {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
+    {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},
+    {"PUMICE_CPU_THREADS", "1 to 1024", "the processor's", "how many threads share a launch on the device cpu"},
+    {"PUMICE_CPU_STATIC", "0, 1", "0", "gives each thread of the device cpu one part of a launch, the same every time"},
     {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches"},
 };
 constexpr size_t count = std::size(table);
@@ -98,7 +101,12 @@ bool dumps(std::string_view what) {
 }
 
 void check_dump(std::span<const std::string_view> stages) {
-    const auto known = [&](std::string_view word) { return std::find(stages.begin(), stages.end(), word) != stages.end(); };
+    // What only other devices have is no mistake: a program may open several.
+    constexpr std::string_view others[] = {"glsl", "spirv", "llvm", "optimised", "asm"};
+    const auto known = [&](std::string_view word) {
+        return std::find(stages.begin(), stages.end(), word) != stages.end() ||
+               std::find(std::begin(others), std::end(others), word) != std::end(others);
+    };
     std::string unknown;
     each_dump_word([&](std::string_view word) {
         if (word != "all" && !known(word)) unknown += text(unknown.empty() ? "\"" : ", \"", word, "\"");

@@ -6,6 +6,7 @@
 #include "core/debug.h"
 #include "core/device.h"
 #include "core/interp.h"
+#include "cpu/cpu.h"
 #include "vulkan/vulkan.h"
 
 namespace pumice {
@@ -24,6 +25,8 @@ std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::
 }
 
 Device open_interp_device() { return Device(shared("interp", [] { return open_interp(); })); }
+
+Device open_cpu() { return Device(shared("cpu", [] { return cpu::open(); })); }
 
 /// Devices that looked usable and did not open, with the reason, until one opens after all.
 std::map<int, std::string> broken_devices;
@@ -89,10 +92,17 @@ Device Device::open(const std::string& spec) {
                 throw e.within("while opening the device that PUMICE_DEVICE names");
             }
         }
-        if (auto gpu = first_vulkan(reasons, true)) return *gpu;
+        // A software driver runs on the same processor as our own code, and slower.
+        if (auto gpu = first_vulkan(reasons, false)) return *gpu;
+        if (cpu::unavailable_reason().empty()) return open_cpu();
+        if (auto software = first_vulkan(reasons, true)) return *software;
         return open_interp_device();
     }
     if (spec == "interp") return open_interp_device();
+    if (spec == "cpu") {
+        if (const std::string reason = cpu::unavailable_reason(); !reason.empty()) fail("the device cpu cannot be used: ", reason);
+        return open_cpu();
+    }
     if (spec == "vulkan") {
         if (auto device = first_vulkan(reasons, true)) return *device;
         fail("no Vulkan device opens:", reasons);
@@ -111,14 +121,22 @@ Device Device::open(const std::string& spec) {
 
 std::vector<DeviceInfo> Device::all() {
     std::vector<DeviceInfo> all;
+    const std::vector<Feature> everything(std::begin(features), std::end(features));
     const auto found = vulkan::list();
-    for (const int i : vulkan_order(found)) {
-        all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});
-        std::lock_guard lock(broken_mutex);
-        if (const auto broken = broken_devices.find(i); broken != broken_devices.end()) all.back().usable = false, all.back().reason = broken->second;
-    }
+    const auto add_vulkan = [&](bool software) {
+        for (const int i : vulkan_order(found)) {
+            if (found[i].software != software) continue;
+            all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});
+            std::lock_guard lock(broken_mutex);
+            if (const auto broken = broken_devices.find(i); broken != broken_devices.end()) all.back().usable = false, all.back().reason = broken->second;
+        }
+    };
+    add_vulkan(false);
+    if (const std::string reason = cpu::unavailable_reason(); !reason.empty()) all.push_back({"cpu", "this processor, through LLVM", false, reason, {}, {}});
+    else all.push_back({"cpu", cpu::name(), true, "", cpu::limits(), everything});
+    add_vulkan(true);
     if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason(), {}, {}});
-    all.push_back({"interp", "the reference interpreter", true, "", open_interp()->limits(), std::vector<Feature>(std::begin(features), std::end(features))});
+    all.push_back({"interp", "the reference interpreter", true, "", open_interp()->limits(), everything});
     return all;
 }
 

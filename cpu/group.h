@@ -1,0 +1,18 @@
+// How many work-items a group gets where the range does not say.
+#pragma once
+#include <array>
+
+#include "core/backend.h"
+
+namespace pumice::cpu {
+
+inline constexpr int64_t max_group_items = 1024;
+inline constexpr int64_t max_local_bytes = 256 << 10;  ///< a quarter of a common second-level cache
+
+/// Bytes of local memory of a group of these extents. Throws Error for an array of no elements.
+int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group);
+
+/// Powers of two, long along axis 0, where vectors lie. Few different ones, as each is compiled for itself.
+std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<int64_t, 3>& extent, int rank);
+
+}  // namespace pumice::cpu

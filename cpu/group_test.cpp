@@ -1,0 +1,38 @@
+#include "cpu/group.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace pumice::cpu {
+namespace {
+
+using Extents = std::array<int64_t, 3>;
+
+TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
+    const ir::Kernel plain;
+    std::set<Extents> seen;
+    for (int rank = 1; rank <= 3; ++rank)
+        for (int64_t x = 1; x < 200'000; x = x * 3 / 2 + 1)
+            for (int64_t y = 1; y < (rank > 1 ? 3000 : 2); y *= 3) {
+                const Extents group = choose_group(plain, {x, y, rank > 2 ? 9 : 1}, rank);
+                EXPECT_LE(group[0] * group[1] * group[2], max_group_items);
+                EXPECT_GE(group[0] * group[1] * group[2], 1);
+                seen.insert(group);
+            }
+    EXPECT_LE(seen.size(), 16u);
+}
+
+TEST(GroupTest, LocalMemoryFits) {
+    ir::Kernel k;
+    ir::Memory m;
+    m.kind = ir::MemoryKind::local;
+    m.element = Element::of(Scalar::f32);
+    m.extents = {100, 10};
+    k.memories.push_back(m);
+    EXPECT_EQ(local_bytes(k, {64, 1, 1}), 4000);
+    EXPECT_EQ(choose_group(k, {100'000, 1, 1}, 1), (Extents{256, 1, 1}));
+}
+
+}  // namespace
+}  // namespace pumice::cpu

@@ -1,0 +1,102 @@
+#include "cpu/launch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace pumice::cpu {
+namespace {
+
+// Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
+constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
+
+struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+double now_ns() {
+    return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+std::byte* thread_scratch(int64_t bytes) {
+    thread_local std::unique_ptr<std::byte[], Free> memory;
+    thread_local int64_t size = 0;
+    if (size < bytes) {
+        const int64_t rounded = (bytes + 4095) / 4096 * 4096;
+        memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_t(rounded))));
+        size = memory ? rounded : 0;
+        if (!memory) fail("cannot allocate ", rounded, " bytes of local memory on cpu: the system gives no more memory");
+    }
+    return memory.get();
+}
+
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch) : native(std::move(code)) {
+    const size_t n = launch.arguments.size();
+    arguments.resize(n);
+    extents.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+        const Launch::Argument& given = launch.arguments[i];
+        extents[i] = given.array.extents;
+        arguments[i].bits = given.array.memory ? uint64_t(reinterpret_cast<uintptr_t>(memory_of(*given.array.memory).data + given.array.offset))
+                                               : given.bits;
+        arguments[i].extents = extents[i].data();
+    }
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const int64_t count = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+        frame.start[axis] = int32_t(launch.start[axis]);
+        frame.extent[axis] = int32_t(launch.extent[axis]);
+        frame.count[axis] = int32_t(count);
+        groups *= count;
+    }
+    frame.arguments = arguments.data();
+}
+
+// The vectors' elements stay where they are, and with them what points to them.
+LaunchWork::LaunchWork(LaunchWork&& other) = default;
+
+void LaunchWork::run_groups(int64_t first, int64_t count) const {
+    Frame own = frame;
+    own.scratch = thread_scratch(native->scratch_bytes);
+    const double start = now_ns();
+    native->entry(&own, first, count);
+    const float took = float((now_ns() - start) / double(count)), known = native->group_ns.load(std::memory_order_relaxed);
+    // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
+    native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
+}
+
+void LaunchWork::run(const Crew& crew) {
+    if (groups == 1 || cost() < worth_sharing_ns) return run_groups(0, groups);
+    const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)));
+    crew.run(groups, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });
+}
+
+void FillWork::run(const Crew& crew) {
+    const int64_t size = pattern_size;
+    const auto fill = [this, size](int64_t first, int64_t count) {
+        std::byte* const begin = to->data + offset + first * size;
+        if (size == 1) return void(std::memset(begin, int(pattern[0]), size_t(count)));
+        // Doubles what is filled: few long copies instead of many short ones, in steps that stay within the first-level cache.
+        const int64_t bytes = count * size, step = std::min<int64_t>(bytes, 8192 / size * size);
+        std::memcpy(begin, pattern.data(), size_t(size));
+        for (int64_t done = size; done < step;) {
+            const int64_t next = std::min(done, step - done);
+            std::memcpy(begin + done, begin, size_t(next));
+            done += next;
+        }
+        for (int64_t done = step; done < bytes; done += step) std::memcpy(begin + done, begin, size_t(std::min(step, bytes - done)));
+    };
+    crew.run(bytes / size, bytes_piece / size, fill);
+}
+
+void CopyWork::run(const Crew& crew) {
+    const bool overlap = from < to + bytes && to < from + bytes;
+    if (overlap || bytes < 2 * bytes_piece) return void(std::memmove(to, from, size_t(bytes)));
+    crew.run(bytes, bytes_piece, [this](int64_t first, int64_t count) { std::memcpy(to + first, from + first, size_t(count)); });
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,69 @@
+// The kinds of work that streams of the CPU device do.
+#pragma once
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cpu/memory.h"
+#include "cpu/program.h"
+#include "cpu/streams.h"
+
+namespace pumice::cpu {
+
+/// Host copies and fills move as many bytes in a nanosecond, roughly, for one thread.
+inline constexpr double bytes_per_ns = 8;
+/// The fewest bytes that are worth another thread.
+inline constexpr int64_t bytes_piece = 256 << 10;
+
+/// All groups of a kernel.
+class LaunchWork final : public Work {
+public:
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch);
+    LaunchWork(LaunchWork&& other);
+    void run(const Crew& crew) override;
+    double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
+
+private:
+    void run_groups(int64_t first, int64_t count) const;
+
+    std::shared_ptr<Native> native;
+    std::vector<FrameArgument> arguments;
+    std::vector<std::array<int64_t, 3>> extents;  ///< of the arguments, which point here
+    Frame frame;
+    int64_t groups = 1;
+
+public:
+    std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
+};
+
+/// `bytes` of memory that hold a pattern again and again.
+struct FillWork final : Work {
+    std::shared_ptr<Memory> to;
+    int64_t offset = 0, bytes = 0, pattern_size = 1;
+    std::array<std::byte, 64> pattern{};
+    void run(const Crew& crew) override;
+    double cost() const override { return double(bytes) / bytes_per_ns; }
+};
+
+/// Bytes from one place to another; within one allocation they may overlap.
+struct CopyWork final : Work {
+    std::shared_ptr<Memory> held[2];
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    int64_t bytes = 0;
+    void run(const Crew& crew) override;
+    double cost() const override { return double(bytes) / bytes_per_ns; }
+};
+
+/// A function of the user's.
+struct CallWork final : Work {
+    std::function<void()> act;
+    void run(const Crew&) override { act(); }
+    double cost() const override { return 1e6; }  // unknown: never on the thread that gives it
+};
+
+/// The calling thread's memory for kernels, at least so long, aligned to 64 bytes.
+std::byte* thread_scratch(int64_t bytes);
+
+}  // namespace pumice::cpu

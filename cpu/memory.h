@@ -1,0 +1,43 @@
+// Arrays of the CPU device.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/backend.h"
+#include "cpu/streams.h"
+
+namespace pumice::cpu {
+
+/// Bytes that a device's memory holds. It may outlive the device.
+using InUse = std::shared_ptr<std::atomic<int64_t>>;
+
+/// Host memory, aligned to 64 bytes or more. Large memory is mapped and first touched by what uses it: with several memory banks
+/// each page lies near the thread whose part it is.
+class Memory final : public Allocation, public std::enable_shared_from_this<Memory> {
+public:
+    /// Throws Error naming the bytes when there is no such memory.
+    Memory(InUse in_use, int64_t bytes, bool zero);
+    ~Memory() override;
+    Memory(const Memory&) = delete;
+
+    std::byte* data = nullptr;
+    /// The last uses on each stream that may not be done. Under Streams::mutex.
+    std::vector<Point> reads, writes;
+
+private:
+    InUse in_use;
+    bool mapped = false;
+};
+
+inline Memory& memory_of(Allocation& allocation) { return static_cast<Memory&>(allocation); }
+
+/// Notes that the point's work uses the memory.
+void note_use(Memory& memory, const Point& point, bool write);
+/// Adds what work that uses the memory waits for: unfinished uses that conflict with it, a write with any. Work on two streams of
+/// the user's is ordered by events alone; work on the default stream, and host copies (stream null), with that of every stream.
+void conflicts(const Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after);
+
+int64_t physical_memory();
+
+}  // namespace pumice::cpu

@@ -1,0 +1,164 @@
+#include "cpu/program.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "core/debug.h"
+#include "core/error.h"
+#include "cpu/group.h"
+
+namespace pumice::cpu {
+namespace {
+
+Isa isa_of(const Machine& machine) {
+    if (machine.triple.rfind("aarch64", 0) == 0) return Isa::neon;
+    if (native_width(machine) == 16) return Isa::avx512;
+    if (native_width(machine) == 8) return Isa::avx2;
+    if (machine.has("sse4.1")) return Isa::sse4;
+    return machine.has("sse2") ? Isa::sse2 : Isa::none;
+}
+
+/// Nanoseconds that a group may take, from the number of instructions: good enough until one was timed.
+double guess(const ir::Kernel& k, ir::BlockId block, double times) {
+    double sum = 0;
+    for (const ir::InstId id : k[block].insts) {
+        const ir::Inst& inst = k[id];
+        const double inner = times * (inst.op == ir::Op::for_ || inst.op == ir::Op::while_ ? 1000 : 1);
+        sum += times;
+        for (const ir::BlockId b : inst.blocks)
+            if (b.id != ir::none) sum += guess(k, b, inner);
+    }
+    return sum;
+}
+
+constexpr std::string_view layout = "pumice cpu object 1";  // changes with the order of what follows
+
+}  // namespace
+
+struct Compiler::Unloaded {
+    std::string symbol, object;
+    int64_t scratch_bytes = 0;
+
+    std::string pack() const {
+        std::string bytes(layout);
+        for (const uint64_t number : {uint64_t(scratch_bytes), uint64_t(symbol.size())})
+            bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+        return bytes + symbol + object;
+    }
+    static std::optional<Unloaded> unpack(const std::string& bytes) {
+        uint64_t numbers[2];
+        if (!bytes.starts_with(layout) || bytes.size() < layout.size() + sizeof numbers) return std::nullopt;
+        std::memcpy(numbers, bytes.data() + layout.size(), sizeof numbers);
+        const size_t at = layout.size() + sizeof numbers;
+        if (numbers[1] > bytes.size() - at) return std::nullopt;
+        return Unloaded{bytes.substr(at, numbers[1]), bytes.substr(at + numbers[1]), int64_t(numbers[0])};
+    }
+};
+
+Compiler::Compiler(int width) : machine(host_machine()), cache(debug::cache_folder()) {
+    target.width = width > 0 ? width : native_width(machine);
+    target.isa = isa_of(machine);
+    target.triple = machine.triple;
+    sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
+    target.sleef = sleef != nullptr;
+    if (!sleef) debug::log_line("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths is done one item after another");
+    loader = std::async(std::launch::async, [machine = machine, sleef = sleef] {
+        auto ready = make_loader([sleef](const char* name) -> void* {
+            if (void* own = host_function(name)) return own;
+            if (void* vector = sleef ? dlsym(sleef, name) : nullptr) return vector;
+            return dlsym(RTLD_DEFAULT, name);
+        });
+        make_object("define void @warm(ptr %p) { store <16 x float> zeroinitializer, ptr %p ret void }", machine);
+        return ready;
+    }).share();
+}
+
+Compiler::~Compiler() { loader.wait(); }
+
+std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) const {
+    static const std::string build = build_stamp();
+    CacheKey key;
+    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features);
+    key.add(target.width, target.isa, target.sleef, variant.wide_offsets);
+    for (const int64_t extent : variant.group) key.add(extent);
+    key.add(kernel);
+    return key.hash() + ".object";
+}
+
+Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& variant) const {
+    std::vector<std::string_view> stages = pass_names();
+    stages.insert(stages.end(), {"ir", "llvm", "optimised", "asm"});
+    debug::check_dump(stages);
+
+    const bool readable = debug::dumps("optimised") || debug::dumps("asm");
+    const auto start = std::chrono::steady_clock::now();
+    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets), target, variant);
+    if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
+    const Object object = make_object(emitted.text, machine, readable);
+    if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
+    if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
+    if (debug::time()) {
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        std::fprintf(stderr, "pumice: %s: %.2f ms to native code, %zu bytes\n", kernel.name.c_str(), took.count(), object.bytes.size());
+    }
+    return {emitted.symbol, object.bytes, emitted.scratch_bytes};
+}
+
+std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& reason) {
+    auto native = std::make_shared<Native>();
+    native->code = loader.get()->load(unloaded.object, unloaded.symbol, reason);
+    if (!native->code) return nullptr;
+    native->entry = reinterpret_cast<Entry*>(native->code->entry);
+    native->scratch_bytes = unloaded.scratch_bytes;
+    return native;
+}
+
+std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
+    std::string reason;
+    // What is to be dumped has to be compiled.
+    const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty();
+    const std::string entry = cached ? key(kernel, variant) : "";
+    std::shared_ptr<Native> native;
+    if (cached)
+        if (const auto stored = cache.read(entry))
+            if (const auto unloaded = Unloaded::unpack(*stored)) native = load(*unloaded, reason);
+    if (native) {
+        if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", kernel.name.c_str());
+    } else {
+        if (cached) debug::log_line(text("the code of kernel ", kernel.name, " is not in the disk cache ", reason));
+        const Unloaded unloaded = make(kernel, variant);
+        native = load(unloaded, reason);
+        if (!native) library_bug(text("the code of kernel \"", kernel.name, "\" cannot be loaded: ", reason));
+        if (cached) cache.write(entry, unloaded.pack());
+    }
+    const double items = double(variant.group[0] * variant.group[1] * variant.group[2]);
+    native->group_ns = float(guess(kernel, ir::BlockId{0}, 1) * items / target.width);
+    return native;
+}
+
+std::shared_ptr<Native> Program::variant(const Launch& launch) {
+    Variant wanted;
+    wanted.group = launch.group;
+    for (const Launch::Argument& argument : launch.arguments) {
+        const auto& e = argument.array.extents;
+        wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
+    }
+    const std::lock_guard lock(mutex);
+    for (const Made& m : made)
+        if (m.variant.group == wanted.group && m.variant.wide_offsets == wanted.wide_offsets) return m.native;
+    if (const int64_t bytes = local_bytes(*kernel, launch.group); bytes > max_local_bytes)
+        fail("Kernel \"", kernel->name, "\" needs ", bytes, " bytes of local memory for a group of ",
+             launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of cpu is ", max_local_bytes, " bytes.");
+    try {
+        made.push_back({wanted, compiler->compile(*kernel, wanted)});
+    } catch (const Error& e) {
+        throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
+    }
+    return made.back().native;
+}
+
+}  // namespace pumice::cpu

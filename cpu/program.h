@@ -1,0 +1,74 @@
+// Kernels compiled for this machine: a variant a group size, made when the first launch wants it, or taken from the disk cache.
+#pragma once
+#include <array>
+#include <atomic>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/backend.h"
+#include "core/disk_cache.h"
+#include "cpu/emit.h"
+#include "cpu/frame.h"
+#include "cpu/llvm.h"
+
+namespace pumice::cpu {
+
+// Weak until there is an emitter: without one the device says that it cannot be used.
+[[gnu::weak]] Emitted emit_llvm(const ir::Kernel& lowered, const Target& target, const Variant& variant);
+[[gnu::weak]] void* host_function(std::string_view name);
+
+/// Native code for one variant of a kernel.
+struct Native {
+    std::shared_ptr<Code> code;
+    Entry* entry = nullptr;
+    int64_t scratch_bytes = 0;
+    /// What one group takes a thread, guessed first and then measured.
+    std::atomic<float> group_ns = 0;
+};
+
+/// What all kernels of a device are compiled with.
+class Compiler {
+public:
+    /// `width`: items a packet, 0 for the machine's own. Begins to load and warm up LLVM's parts on another thread.
+    explicit Compiler(int width);
+    ~Compiler();
+
+    /// Throws Error when the kernel cannot be compiled.
+    std::shared_ptr<Native> compile(const ir::Kernel& kernel, const Variant& variant);
+
+    Machine machine;
+    Target target;
+
+private:
+    struct Unloaded;  ///< what the disk cache keeps
+    std::string key(const ir::Kernel& kernel, const Variant& variant) const;
+    Unloaded make(const ir::Kernel& kernel, const Variant& variant) const;
+    std::shared_ptr<Native> load(const Unloaded& unloaded, std::string& reason);
+
+    void* sleef = nullptr;
+    const DiskCache cache;
+    std::shared_future<std::shared_ptr<Loader>> loader;
+};
+
+class Program final : public Executable {
+public:
+    Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel)
+        : kernel(std::move(kernel)), compiler(std::move(compiler)) {}
+    /// Of several threads that want a variant at once, one compiles it.
+    std::shared_ptr<Native> variant(const Launch& launch);
+
+    const std::shared_ptr<const ir::Kernel> kernel;
+
+private:
+    struct Made {
+        Variant variant;
+        std::shared_ptr<Native> native;
+    };
+    const std::shared_ptr<Compiler> compiler;
+    std::mutex mutex;
+    std::vector<Made> made;
+};
+
+}  // namespace pumice::cpu

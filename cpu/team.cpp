@@ -1,0 +1,102 @@
+#include "cpu/team.h"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace pumice::cpu {
+
+Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what)
+    : body(std::move(what)), chunk(at_once), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
+    const int64_t n = int64_t(parts.size());
+    for (int64_t p = 0; p < n; ++p) {
+        parts[size_t(p)].next = p * count / n;
+        parts[size_t(p)].end = (p + 1) * count / n;
+    }
+}
+
+bool Job::participate(int slot, const std::function<bool()>& leave) {
+    const int n = int(parts.size());
+    for (int k = 0; k < n; ++k) {
+        Part& part = parts[size_t((slot + k) % n)];
+        const int64_t most = chunk > 0 ? chunk : part.end;
+        while (part.next.load(std::memory_order_relaxed) < part.end) {
+            const int64_t first = part.next.fetch_add(most);
+            if (first >= part.end) break;
+            const int64_t count = std::min(most, part.end - first);
+            body(first, count);
+            if (remaining.fetch_sub(count, std::memory_order_acq_rel) == count) remaining.notify_all();
+            if (leave && leave()) return false;
+        }
+    }
+    return true;
+}
+
+void Job::finish() {
+    // Most often the others are about to be done.
+    for (int spin = 0; spin < 2000 && remaining.load(std::memory_order_acquire) > 0; ++spin) __builtin_ia32_pause();
+    for (int64_t left; (left = remaining.load(std::memory_order_acquire)) > 0;) remaining.wait(left);
+}
+
+struct Team::Arenas {
+    explicit Arenas(int threads) {
+        using oneapi::tbb::global_control;
+        if (threads > oneapi::tbb::info::default_concurrency())
+            more_threads.emplace(global_control::max_allowed_parallelism, size_t(threads));
+        constexpr oneapi::tbb::task_arena::priority priorities[] = {
+            oneapi::tbb::task_arena::priority::low, oneapi::tbb::task_arena::priority::normal, oneapi::tbb::task_arena::priority::high};
+        // One place is kept free for a thread from outside; an arena of one thread still has a thread of its own for what is enqueued.
+        for (size_t p = 0; p < 3; ++p) of[p].initialize(threads, 1, priorities[p]);
+    }
+    std::optional<oneapi::tbb::global_control> more_threads;
+    std::array<oneapi::tbb::task_arena, 3> of;
+};
+
+Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(std::make_unique<Arenas>(threads)) {}
+Team::~Team() = default;
+
+void Team::enqueue(Priority priority, std::function<void()> act) {
+    ++awaited[size_t(priority)];
+    arenas->of[size_t(priority)].enqueue([this, priority, act = std::move(act)] {
+        --awaited[size_t(priority)];
+        act();
+    });
+}
+
+bool Team::more_urgent(Priority than) const {
+    for (size_t p = size_t(than) + 1; p < awaited.size(); ++p)
+        if (awaited[p].load(std::memory_order_relaxed) > 0) return true;
+    return false;
+}
+
+/// oneTBB looks for more urgent arenas only between tasks, so a task ends when there is something in one.
+void Team::help(Priority priority, const std::shared_ptr<Job>& job) {
+    enqueue(priority, [this, priority, job] {
+        if (!job->participate(slot(), [&] { return more_urgent(priority); })) help(priority, job);
+    });
+}
+
+int Team::slot() {
+    const int index = oneapi::tbb::this_task_arena::current_thread_index();
+    return std::max(index, 0);
+}
+
+void Team::run(Priority priority, int64_t count, int64_t piece, Job::Body body,
+               const std::function<void(const std::shared_ptr<Job>&)>& publish) {
+    piece = std::max<int64_t>(piece, 1);
+    const int helpers = int(std::min<int64_t>(threads, (count + piece - 1) / piece)) - 1;
+    if (helpers <= 0) return body(0, count);
+    // Sixteen ranges a thread: where groups take unequal time, the last ones are short.
+    const int64_t chunk = fixed ? 0 : std::max(piece, count / (int64_t(threads) * 16));
+    const auto job = std::make_shared<Job>(count, threads, chunk, std::move(body));
+    if (publish) publish(job);
+    for (int h = 0; h < helpers; ++h) help(priority, job);
+    job->participate(slot());
+    job->finish();
+}
+
+}  // namespace pumice::cpu

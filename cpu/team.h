@@ -1,0 +1,68 @@
+// The threads of the CPU device: oneTBB's, through one arena a priority. A piece of work is cut into ranges that whoever comes
+// takes: oneTBB's threads, and the threads that wait for the work.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/backend.h"
+
+namespace pumice::cpu {
+
+/// Work on [0, count) that several threads do together, each a range at a time.
+class Job {
+public:
+    using Body = std::function<void(int64_t first, int64_t count)>;
+
+    /// `parts` contiguous parts of nearly equal length, one a thread; a thread begins with its own and then helps with others.
+    /// `chunk`: how many it takes at once; 0 takes a part whole, so that one thread does all of it in order.
+    Job(int64_t count, int parts, int64_t chunk, Body body);
+    /// Takes ranges until none is left, or until `leave` says so between two of them; false then. `slot` is the thread's part,
+    /// modulo their number.
+    bool participate(int slot, const std::function<bool()>& leave = {});
+    /// Blocks until the ranges that other threads have taken are done, too.
+    void finish();
+
+private:
+    struct alignas(64) Part {
+        std::atomic<int64_t> next = 0;
+        int64_t end = 0;
+    };
+
+    const Body body;
+    const int64_t chunk;
+    std::vector<Part> parts;
+    std::atomic<int64_t> remaining;
+};
+
+class Team {
+public:
+    /// `threads` in all, the one that waits among them. With `fixed` parts, a thread does a part whole and nobody helps it.
+    Team(int threads, bool fixed);
+    ~Team();
+
+    /// Calls body for ranges that cover [0, count) once, on this thread and others, and returns when all are done. `piece`: the
+    /// fewest that are worth a call of their own. `publish` is given the job before it begins.
+    void run(Priority priority, int64_t count, int64_t piece, Job::Body body,
+             const std::function<void(const std::shared_ptr<Job>&)>& publish = {});
+    /// Has a thread of the priority's arena do this some time.
+    void enqueue(Priority priority, std::function<void()> act);
+    /// The calling thread's place: 0 for threads that are not oneTBB's.
+    static int slot();
+
+    const int threads;
+
+private:
+    struct Arenas;
+    void help(Priority priority, const std::shared_ptr<Job>& job);
+    bool more_urgent(Priority than) const;
+
+    const bool fixed;
+    std::array<std::atomic<int>, 3> awaited{};  ///< by priority: what was enqueued and has not begun
+    std::unique_ptr<Arenas> arenas;
+};
+
+}  // namespace pumice::cpu
