@@ -29,7 +29,13 @@ template <class F>
     if (message != sentence) std::cerr << "the message is: " << message << "\n";
     end(message == sentence);
 }
-bool on_vulkan() { return suite::device().name() != "interp"; }
+bool on_vulkan() { return suite::device().name().rfind("vulkan", 0) == 0; }
+/// The device's line of Device::all().
+DeviceInfo listed(const std::string& spec) {
+    for (const DeviceInfo& info : Device::all())
+        if (info.spec == spec) return info;
+    return {};
+}
 /// A folder for this device's run of the tests.
 fs::path folder(const std::string& name) {
     const char* driver = std::getenv("VK_DRIVER_FILES");
@@ -66,7 +72,7 @@ TEST_F(Environment, ADeviceThatIsNot) {
 }
 
 TEST_F(Environment, NoDriverAtAll) {
-    EXPECT_EXIT({ without_drivers(); end(Device::open().name() == "interp" && right()); }, testing::ExitedWithCode(0), "");
+    EXPECT_EXIT({ without_drivers(); end(Device::open().name().rfind(listed("cpu").usable ? "cpu (" : "interp", 0) == 0 && right()); }, testing::ExitedWithCode(0), "");
     EXPECT_EXIT(
         {
             without_drivers();
@@ -78,8 +84,30 @@ TEST_F(Environment, NoDriverAtAll) {
         {
             without_drivers();
             const auto all = Device::all();
-            end(all.size() == 2 && all[0].spec == "vulkan" && !all[0].usable && all[0].reason.rfind("Vulkan is not available: ", 0) == 0 &&
-                all[1].spec == "interp" && all[1].usable);
+            end(all.size() == 3 && all[0].spec == "cpu" && all[0].usable == all[0].reason.empty() && all[1].spec == "vulkan" &&
+                !all[1].usable && all[1].reason.rfind("Vulkan is not available: ", 0) == 0 && all[2].spec == "interp" && all[2].usable);
+        },
+        testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Environment, TheCpuIsWhatItsSwitchesSay) {
+    if (!listed("cpu").usable) GTEST_SKIP() << "SKIPPED: " << listed("cpu").reason;
+    const auto message_with = [](const char* name, const char* value) {
+        set(name, value);
+        return suite::message_of([] { Device::open("cpu"); });
+    };
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_WIDTH", "3") == "PUMICE_CPU_WIDTH is \"3\"; it is 1, 4, 8 or 16"), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_THREADS", "0") == "PUMICE_CPU_THREADS is \"0\"; it is a number from 1 to 1024"),
+                testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_STATIC", "yes") == "PUMICE_CPU_STATIC is \"yes\"; it is 0 or 1"), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(
+        {
+            set("PUMICE_DEVICE", "cpu");
+            set("PUMICE_CPU_WIDTH", "4");
+            set("PUMICE_CPU_THREADS", "3");
+            set("PUMICE_CPU_STATIC", "1");
+            const std::string name = Device::open().name();
+            end(name.find(", 4 wide, 3 threads)") != std::string::npos && Device::open().limits().subgroup_size == 4 && right());
         },
         testing::ExitedWithCode(0), "");
 }
@@ -87,7 +115,9 @@ TEST_F(Environment, NoDriverAtAll) {
 TEST_F(Environment, UnknownWordsInDump) {
     // The interpreter compiles nothing, and so dumps nothing.
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
-                on_vulkan() ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*glsl, spirv, all" : "");
+                on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*glsl, spirv, all"
+                : suite::device().name() == "interp" ? ""
+                                                        : "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows .*, ir, llvm, optimised, asm, all");
 }
 
 TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {
