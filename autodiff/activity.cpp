@@ -4,6 +4,7 @@
 
 #include "autodiff/rules.h"
 #include "core/error.h"
+#include "core/passes.h"
 
 namespace pumice::derive {
 
@@ -26,6 +27,12 @@ bool raise(std::vector<bool>& flags, uint32_t at) {
 bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
 }  // namespace
+
+Kernel with_rules(const Kernel& kernel, bool reverse) {
+    Kernel k = kernel;
+    for (Function& f : k.functions) (reverse ? f.forward : f.reverse) = none;
+    return inlining_without_rules(k);
+}
 
 void check(const Kernel& k, const Signature& signature, bool reverse) {
     const auto refuse = [&](size_t p, const auto&... parts) { fail(named(k), " is differentiated with ", k.label(p), parts...); };
@@ -99,6 +106,10 @@ bool Analysis::forwards() {
             const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
             if (i.op != Op::load && carries && varied[v.back().id]) news |= raise(leaf_varied[i.memory.id], i.leaf);
             if (i.op != Op::store && leaf_varied[i.memory.id][i.leaf]) vary(k.result(i));
+        } else if (i.op == Op::call && !k.functions[i.immediate].inactive) {
+            for (const Value operand : v)
+                for (const Value result : results_of(k, i))
+                    if (varied[operand.id] && is_float(k.type_of(result))) vary(result);
         } else if (is_control(i.op)) {
             for (uint32_t c = 0; c < i.result_count; ++c) {
                 bool any = false;
@@ -131,6 +142,11 @@ bool Analysis::backwards() {
                 if (param) use(param);
                 where.each_source(*at, c, [&](Value source, InstId) { use(source); });
             }
+        } else if (i.op == Op::call) {
+            if (k.functions[i.immediate].inactive) continue;
+            for (const Value result : results_of(k, i))
+                if (useful[result.id])
+                    for (const Value operand : v) use(operand);
         } else if (i.result_count == 1 && useful[k.result(i).id]) {
             if (is_scalar_op(i.op)) {
                 for (size_t o = 0; o < v.size(); ++o)

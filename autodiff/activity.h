@@ -33,6 +33,9 @@ private:
     std::vector<bool> moving;
 };
 
+/// The kernel with its functions inlined, but for those with a rule for this mode, whose calls are kept.
+ir::Kernel with_rules(const ir::Kernel& kernel, bool reverse);
+
 /// Throws Error where the signature does not fit the kernel's parameters.
 void check(const ir::Kernel& kernel, const Signature& signature, bool reverse);
 

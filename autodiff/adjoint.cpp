@@ -67,9 +67,16 @@ void Sweep::declare_variables() {
         if (plan.count_hold(id) == Hold::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
 }
 
+void Sweep::function(const Function& f) {
+    in_function = true;
+    Rewriter::function(f);
+    in_function = false;
+}
+
 void Sweep::inst(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
+    if (in_function) return copy(id);
     switch (i.op) {
         case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
         case Op::return_: return;  // the body's: the reverse sweep follows
@@ -147,7 +154,7 @@ void Sweep::zero_shadows() {
 
 namespace {
 
-Kernel tidy(const Kernel& k) { return in_order(dead(ir::forward(simplify(promote(k))))); }
+Kernel tidy(const Kernel& k) { return in_order(dead(ir::forward(simplify(promote(inlining(k)))))); }
 
 /// Takes away stores to arrays that the kernel does not read itself: a count's only effect is its counts.
 class Effects : public Rewriter {

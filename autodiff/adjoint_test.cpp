@@ -214,5 +214,46 @@ TEST(derivatives, through_a_tree_in_local_memory) {
     })", {some(4), some(21)}, {{21}, {8}});
 }
 
+TEST(derivatives, of_functions_by_their_rules) {
+    // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
+    const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {
+        function "square" (%a: f64, %n: i32) : f64 reverse "square.reverse" forward "square.forward" {
+          %r = mul %a, %a : f64
+          yield %r
+        }
+        function "square.reverse" (%a1: f64, %n1: i32, %r1: f64, %dr: f64) : (f64, i32) {
+          %s1 = mul %a1, %dr : f64
+          %t1 = constant 20.0 : f64
+          %st1 = mul %s1, %t1 : f64
+          yield %st1, %n1
+        }
+        function "square.forward" (%a2: f64, %n2: i32, %da: f64, %dn: i32) : f64 {
+          %s2 = mul %a2, %da : f64
+          %t2 = constant 40.0 : f64
+          %st2 = mul %s2, %t2 : f64
+          yield %st2
+        }
+        function "still" (%b: f64) : f64 inactive {
+          %q = mul %b, %b : f64
+          yield %q
+        }
+        %i = global_index 0 : i32
+        %x = load arg1[%i] : f64
+        %y = call "square" %x, %i : f64
+        %z = call "still" %x : f64
+        %w = mul %y, %z : f64
+        store arg1[%i], %w : f64
+        return
+    })";
+    const Derivatives d(text, {{5}});
+    const std::vector<double> x{1, 2, 3, 4, 5}, one(5, 1);
+    const Values values{reals(x)};
+    const auto reverse = d.reverse(values, {{one}}).adjoints[0], forward = d.forward(values, {one})[0];
+    for (size_t i = 0; i < 5; ++i) {
+        EXPECT_DOUBLE_EQ(reverse[i], 20 * x[i] * x[i] * x[i]);
+        EXPECT_DOUBLE_EQ(forward[i], 40 * x[i] * x[i] * x[i]);
+    }
+}
+
 }  // namespace
 }  // namespace pumice::derive::test

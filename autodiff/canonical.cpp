@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "autodiff/activity.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
 
@@ -89,8 +90,15 @@ private:
         b.control(Op::if_, {&condition, 1}, {yes, no});
     }
 
+    void function(const Function& f) override {
+        in_function = true;
+        Rewriter::function(f);
+        in_function = false;
+    }
+
     void inst(InstId id) override {
         const Inst& i = from[id];
+        if (in_function) return copy(id);
         if (i.op == Op::if_ && leaves[id.id]) return if_(id);
         if (i.op == Op::for_ && (leaves[id.id] || !where.jumps_to(id).empty())) return for_(id);
         if (i.op == Op::while_ && (leaves[id.id] || !where.jumps_to(id).empty() || !simple(i))) return while_(id);
@@ -99,6 +107,7 @@ private:
 
     /// Copied constructs may hold others that leave loops inside them.
     void block(const Inst& construct, int which) override {
+        if (in_function) return insts(construct.blocks[which]);
         plain.push_back(true);
         sequence(from[construct.blocks[which]].insts, 0);
         plain.pop_back();
@@ -281,6 +290,7 @@ private:
     }
 
     const Structure where;
+    bool in_function = false;
     std::vector<bool> leaves;
     std::deque<Scope> scopes;                     ///< the body's, where it has one, then of open loops that are rewritten
     std::vector<bool> plain{true};                ///< whether the open construct is copied as it is
@@ -316,7 +326,7 @@ Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) 
 
 Kernel canonical(const Kernel& kernel) {
     // Forwarding comes first: what is loaded once is held once. What predication makes are variables again.
-    const Kernel tidy = dead(ir::forward(simplify(promote(kernel))));
+    const Kernel tidy = dead(ir::forward(simplify(promote(with_rules(kernel, true)))));
     return dead(simplify(promote(Predication(tidy).run())));
 }
 

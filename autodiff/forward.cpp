@@ -1,5 +1,6 @@
 // Forward mode: every active value has a tangent for each direction, computed beside it; every access to active memory is made
 // to the shadows too; control flow hands tangents on in columns of their own.
+#include <algorithm>
 #include <memory>
 
 #include "autodiff/activity.h"
@@ -28,9 +29,16 @@ private:
         insts(BlockId{0});
     }
 
+    void function(const Function& f) override {
+        in_function = true;
+        Rewriter::function(f);
+        in_function = false;
+    }
+
     void inst(InstId id) override {
         const Inst& i = from[id];
         b.loc = i.loc;
+        if (in_function) return copy(id);
         switch (i.op) {
             case Op::argument: return argument(i);
             case Op::load: copy(id); return load(i);
@@ -42,6 +50,7 @@ private:
             case Op::subgroup:
                 if (analysis.active(from.result(i))) refuse(i, "a subgroup operation");
                 return copy(id);
+            case Op::call: copy(id); return call(i);
             case Op::if_:
             case Op::for_:
             case Op::while_: return construct(i);
@@ -95,6 +104,19 @@ private:
         const InstId source = to[y].inst;
         if (source.id != none && to[source].op == Op::neg) return b.op(Op::sub, {x, to.operands(to[source])[0]});
         return b.op(Op::add, {x, y});
+    }
+
+    /// By the function's rule, which takes a tangent for every parameter.
+    void call(const Inst& i) {
+        const auto results = results_of(from, i);
+        if (std::none_of(results.begin(), results.end(), [&](Value r) { return analysis.active(r); })) return;
+        for (size_t w = 0; w < width; ++w) {
+            std::vector<Value> arguments = of(from.operands(i));
+            for (const Value v : from.operands(i)) arguments.push_back(tangent_or_zero(v, w));
+            const InstId made = b.call(from.functions[i.immediate].forward, arguments);
+            for (size_t r = 0; r < results.size(); ++r)
+                if (analysis.active(results[r])) tangents[results[r].id].push_back(to.result(to[made], int(r)));
+        }
     }
 
     // ---- memory ----
@@ -183,6 +205,7 @@ private:
     const Structure where;
     const Analysis analysis;
     std::unique_ptr<Shadows> shadows;
+    bool in_function = false;
     std::vector<Tangents> tangents;     ///< of values of `from`
     std::vector<Columns> arms, loops;  ///< the active columns of open constructs, and of open loops
 };
@@ -191,8 +214,8 @@ private:
 
 Kernel forward(const Kernel& primal, const Signature& signature) {
     check(primal, signature, false);
-    const Kernel k = dead(ir::forward(simplify(promote(primal))));
-    return in_order(dead(simplify(Forward(k, signature).run())));
+    const Kernel k = dead(ir::forward(simplify(promote(with_rules(primal, false)))));
+    return in_order(dead(simplify(inlining(Forward(k, signature).run()))));
 }
 
 }  // namespace pumice::derive

@@ -135,6 +135,7 @@ void Sweep::reverse(InstId id) {
         case Op::load: return reverse_load(id);
         case Op::store: return reverse_store(i);
         case Op::atomic: return reverse_atomic(i);
+        case Op::call: return reverse_call(i);
         case Op::if_: return reverse_if(i);
         case Op::for_:
         case Op::while_: return reverse_loop(id);
@@ -164,6 +165,25 @@ void Sweep::reverse_operation(const Inst& i) {
                 add(v[o], w, times_partial(b, to, i.op, int(o), operands, result, adjoint));
             }
         }
+    }
+}
+
+/// By the function's rule, which takes the parameters, the results, and an adjoint for every result.
+void Sweep::reverse_call(const Inst& i) {
+    const auto v = from.operands(i);
+    for (int w = 0; w < width; ++w) {
+        std::vector<Value> arguments = provided(v), adjoints;
+        bool any = false;
+        for (const Value r : results_of(from, i)) {
+            const Value adjoint = analysis.active(r) ? take(slot(r, w)) : Value{};
+            any = any || adjoint;
+            arguments.push_back(provided(r));
+            adjoints.push_back(adjoint ? adjoint : zero(from.type_of(r)));
+        }
+        if (!any) continue;
+        arguments.insert(arguments.end(), adjoints.begin(), adjoints.end());
+        const InstId made = b.call(from.functions[i.immediate].reverse, arguments);
+        for (size_t o = 0; o < v.size(); ++o) add(v[o], w, to.result(to[made], int(o)));
     }
 }
 

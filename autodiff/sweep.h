@@ -45,6 +45,7 @@ private:
     // ---- adjoint.cpp: the primal's copy ----
     void body() override;
     void inst(ir::InstId id) override;
+    void function(const ir::Function& f) override;
     void end_of_block(ir::BlockId block);
     void add_stacks();
     void declare_variables();
@@ -89,6 +90,7 @@ private:
     void reverse_block(ir::BlockId block);
     void reverse(ir::InstId id);
     void reverse_operation(const ir::Inst& i);
+    void reverse_call(const ir::Inst& i);
     void reverse_argument(const ir::Inst& i);
     void reverse_load(ir::InstId id);
     void reverse_store(const ir::Inst& i);
@@ -128,6 +130,7 @@ private:
     template <class Emit>
     void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
+    bool in_function = false;
     const Primal& primal;
     const Part part;
     const Signature& signature;

@@ -53,6 +53,10 @@ void Plan::demand(InstId id) {
         case Op::store:
         case Op::atomic:
         case Op::compare_exchange: return demand_access(i);
+        case Op::call:
+            for (const Value operand : v) need(operand);
+            for (const Value result : results_of(k, i)) need(result);
+            return;
         default: return demand_operation(i);
     }
 }
