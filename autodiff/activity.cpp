@@ -106,6 +106,8 @@ bool Analysis::forwards() {
             const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
             if (i.op != Op::load && carries && varied[v.back().id]) news |= raise(leaf_varied[i.memory.id], i.leaf);
             if (i.op != Op::store && leaf_varied[i.memory.id][i.leaf]) vary(k.result(i));
+        } else if (i.op == Op::subgroup) {
+            if (is_float(i.type) && !v.empty() && varied[v[0].id]) vary(k.result(i));
         } else if (i.op == Op::call && !k.functions[i.immediate].inactive) {
             for (const Value operand : v)
                 for (const Value result : results_of(k, i))
@@ -153,7 +155,7 @@ bool Analysis::backwards() {
                     if (is_float(k.type_of(v[o])) && !vanishes(i.op, int(o))) use(v[o]);
             } else if (i.op == Op::select) {
                 use(v[1]), use(v[2]);
-            } else if (i.op == Op::cast) {
+            } else if (i.op == Op::cast || (i.op == Op::subgroup && !v.empty())) {
                 use(v[0]);
             }
         }

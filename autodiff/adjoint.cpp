@@ -168,6 +168,7 @@ public:
 private:
     void inst(InstId id) override {
         const Inst& i = from[id];
+        if (i.op == Op::print || i.op == Op::require) return;  // the kernel itself will say it
         const bool effect = i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
         const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < params;
         if (of_primal && i.op == Op::store && std::find(read.begin(), read.end(), i.memory) == read.end()) return;

@@ -6,9 +6,11 @@
 #include "autodiff/activity.h"
 #include "autodiff/rules.h"
 #include "autodiff/shadows.h"
+#include "autodiff/subgroup.h"
 #include "core/error.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
+#include "core/text_names.h"
 
 namespace pumice::derive {
 namespace {
@@ -89,6 +91,11 @@ private:
         const auto v = from.operands(i);
         if (i.op == Op::select) return b.select(of(v[0]), tangent_or_zero(v[1], w), tangent_or_zero(v[2], w));
         if (i.op == Op::cast) return b.cast(i.type, tangent_or_zero(v[0], w));
+        if (i.op == Op::subgroup) {
+            const Subgroup what = Subgroup(i.immediate);
+            if (!has_rule(what)) refuse(i, text("subgroup ", subgroup_name(what)));
+            return subgroup_tangent(b, what, of(v), of(from.result(i)), tangent_or_zero(v[0], w));
+        }
         Value sum;
         for (size_t o = 0; o < v.size(); ++o) {
             if (of_tangent(v[o]).empty() || vanishes(i.op, int(o))) continue;

@@ -1,6 +1,7 @@
 // The reverse sweep: every block is walked backwards, and each instruction that moves derivatives moves adjoints instead.
 #include "autodiff/canonical.h"
 #include "autodiff/rules.h"
+#include "autodiff/subgroup.h"
 #include "autodiff/sweep.h"
 #include "core/error.h"
 
@@ -136,6 +137,7 @@ void Sweep::reverse(InstId id) {
         case Op::store: return reverse_store(i);
         case Op::atomic: return reverse_atomic(i);
         case Op::call: return reverse_call(i);
+        case Op::subgroup: return reverse_subgroup(i);
         case Op::if_: return reverse_if(i);
         case Op::for_:
         case Op::while_: return reverse_loop(id);
@@ -166,6 +168,18 @@ void Sweep::reverse_operation(const Inst& i) {
             }
         }
     }
+}
+
+/// Lanes whose own result nobody used take part, too.
+void Sweep::reverse_subgroup(const Inst& i) {
+    const auto v = from.operands(i);
+    const Subgroup what = Subgroup(i.immediate);
+    std::vector<Value> operands(v.size());
+    if (needs_values(what)) operands[0] = provided(v[0]);
+    if (needs_lane(what)) operands[1] = provided(v[1]);
+    for (int w = 0; w < width; ++w)
+        if (const Value adjoint = take(slot(from.result(i), w)))
+            add(v[0], w, subgroup_adjoint(b, what, operands, needs_values(what) ? provided(from.result(i)) : Value{}, adjoint, zero(i.type)));
 }
 
 /// By the function's rule, which takes the parameters, the results, and an adjoint for every result.

@@ -90,6 +90,7 @@ private:
     void reverse_block(ir::BlockId block);
     void reverse(ir::InstId id);
     void reverse_operation(const ir::Inst& i);
+    void reverse_subgroup(const ir::Inst& i);
     void reverse_call(const ir::Inst& i);
     void reverse_argument(const ir::Inst& i);
     void reverse_load(ir::InstId id);

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "autodiff/rules.h"
+#include "autodiff/subgroup.h"
 #include "core/error.h"
+#include "core/text_names.h"
+#include "core/uniformity.h"
 
 namespace pumice::derive {
 
@@ -53,6 +56,7 @@ void Plan::demand(InstId id) {
         case Op::store:
         case Op::atomic:
         case Op::compare_exchange: return demand_access(i);
+        case Op::subgroup: return demand_subgroup(id);
         case Op::call:
             for (const Value operand : v) need(operand);
             for (const Value result : results_of(k, i)) need(result);
@@ -74,6 +78,21 @@ void Plan::demand_operation(const Inst& i) {
             if (from & (1u << n)) need(v[n]);
         if (from & uses_result) need(k.result(i));
     }
+}
+
+void Plan::demand_subgroup(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const Subgroup what = Subgroup(i.immediate);
+    if (!has_rule(what))
+        fail(named(k), " is differentiated in reverse through subgroup ", subgroup_name(what), " on line ", i.loc.line, ", which has no reverse rule");
+    // The reverse of a loop counts back from each item's own number of iterations: only items with the same number stay together.
+    for (InstId around = where.around(id); around.id != none; around = where.around(around))
+        if (is_loop(k[around].op) && Uniformity(k).parting(around) > Scope::subgroup)
+            fail(named(k), " is differentiated in reverse through subgroup ", subgroup_name(what), " on line ", i.loc.line,
+                 ", inside a loop that the lanes leave at different times; only loops with one number of iterations for a subgroup have a reverse there");
+    if (needs_values(what)) need(v[0]), need(k.result(i));
+    if (needs_lane(what)) need(v[1]);
 }
 
 void Plan::demand_access(const Inst& i) {

@@ -51,6 +51,7 @@ private:
     void demand(ir::InstId i);
     void demand_operation(const ir::Inst& i);
     void demand_access(const ir::Inst& i);
+    void demand_subgroup(ir::InstId i);
     void need(ir::Value v);
     void need_count(ir::InstId loop);
     Hold choose(ir::Value v);
