@@ -27,6 +27,8 @@ public:
     Scope control(InstId i) const { return controls[i.id]; }
     /// How the items of a construct part ways: by an if's condition; by the times at which they leave a loop.
     Scope parting(InstId construct) const { return partings[construct.id]; }
+    /// Who, of the items that began an iteration together, takes a break or continue together.
+    Scope jump(InstId i) const { return jumps[i.id]; }
     const Structure& structure() const { return where; }
 
 private:
@@ -47,7 +49,7 @@ private:
     const Structure where;
     const std::array<Scope, 3> local;
     std::vector<Scope> values, controls, partings;
-    std::vector<Scope> jumps;       ///< of breaks and continues: who, of an iteration's items, jump together
+    std::vector<Scope> jumps;
     std::vector<bool> written;      ///< memories
     bool changed = false;
 };

@@ -1,0 +1,141 @@
+// Atomics: lane by lane; one for the packet where all its items add to one place and nobody asks for the old value.
+#include <functional>
+
+#include "core/error.h"
+#include "core/ops.h"
+#include "cpu/emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+Op op_of(Atomic a) {
+    switch (a) {
+        case Atomic::add: return Op::add;
+        case Atomic::sub: return Op::sub;
+        case Atomic::min: return Op::min;
+        case Atomic::max: return Op::max;
+        case Atomic::and_: return Op::and_;
+        case Atomic::or_: return Op::or_;
+        case Atomic::xor_: return Op::xor_;
+        case Atomic::exchange: break;
+    }
+    library_bug("an exchange is no operation");
+}
+
+/// LLVM's word in atomicrmw and in the reductions.
+const char* word(Atomic a, Scalar t) {
+    const bool f = is_float(t), u = is_unsigned_int(t);
+    switch (a) {
+        case Atomic::add: return f ? "fadd" : "add";
+        case Atomic::sub: return f ? "fsub" : "sub";
+        case Atomic::min: return f ? "fmin" : u ? "umin" : "min";
+        case Atomic::max: return f ? "fmax" : u ? "umax" : "max";
+        case Atomic::and_: return "and";
+        case Atomic::or_: return "or";
+        case Atomic::xor_: return "xor";
+        case Atomic::exchange: return "xchg";
+    }
+    return "xchg";
+}
+
+}  // namespace
+
+/// Calls emit(lane) in a loop over the lanes that run; `lane` is an i32.
+void Emitter::each_lane(const std::function<void(const std::string&)>& emit) {
+    if (width == 1) return emit("0");
+    const std::string bits = text("i", width), rest = alloca_of(bits, "rest");
+    const std::string all = running.all() ? "-1" : let(text("bitcast ", vector_type("i1"), " ", running.text, " to ", bits));
+    line(text("store ", bits, " ", all, ", ptr ", rest));
+    const std::string next = label("lane"), end = label("lanes_end");
+    start(next);
+    const std::string left = let(text("load ", bits, ", ptr ", rest));
+    declare(text("declare ", bits, " @llvm.cttz.", bits, "(", bits, ", i1)"));
+    const std::string lane = let(text("call ", bits, " @llvm.cttz.", bits, "(", bits, " ", left, ", i1 true)"));
+    emit(let(text("zext ", bits, " ", lane, " to i32")));
+    const std::string fewer = let(text("and ", bits, " ", left, ", ", let(text("add ", bits, " ", left, ", -1"))));
+    line(text("store ", bits, " ", fewer, ", ptr ", rest));
+    branch(let(text("icmp eq ", bits, " ", fewer, ", 0")), end, next);
+    start(end);
+}
+
+void Emitter::atomic(const Inst& i) {
+    const Place a = access(i);
+    const Value r = k.result(i);
+    const auto v = k.operands(i);
+    const bool swaps = i.op == Op::compare_exchange;
+    if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
+        return reduced_atomic(i, a.pointer);
+    const std::string type = scalar_type(i.type), result = alloca_of(vector_type(type), "old");
+    std::vector<std::string> operands;
+    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) operands.push_back(width == 1 ? scalar(v[o]) : vector(v[o]));
+    std::string pointers = a.pointer;
+    if (a.how == Place::How::contiguous) {
+        const std::string p = vector_type("ptr");
+        pointers = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", ", vector_type("i32"), " ", lanes("i32", 1)), "p");
+    }
+    each_lane([&](const std::string& lane) {
+        std::vector<std::string> own;
+        for (const std::string& o : operands) own.push_back(extract(type, o, lane));
+        const std::string place = a.how == Place::How::scalar ? pointers : extract("ptr", pointers, lane);
+        const std::string old = scalar_atomic(i, place, own);
+        if (uses[r.id] == 0) return;
+        const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
+        line(text("store ", type, " ", old, ", ptr ", at));
+    });
+    if (uses[r.id]) define(r, let(text("load ", vector_type(type), ", ptr ", result)));
+    else define(r, splat_constant(i.type, 0, true));
+}
+
+/// One lane's. Local memory belongs to one thread, for which plain accesses do.
+std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
+    const std::string type = scalar_type(i.type), bits = text("i", 8 * size_of(i.type));
+    const bool plain = k[i.memory].kind == MemoryKind::local;
+    const Atomic what = Atomic(i.immediate);
+    if (i.op == Op::compare_exchange) {
+        const auto as_bits = [&](const std::string& o) { return is_float(i.type) ? let(text("bitcast ", type, " ", o, " to ", bits)) : o; };
+        const std::string expected = as_bits(operands[0]), desired = as_bits(operands[1]);
+        std::string old;
+        if (plain) {
+            old = let(text("load ", bits, ", ptr ", pointer));
+            const std::string same = let(text("icmp eq ", bits, " ", old, ", ", expected));
+            line(text("store ", bits, " ", let(text("select i1 ", same, ", ", bits, " ", desired, ", ", bits, " ", old)), ", ptr ", pointer));
+        } else {
+            const std::string both = let(text("cmpxchg ptr ", pointer, ", ", bits, " ", expected, ", ", bits, " ", desired, " monotonic monotonic"));
+            old = let(text("extractvalue { ", bits, ", i1 } ", both, ", 0"));
+        }
+        return is_float(i.type) ? let(text("bitcast ", bits, " ", old, " to ", type)) : old;
+    }
+    if (!plain) return let(text("atomicrmw ", word(what, i.type), " ptr ", pointer, ", ", type, " ", operands[0], " monotonic"));
+    const std::string old = let(text("load ", type, ", ptr ", pointer));
+    const std::string now = what == Atomic::exchange ? operands[0] : operation(op_of(what), i.type, {old, operands[0]}, false, false);
+    line(text("store ", type, " ", now, ", ptr ", pointer));
+    return old;
+}
+
+/// All items at one place: the packet's sum, or minimum, in one access. Which order the items come in is open anyway.
+void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
+    const Atomic what = Atomic(i.immediate);
+    const Value given = k.operands(i).back();
+    const std::string type = scalar_type(i.type), whole = vector_type(type);
+    std::string value = vector(given);
+    // Halving: log2(width) operations, among which lanes that do not run repeat one that does, or hold what changes nothing.
+    const bool adds = what == Atomic::add || what == Atomic::sub || what == Atomic::or_ || what == Atomic::xor_;
+    if (!running.all()) {
+        const std::string filler = adds ? "zeroinitializer" : splat(type, extract(type, value, first_lane(running)));
+        value = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", value, ", ", whole, " ", filler));
+    }
+    const Op op = what == Atomic::sub ? Op::add : op_of(what);
+    for (int half = width / 2; half >= 1; half /= 2) {
+        std::string indices;
+        for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l < half ? l + half : l);
+        const std::string upper = let(text("shufflevector ", whole, " ", value, ", ", whole, " poison, <", width, " x i32> <", indices, ">"));
+        value = operation(op, i.type, {value, upper}, true, false);
+    }
+    scalar_atomic(i, pointer, {extract(type, value, "0")});
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+}  // namespace pumice::cpu

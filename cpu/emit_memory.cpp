@@ -1,0 +1,210 @@
+// Loads and stores: one scalar for all, a vector in place, or lane by lane, by how the index depends on the item.
+#include <numeric>
+
+#include "core/error.h"
+#include "cpu/emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+/// The largest power of two that divides both an element's size and its leaf's offset.
+int alignment(const Element& e, const Leaf& l) { return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type)))); }
+}  // namespace
+
+/// An index as i32, or as i64 where offsets are wide. In narrow arrays every index inside is below 2^31, so that i32 holds it
+/// whatever its type was; what lies outside is nobody's.
+Held Emitter::integer(Value v, bool wide) {
+    const Held h = held(v);
+    const Scalar from = k.type_of(v), to = wide ? Scalar::i64 : Scalar::i32;
+    const bool same = size_of(from) == size_of(to);
+    if (same) return h;
+    Held now;
+    int64_t step = 0;
+    // A wider type counts on as the narrower one does inside an array, which has no place where 32 bits wrap.
+    const bool counts = h.kind != Kind::vector && (h.kind == Kind::uniform || size_of(from) >= 4);
+    if (counts) {
+        affine.of(v).step(step);
+        now.kind = h.kind;
+        now.step = h.kind == Kind::affine ? step : 0;
+        now.scalar = cast(from, to, h.scalar, false);
+    } else {
+        now.kind = Kind::vector;
+        now.vector = cast(from, to, vector(v), width > 1);
+    }
+    return now;
+}
+
+/// The element's row-major index, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
+Held Emitter::offset(const Inst& i, bool wide, bool& contiguous) {
+    const auto indices = indices_of(k, i);
+    const Memory& m = k[i.memory];
+    const Scalar type = wide ? Scalar::i64 : Scalar::i32;
+    const std::string t = scalar_type(type);
+    Held whole = integer(indices[0], wide);
+    for (size_t d = 1; d < indices.size(); ++d) {
+        const int axis = int(indices.size() - 1 - d);
+        std::string extent = m.kind == MemoryKind::array ? extent_text(i.memory, axis) : std::to_string(m.extents[d]);
+        if (m.kind == MemoryKind::array && !wide) extent = let(text("trunc i64 ", extent, " to i32"));
+        const Held next = integer(indices[d], wide);
+        Held sum;
+        if (whole.kind == Kind::uniform && next.kind != Kind::vector) {
+            const std::string row = let(text("mul ", t, " ", whole.scalar, ", ", extent));
+            sum.kind = next.kind;
+            sum.step = next.step;
+            sum.scalar = let(text("add ", t, " ", row, ", ", next.scalar));
+        } else {
+            const std::string v = vector_type(t);
+            const std::string row = let(text("mul ", v, " ", vector_of(whole, type), ", ", splat(t, extent)));
+            sum.kind = Kind::vector;
+            sum.vector = let(text("add ", v, " ", row, ", ", vector_of(next, type)));
+        }
+        whole = sum;
+    }
+    contiguous = whole.kind == Kind::affine && whole.step == 1;
+    // An index that was widened, and taken not to have wrapped, is contiguous as an index though its value is a vector.
+    int64_t step = 0;
+    const Scalar given = k.type_of(indices[0]);
+    if (whole.kind == Kind::vector && indices.size() == 1 && size_of(given) >= 4 && width > 1)
+        contiguous = affine.of(indices[0]).step(step) && step == 1 && (!wide || is_signed_int(given));
+    return whole;
+}
+
+std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index) {
+    const Memory& m = k[i.memory];
+    const bool many = index_type[0] == '<';
+    const std::string place = let(text("getelementptr [", m.element.size, " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
+    const uint32_t leaf = m.element.leaves[i.leaf].offset;
+    if (leaf == 0) return place;
+    return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
+}
+
+Emitter::Place Emitter::access(const Inst& i) {
+    const Memory& m = k[i.memory];
+    if (m.kind == MemoryKind::private_) return lane_access(i);
+    const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
+    const std::string t = wide ? "i64" : "i32";
+    bool contiguous = false;
+    const Held index = offset(i, wide, contiguous);
+    const Leaf& leaf = m.element.leaves[i.leaf];
+    Place a;
+    a.align = alignment(m.element, leaf);
+    if (index.kind == Kind::uniform || width == 1) {
+        a.pointer = pointer_to(i, t, index.scalar);
+    } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
+        a.how = Place::How::contiguous;
+        std::string first = index.scalar;
+        if (index.kind == Kind::vector) {
+            // Lanes that do not run may hold anything: counted back from the first that does.
+            const std::string lane = first_lane(running);
+            first = extract(t, index.vector, lane);
+            if (lane != "0") first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
+        }
+        a.pointer = pointer_to(i, t, first);
+    } else {
+        a.how = Place::How::scattered;
+        a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32));
+    }
+    return a;
+}
+
+/// Private memory lies element by element, and in each the lanes side by side.
+Emitter::Place Emitter::lane_access(const Inst& i) {
+    const Memory& m = k[i.memory];
+    const Leaf& leaf = m.element.leaves[i.leaf];
+    const int bytes = size_of(leaf.type);
+    bool contiguous = false;
+    const Held index = offset(i, false, contiguous);
+    Place a;
+    a.align = bytes;
+    const std::string base = private_text(i.memory, i.leaf);
+    if (index.kind == Kind::uniform || width == 1) {
+        a.how = width == 1 ? Place::How::scalar : Place::How::contiguous;
+        a.pointer = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i32 ", index.scalar), "p");
+        return a;
+    }
+    a.how = Place::How::scattered;
+    const std::string v = vector_type("i32");
+    const std::string scaled = let(text("mul ", v, " ", vector_of(index, Scalar::i32), ", ", splat("i32", std::to_string(width))));
+    const std::string place = let(text("add ", v, " ", scaled, ", ", lanes("i32", 1)));
+    a.pointer = let(text("getelementptr ", memory_type(leaf.type), ", ptr ", base, ", ", v, " ", place), "p");
+    return a;
+}
+
+std::string Emitter::from_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return let(text("icmp ne ", vector ? vector_type("i8") : "i8", " ", value, ", zeroinitializer"));
+}
+
+std::string Emitter::to_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return let(text("zext ", vector ? vector_type("i1") : "i1", " ", value, " to ", vector ? vector_type("i8") : "i8"));
+}
+
+void Emitter::load(const Inst& i) {
+    const Value r = k.result(i);
+    const Place a = access(i);
+    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
+    if (a.how == Place::How::scalar) {
+        const std::string one = from_memory(i.type, let(text("load ", scalar, ", ptr ", a.pointer, ", align ", a.align)), false);
+        if (kind_of(r) == Kind::vector) return define(r, splat(scalar_type(i.type), one));
+        return define(r, one);
+    }
+    std::string loaded;
+    const bool own = k[i.memory].kind == MemoryKind::private_;
+    if (a.how == Place::How::contiguous && (running.all() || own)) {
+        loaded = let(text("load ", whole, ", ptr ", a.pointer, ", align ", own ? a.align * width : a.align));
+    } else {
+        const bool gathers = a.how == Place::How::scattered;
+        const std::string suffix = intrinsic_suffix(scalar, true), pointers = gathers ? vector_type("ptr") : "ptr";
+        const std::string function = gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
+        declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
+        loaded = let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ", vector_type("i1"), " ",
+                          mask_text(running), ", ", whole, " zeroinitializer)"));
+    }
+    define_lanes(r, from_memory(i.type, loaded, true));
+}
+
+/// A vector that the packet's items loaded. Where the analysis knows that it is one value, lane by lane, that is kept.
+void Emitter::define_lanes(Value v, const std::string& lanes) {
+    if (kind_of(v) == Kind::vector) return define(v, lanes);
+    define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
+}
+
+void Emitter::store(const Inst& i) {
+    const Value given = k.operands(i).back();
+    const Place a = access(i);
+    const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
+    if (a.how == Place::How::scalar) {
+        std::string value;
+        if (held(given).kind == Kind::uniform) {
+            value = to_memory(i.type, scalar(given), false);
+        } else {
+            // Several items at one place: one of them is the last. With a mask it is often one alone.
+            const std::string lane = running.all() ? std::to_string(width - 1) : first_lane(running);
+            value = extract(scalar_text, to_memory(i.type, vector(given), true), lane);
+        }
+        return line(text("store ", scalar_text, " ", value, ", ptr ", a.pointer, ", align ", a.align));
+    }
+    const std::string value = to_memory(i.type, vector(given), true);
+    const bool own = k[i.memory].kind == MemoryKind::private_;
+    if (a.how == Place::How::contiguous && own) {
+        std::string now = value;
+        if (!running.all()) {
+            const std::string old = let(text("load ", whole, ", ptr ", a.pointer, ", align ", a.align * width));
+            now = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", value, ", ", whole, " ", old));
+        }
+        return line(text("store ", whole, " ", now, ", ptr ", a.pointer, ", align ", a.align * width));
+    }
+    if (a.how == Place::How::contiguous && running.all())
+        return line(text("store ", whole, " ", value, ", ptr ", a.pointer, ", align ", a.align));
+    const bool scatters = a.how == Place::How::scattered;
+    const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
+    const std::string function = scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
+    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ", vector_type("i1"), " ",
+              mask_text(running), ")"));
+}
+
+}  // namespace pumice::cpu

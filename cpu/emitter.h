@@ -1,0 +1,274 @@
+// The body of one kernel as LLVM text.
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/affine.h"
+#include "core/ir.h"
+#include "core/uniformity.h"
+#include "cpu/emit.h"
+
+namespace pumice::cpu {
+
+/// How the items of a packet hold a value.
+enum class Kind : uint8_t {
+    uniform,  ///< one scalar for all
+    affine,   ///< one scalar, of lane 0; it grows by a constant from lane to lane
+    vector,
+};
+
+/// A value as LLVM text. `scalar` is set unless the kind is vector, `vector` where it is.
+struct Held {
+    Kind kind = Kind::uniform;
+    std::string scalar, vector;
+    int64_t step = 0;
+};
+
+/// The items of a packet that run; all of them where there is no text.
+struct Mask {
+    std::string text;
+    bool all() const { return text.empty(); }
+    bool operator==(const Mask&) const = default;
+};
+
+/// A place on the stack for what control flow carries. LLVM turns them into phis.
+struct Slot {
+    std::string name;
+    Kind kind = Kind::uniform;
+    Scalar type = Scalar::f32;
+    int64_t step = 0;
+};
+
+/// Writes the function that runs groups. Values that a packet's items share are scalars, others vectors of `width`; with
+/// width 1 everything is a scalar. Conditions that items share are branches; others become masks.
+///
+/// A construct's values leave it through slots, never as names, so that the order of blocks in the text is free.
+class Emitter {
+public:
+    Emitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
+    Emitted module();
+
+private:
+    // ---- text (emit_text.cpp) ----
+    void line(const std::string& statement) { *out += "  " + statement + "\n"; }
+    std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
+    std::string label(const char* stem) { return stem + std::to_string(++names); }
+    std::string let(const std::string& instruction, const char* stem = "v");  ///< `%vN = instruction`; gives %vN
+    void start(const std::string& label);   ///< begins a block, into which an open one before it runs
+    void jump(const std::string& label);    ///< ends the block; nothing follows
+    void branch(const std::string& condition, const std::string& yes, const std::string& no);
+    std::string alloca_of(const std::string& type, const char* stem);
+    void declare(const std::string& declaration) { declarations.insert(declaration); }
+
+    std::string scalar_type(Scalar t) const;
+    std::string vector_type(const std::string& scalar) const;
+    std::string type_of(Scalar t, Kind kind) const { return kind == Kind::vector ? vector_type(scalar_type(t)) : scalar_type(t); }
+    std::string intrinsic_suffix(const std::string& scalar, bool vector) const;
+    std::string constant(Scalar t, uint64_t bits) const;
+    std::string splat_constant(Scalar t, uint64_t bits, bool vector) const;
+    std::string splat(const std::string& type, const std::string& scalar);
+    std::string lanes(const std::string& type, int64_t step) const;  ///< <0, step, 2 step, ...>
+    std::string extract(const std::string& type, const std::string& vector, const std::string& lane);
+
+    // ---- values ----
+    Kind kind_of(ir::Value v) const;
+    bool varying(ir::Value v) const { return width > 1 && uniformity.of(v) == ir::Scope::item; }
+    bool parts(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
+    const Held& held(ir::Value v);
+    std::string scalar(ir::Value v);  ///< of a value that is not a vector: the one scalar, or lane 0's
+    std::string vector(ir::Value v);
+    std::string vector_of(const Held& h, Scalar type);
+    std::string text_of(ir::Value v, Kind kind) { return kind == Kind::vector ? vector(v) : scalar(v); }
+    void define(ir::Value v, const std::string& text);
+    void define_lanes(ir::Value v, const std::string& vector);
+
+    // ---- masks ----
+    std::string mask_text(const Mask& m) const;
+    Mask narrowed(const Mask& m, const std::string& condition);  ///< m and condition
+    Mask united(const Mask& a, const Mask& b);
+    std::string any(const Mask& m);
+    std::string first_lane(const Mask& m);  ///< an i32: the first that runs
+    Slot mask_slot(const char* stem);
+    void write_mask(const Slot& s, const Mask& m);
+    Mask read_mask(const Slot& s);
+
+    // ---- slots ----
+    Slot slot_for(ir::Value v, const char* stem);
+    void write(const Slot& s, ir::Value v, const Mask& only) { write_held(s, held(v), only); }
+    void write_held(const Slot& s, const Held& now, const Mask& only);
+    void read(ir::Value v, const Slot& s);
+    void clear(const Slot& s);
+
+    // ---- scalar ops (emit_ops.cpp) ----
+    void pure(const ir::Inst& i);
+    std::string operation(ir::Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor);
+    std::string expanded(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string instruction_text(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector,
+                                 const std::map<std::string, std::string>& locals);
+    std::string named_constant(std::string_view what, Scalar type, bool vector) const;
+    std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector, bool constant_divisor);
+    std::string maths(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
+    std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
+    void pure_value(const ir::Inst& i);      ///< any pure instruction
+    void in_range(ir::Value v);
+
+    // ---- memory (emit_memory.cpp) ----
+    struct Place {
+        enum class How { scalar, contiguous, scattered } how = How::scalar;
+        std::string pointer;  ///< a ptr, or a vector of them
+        int align = 1;
+    };
+    Place access(const ir::Inst& i);
+    Place lane_access(const ir::Inst& i);  ///< private memory
+    Held offset(const ir::Inst& i, bool wide, bool& contiguous);
+    Held integer(ir::Value v, bool wide);
+    std::string memory_text(ir::MemoryId m);
+    std::string private_text(ir::MemoryId m, uint32_t leaf);
+    std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index);
+    void load(const ir::Inst& i);
+    void store(const ir::Inst& i);
+    std::string from_memory(Scalar type, const std::string& value, bool vector);
+    std::string to_memory(Scalar type, const std::string& value, bool vector);
+    std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
+
+    // ---- atomics (emit_atomic.cpp) ----
+    void atomic(const ir::Inst& i);
+    void reduced_atomic(const ir::Inst& i, const std::string& pointer);
+    std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
+    void each_lane(const std::function<void(const std::string&)>& emit);
+
+    // ---- control flow (emit_control.cpp) ----
+    struct Loop {
+        const ir::Inst* inst = nullptr;
+        bool masked = false;   ///< its jumps are masks
+        bool tracked = false;  ///< items leave it at different times
+        Mask entered;
+        std::vector<Slot> carried, results;
+        std::vector<bool> captured;  ///< the results that are used
+        Slot alive, continued, left;
+        std::string latch, exit;
+        std::string body;  ///< of a while, where its test block goes on
+    };
+    struct Arm {
+        const ir::Inst* inst = nullptr;
+        std::vector<Slot> results;
+        Mask only;  ///< whose results are written
+    };
+    void sequence(std::span<const ir::InstId> insts);
+    void instruction(ir::InstId id);
+    void if_(ir::InstId id);
+    void parted_if(ir::InstId id);
+    void chosen(const ir::Inst& i, const std::string& condition);
+    void loop(ir::InstId id);
+    void for_header(ir::InstId id, Loop& l, const Slot& index);
+    void for_latch(const ir::Inst& i, const Loop& l, const Slot& index);
+    void terminator(ir::InstId id);
+    void test(const ir::Inst& i);
+    void capture(const Loop& l, std::span<const ir::Value> values, const Mask& who);
+    void next_iteration(const Loop& l, std::span<const ir::Value> values);
+    void capture_carried(const Loop& l, const Mask& who);
+    void note_left(const Loop& l, const Mask& who);
+    bool loses(const ir::Inst& i) const;
+    bool loop_masks(ir::InstId loop) const;
+    bool masked_jump(ir::InstId i) const;
+    bool cheap(ir::BlockId b) const;
+    bool is_costly(const ir::Inst& i) const;
+    std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step, bool vector);
+
+    // ---- packets, groups, the module (emit_group.cpp) ----
+    using Body = std::function<void()>;
+    void place_memories();
+    std::string frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset);
+    std::string argument_text(int parameter, Scalar type);
+    std::string extent_text(ir::MemoryId m, int axis);
+    std::string axis_text(const char* field, int axis);
+    void function();
+    void group();
+    void group_without_barriers();
+    std::string rows_left(int axis);
+    void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
+    void packet(const Mask& items, const Body& body);
+    std::string parameters(bool call);
+
+    // ---- barriers (emit_regions.cpp) ----
+    /// Where a value is kept that items need behind a barrier.
+    struct Keep {
+        bool outer = false;     ///< computed once for the group, outside of packets
+        bool spilled = false;   ///< in the packet's part of the scratch memory, from `place` on
+        bool exported = false;  ///< a slot has what the packets' first items computed
+        int64_t place = -1;
+        Slot slot;
+    };
+    struct OpenLoop {
+        const ir::Inst* inst = nullptr;
+        std::string latch, exit, body;
+    };
+    void plan_regions();
+    void plan_block(ir::BlockId b, int& region);
+    void plan_uses(std::span<const ir::Value> v, int region);
+    void plan_columns(ir::InstId construct);
+    int64_t spill_place(ir::Value v);
+    bool computable_again(ir::Value v, int& budget) const;
+    void group_with_barriers();
+    void region_block(ir::BlockId b);
+    void region(std::span<const ir::InstId> insts, ir::InstId end);
+    void bring_in(ir::Value v);
+    void bring_needed(ir::Value v, std::span<const ir::InstId> insts);
+    void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
+    void hand_on(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
+    std::string outer_scalar(ir::Value v);
+    void open_if(ir::InstId id);
+    void open_loop(ir::InstId id);
+    void outer_terminator(ir::InstId id);
+    void keep(ir::Value v, const Held& h, int64_t place);
+    void packets_of_group(const Body& body);
+    void defined_now(ir::Value v);
+
+    const ir::Kernel& k;
+    const Target& target;
+    const Variant& variant;
+    int width;
+    ir::Uniformity uniformity;
+    ir::Affine affine;
+    std::vector<uint32_t> uses;  ///< of each value, as an operand
+
+    std::string* out = nullptr;
+    std::string module_text;
+    std::string allocas, entry;  ///< the start of the function: both dominate everything
+    std::set<std::string> declarations, functions;
+    int names = 0;
+    bool open = true;   ///< the current LLVM block has no terminator yet
+    bool lost = false;  ///< items may have left since the block began
+    Mask running;
+    std::vector<Held> values;
+    std::vector<bool> has_value;
+    std::vector<Loop> loops;
+    std::vector<Arm> arms;
+    std::string return_label;                       ///< of the packet, or of the group outside of packets
+    std::array<std::string, 3> group_at, origin, local_at;  ///< i32: the group's index; its first global index; the packet's first item
+    std::map<std::string, std::string> frame_texts;
+    bool all_in_range = false;
+    int64_t scratch_bytes = 0;
+    std::vector<int64_t> memory_places;             ///< local memory: bytes into the scratch memory
+    std::vector<std::vector<std::string>> private_names;
+
+    // barriers
+    bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
+    std::vector<bool> open_inst;
+    std::vector<int> region_of;                     ///< of values; -1: outside of packets
+    std::vector<int> inst_region;
+    std::vector<Keep> keeps;
+    std::vector<std::vector<int64_t>> private_places;
+    int64_t packet_bytes = 0, alive_place = -1;
+    std::string packet_area;                        ///< ptr: the packet's part of the scratch memory
+    std::vector<OpenLoop> open_loops;
+};
+
+}  // namespace pumice::cpu
