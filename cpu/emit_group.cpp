@@ -17,9 +17,14 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t most_private_on_stack = 32 << 10;  ///< bytes of a packet's private memory
 int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
+bool is_of_subgroups(Op op) {
+    return op == Op::subgroup || op == Op::subgroup_size || op == Op::subgroup_lane || op == Op::subgroup_index || op == Op::subgroup_count;
+}
+
 /// Rows shorter than a packet take narrower packets. Subgroups keep the device's size.
-int packet_width(const Kernel&, const Target& target, const Variant& variant) {
+int packet_width(const Kernel& k, const Target& target, const Variant& variant) {
     int width = target.width;
+    if (std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return is_of_subgroups(i.op); })) return width;
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
     return width;
 }
@@ -128,6 +133,10 @@ void Emitter::pure_value(const Inst& i) {
         case Op::group_size: return define(r, std::to_string(variant.group[size_t(axis)]));
         case Op::group_count: return define(r, axis_text("count", axis));
         case Op::global_size: return define(r, axis_text("extent", axis));
+        case Op::subgroup_size: return define(r, std::to_string(target.width));
+        case Op::subgroup_lane: return define(r, lanes("i32", 1));
+        case Op::subgroup_count: return define(r, std::to_string(packets_a_row() * variant.group[1] * variant.group[2]));
+        case Op::subgroup_index: return define(r, packet_number());
         case Op::extent: {
             const Memory& m = k[i.memory];
             if (m.kind == MemoryKind::array) return define(r, let(text("trunc i64 ", extent_text(i.memory, axis), " to i32")));
@@ -174,6 +183,15 @@ bool Emitter::is_costly(const Inst& i) const {
 }
 
 // ---- packets ----
+
+int64_t Emitter::packets_a_row() const { return (variant.group[0] + width - 1) / width; }
+
+/// The packet's number in its group, an i32.
+std::string Emitter::packet_number() {
+    const std::string plane = let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
+    const std::string row = let(text("mul i32 ", let(text("add i32 ", plane, ", ", local_at[1])), ", ", packets_a_row()));
+    return let(text("add i32 ", row, ", ", let(text("udiv i32 ", local_at[0], ", ", width))));
+}
 
 /// `for (n = 0; n < end; ++n)`.
 void Emitter::counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body) {
@@ -343,7 +361,7 @@ Emitted Emitter::module() {
     function();
     Emitted e;
     e.symbol = "pumice_kernel";
-    const int64_t packets = has_barriers ? (variant.group[0] + width - 1) / width * variant.group[1] * variant.group[2] : 1;
+    const int64_t packets = has_barriers ? packets_a_row() * variant.group[1] * variant.group[2] : 1;
     packet_bytes = rounded_up(packet_bytes, line_bytes);
     e.scratch_bytes = scratch_bytes + packet_bytes * packets;
     e.functions.assign(functions.begin(), functions.end());

@@ -202,13 +202,9 @@ void Emitter::group_with_barriers() {
 
 /// Calls `body` in a loop over all packets of the group, those past the range included.
 void Emitter::packets_of_group(const Body& body) {
-    const int64_t row = (variant.group[0] + width - 1) / width;
     const std::array<std::string, 3> counts{std::to_string(variant.group[0]), std::to_string(variant.group[1]), std::to_string(variant.group[2])};
     rows(counts, false, [&] {
-        const std::string plane = let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
-        const std::string line_of = let(text("mul i32 ", let(text("add i32 ", plane, ", ", local_at[1])), ", ", row));
-        const std::string in_row = let(text("udiv i32 ", local_at[0], ", ", width));
-        const std::string n = let(text("zext i32 ", let(text("add i32 ", line_of, ", ", in_row)), " to i64"));
+        const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
         packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
         body();
     });

@@ -192,6 +192,8 @@ private:
     void group();
     void group_without_barriers();
     std::string rows_left(int axis);
+    int64_t packets_a_row() const;
+    std::string packet_number();
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void packet(const Mask& items, const Body& body);

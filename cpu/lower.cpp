@@ -14,6 +14,8 @@ struct Pass {
 };
 
 constexpr Pass pipeline[] = {
+    // Calls become what they call. First: no other pass and no backend looks into functions.
+    {"inlining", ir::inlining},
     // Variables become values and carried values: every later pass, and the emitter, see through values only.
     {"promote", ir::promote},
     // Folds what promotion laid bare, so that forward can tell equal indices from different ones.
