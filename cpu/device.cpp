@@ -70,8 +70,22 @@ std::shared_ptr<Backend> open() {
 }
 
 Device::Device(int width, int threads, bool fixed_parts)
-    : compiler(std::make_shared<Compiler>(width)), team(threads, fixed_parts), streams(team) {
+    : compiler(std::make_shared<Compiler>(width)),
+      owned_team(std::make_unique<Team>(threads, fixed_parts)),
+      owned_streams(std::make_unique<Streams>(*owned_team)),
+      team(*owned_team),
+      streams(*owned_streams) {
     debug::log_line(text("opened ", name(), compiler->target.sleef ? " with SLEEF" : ""));
+}
+
+Device::~Device() {
+    const auto end = [](std::unique_ptr<Streams> streams, std::unique_ptr<Team> team) {
+        streams = nullptr;  // waits for its work, which the team does
+        team = nullptr;
+    };
+    // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
+    if (Team::on_its_thread()) std::thread(end, std::move(owned_streams), std::move(owned_team)).detach();
+    else end(std::move(owned_streams), std::move(owned_team));
 }
 
 std::string Device::name() const { return name_for(compiler->target.width, team.threads); }

@@ -10,6 +10,7 @@ namespace pumice::cpu {
 class Device final : public Backend {
 public:
     Device(int width, int threads, bool fixed_parts);
+    ~Device() override;
 
     std::string name() const override;
     Limits limits() const override;
@@ -48,8 +49,10 @@ private:
 
     const std::shared_ptr<Compiler> compiler;
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
-    Team team;
-    Streams streams;  ///< after what its work needs: it goes first, and waits
+    std::unique_ptr<Team> owned_team;
+    std::unique_ptr<Streams> owned_streams;
+    Team& team;
+    Streams& streams;
 };
 
 /// What the debug switches ask for. Throws Error for what they cannot be.

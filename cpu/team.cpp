@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace pumice::cpu {
 
@@ -45,31 +46,43 @@ void Job::finish() {
 struct Team::Arenas {
     explicit Arenas(int threads) {
         using oneapi::tbb::global_control;
-        if (threads > oneapi::tbb::info::default_concurrency())
-            more_threads.emplace(global_control::max_allowed_parallelism, size_t(threads));
+        // Two at least: work that nobody waits for needs a thread besides those from outside.
+        if (const int wanted = std::max(threads, 2); wanted > oneapi::tbb::info::default_concurrency())
+            more_threads.emplace(global_control::max_allowed_parallelism, size_t(wanted));
         constexpr oneapi::tbb::task_arena::priority priorities[] = {
             oneapi::tbb::task_arena::priority::low, oneapi::tbb::task_arena::priority::normal, oneapi::tbb::task_arena::priority::high};
-        // One place is kept free for a thread from outside; an arena of one thread still has a thread of its own for what is enqueued.
-        for (size_t p = 0; p < 3; ++p) of[p].initialize(threads, 1, priorities[p]);
+        // One place is kept free for a thread from outside.
+        for (size_t p = 0; p < 3; ++p) of[p].initialize(std::max(threads, 2), 1, priorities[p]);
     }
     std::optional<oneapi::tbb::global_control> more_threads;
     std::array<oneapi::tbb::task_arena, 3> of;
 };
 
 Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(std::make_unique<Arenas>(threads)) {}
-Team::~Team() = default;
+Team::~Team() {
+    for (int left; (left = count->unfinished.load()) > 0;) count->unfinished.wait(left);
+}
+
+namespace {
+thread_local bool in_a_team = false;
+}
+bool Team::on_its_thread() { return in_a_team; }
 
 void Team::enqueue(Priority priority, std::function<void()> act) {
-    ++awaited[size_t(priority)];
-    arenas->of[size_t(priority)].enqueue([this, priority, act = std::move(act)] {
-        --awaited[size_t(priority)];
-        act();
+    ++count->awaited[size_t(priority)];
+    ++count->unfinished;
+    arenas->of[size_t(priority)].enqueue([count = count, priority, act = std::make_shared<std::function<void()>>(std::move(act))] {
+        --count->awaited[size_t(priority)];
+        const bool before = std::exchange(in_a_team, true);
+        std::exchange(*act, nullptr)();  // what it holds goes while the team is there
+        in_a_team = before;
+        if (--count->unfinished == 0) count->unfinished.notify_all();
     });
 }
 
 bool Team::more_urgent(Priority than) const {
-    for (size_t p = size_t(than) + 1; p < awaited.size(); ++p)
-        if (awaited[p].load(std::memory_order_relaxed) > 0) return true;
+    for (size_t p = size_t(than) + 1; p < count->awaited.size(); ++p)
+        if (count->awaited[p].load(std::memory_order_relaxed) > 0) return true;
     return false;
 }
 
@@ -85,14 +98,14 @@ int Team::slot() {
     return std::max(index, 0);
 }
 
-void Team::run(Priority priority, int64_t count, int64_t piece, Job::Body body,
+void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
                const std::function<void(const std::shared_ptr<Job>&)>& publish) {
     piece = std::max<int64_t>(piece, 1);
-    const int helpers = int(std::min<int64_t>(threads, (count + piece - 1) / piece)) - 1;
-    if (helpers <= 0) return body(0, count);
+    const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
+    if (helpers <= 0) return body(0, total);
     // Sixteen ranges a thread: where groups take unequal time, the last ones are short.
-    const int64_t chunk = fixed ? 0 : std::max(piece, count / (int64_t(threads) * 16));
-    const auto job = std::make_shared<Job>(count, threads, chunk, std::move(body));
+    const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 16));
+    const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body));
     if (publish) publish(job);
     for (int h = 0; h < helpers; ++h) help(priority, job);
     job->participate(slot());

@@ -42,14 +42,17 @@ class Team {
 public:
     /// `threads` in all, the one that waits among them. With `fixed` parts, a thread does a part whole and nobody helps it.
     Team(int threads, bool fixed);
+    /// Waits for what was enqueued; so not on one of the team's own threads.
     ~Team();
 
-    /// Calls body for ranges that cover [0, count) once, on this thread and others, and returns when all are done. `piece`: the
+    /// Calls body for ranges that cover [0, total) once, on this thread and others, and returns when all are done. `piece`: the
     /// fewest that are worth a call of their own. `publish` is given the job before it begins.
-    void run(Priority priority, int64_t count, int64_t piece, Job::Body body,
+    void run(Priority priority, int64_t total, int64_t piece, Job::Body body,
              const std::function<void(const std::shared_ptr<Job>&)>& publish = {});
     /// Has a thread of the priority's arena do this some time.
     void enqueue(Priority priority, std::function<void()> act);
+    /// Whether the calling thread is doing what was enqueued.
+    static bool on_its_thread();
     /// The calling thread's place: 0 for threads that are not oneTBB's.
     static int slot();
 
@@ -61,7 +64,12 @@ private:
     bool more_urgent(Priority than) const;
 
     const bool fixed;
-    std::array<std::atomic<int>, 3> awaited{};  ///< by priority: what was enqueued and has not begun
+    /// Shared with what was enqueued, whose last step comes after the team knows that it is done.
+    struct Count {
+        std::array<std::atomic<int>, 3> awaited{};  ///< by priority: what has not begun
+        std::atomic<int> unfinished = 0;
+    };
+    const std::shared_ptr<Count> count = std::make_shared<Count>();
     std::unique_ptr<Arenas> arenas;
 };
 
