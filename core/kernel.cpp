@@ -38,6 +38,8 @@ struct KernelBase::State {
     std::mutex mutex;
     std::shared_ptr<const ir::Kernel> recorded;
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
+    std::recursive_mutex kept_mutex;  // what is made may ask for more
+    std::unordered_map<std::string, std::shared_ptr<void>> kept;
 
     /// A device that is still open forgets what it compiled.
     ~State();
@@ -117,6 +119,13 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
         }
     }
     return state->recorded;
+}
+
+std::shared_ptr<void> KernelBase::kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const {
+    std::lock_guard lock(state->kept_mutex);
+    const auto there = state->kept.find(name);
+    if (there != state->kept.end()) return there->second;
+    return state->kept[name] = make();
 }
 
 std::string KernelBase::ir() const {
@@ -274,8 +283,8 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
-    if (detail::Observer* o = detail::observer()) o->launching(*this, range, arguments);
-    device.backend->launch(executable, check.launch);
+    detail::Observer* observer = detail::observer();
+    if (!observer || !observer->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
     return Event(device.backend->record(check.launch.stream));
 }
 

@@ -155,6 +155,8 @@ public:
     std::shared_ptr<const ir::Kernel> recorded() const;
     /// Checks the arguments, compiles for their device if need be, and starts the launch.
     Event launch(const Range& range, std::span<const detail::HostArgument> arguments) const;
+    /// What others keep with the kernel, under a name of theirs: made the first time, and as long-lived as the kernel.
+    std::shared_ptr<void> kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const;
 
     struct State;
     std::shared_ptr<State> state;
@@ -185,6 +187,13 @@ public:
         if constexpr (sizeof...(A) == sizeof...(P)) return launch_checked(range, std::index_sequence_for<P...>(), arguments...);
         else return {};
     }
+
+    // Rules that replace the kernel's derivative; each gives the kernel itself. autodiff/rules.h says what a rule is called with.
+    template <class Rule> Kernel reverse(Rule rule) const;
+    template <class Augmented, class Rule> Kernel reverse(Augmented augmented, Rule rule) const;
+    template <class Rule> Kernel forward(Rule rule) const;
+    /// Nothing that the kernel writes has a derivative.
+    Kernel inactive() const;
 
 private:
     template <std::size_t... I, class... A>

@@ -18,7 +18,8 @@ struct HostArgument;
 class Observer {
 public:
     virtual ~Observer() = default;
-    virtual void launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
+    /// True where the observer has done the launch itself, in its own way.
+    virtual bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
     virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero) = 0;  ///< the one that comes after its operation
     virtual void writing(const ArrayState& to, const void* from) = 0;                 ///< from the host
     virtual void reading(const ArrayState& from) = 0;                                 ///< to the host

@@ -1,0 +1,107 @@
+// What can be wrong with the annotations of a call.
+#include "autodiff/derived.h"
+
+namespace pumice::derive {
+namespace {
+
+std::string extents_of(const HostArgument& array) {
+    std::string s = "[";
+    for (int d = 0; d < array.rank; ++d) s += (d ? ", " : "") + std::to_string(array.extents[d]);
+    return s + "]";
+}
+
+class CallCheck {
+public:
+    CallCheck(const Call& call, bool forward) : call(call), forward(forward), kernel(call.kernel.recorded()) {}
+
+    void run() const {
+        if (call.slots.size() != kernel->params.size())
+            refuse("it takes ", kernel->params.size(), kernel->params.size() == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
+        for (size_t i = 0; i < call.slots.size(); ++i) {
+            const Slot& slot = call.slots[i];
+            if (slot.activity == Activity::constant) continue;
+            slot.value.is_array ? check_array(i, slot) : check_scalar(i, slot);
+        }
+        for (size_t i = 0; i < call.slots.size(); ++i) check_overlaps(i);
+    }
+
+private:
+    template <class... Parts>
+    [[noreturn]] void refuse(const Parts&... parts) const {
+        fail("the derivative of kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", parts...);
+    }
+
+    void check_scalar(size_t i, const Slot& slot) const {
+        if (slot.mixed) return;
+        const std::string who = kernel->label(i);
+        if (forward && slot.activity == Activity::active)
+            refuse(who, " is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)");
+        if (!forward && slot.activity != Activity::active)
+            refuse(who, " is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
+        if (!is_float(slot.value.type))
+            refuse(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type), ", which has no derivative: write Const");
+        if (forward) check_width(who, slot);
+    }
+
+    void check_array(size_t i, const Slot& slot) const {
+        const std::string who = kernel->label(i);
+        if (slot.activity == Activity::active)
+            refuse(who, " is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow");
+        if (!slot.mixed && !has_floats(*slot.value.element))
+            refuse(who, " is Duplicated and of type ", slot.value.element->is_scalar() ? std::string(name_of(slot.value.element->leaves[0].type)) : "struct without floats",
+                   ", which has no derivative: write Const");
+        check_width(who, slot);
+        for (const HostArgument& shadow : slot.shadows) {
+            if (!shadow.array && slot.mixed) continue;
+            if (!slot.value.array) refuse(who, " is an array that was never allocated");
+            if (!shadow.array) refuse("the shadow of ", who, " is an array that was never allocated");
+            if (shadow.extents != slot.value.extents)
+                refuse("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ", extents_of(slot.value));
+            if (shadow.device->backend != slot.value.device->backend)
+                refuse("the shadow of ", who, " lies on ", shadow.device->name, ", and the array on ", slot.value.device->name);
+        }
+    }
+
+    void check_width(const std::string& who, const Slot& slot) const {
+        if (int(slot.shadows.size()) != call.width)
+            refuse(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ", call.width, " directions");
+    }
+
+    // A shadow beside its own array, or two shadows of which one's array is written: no order of updates would be right.
+    void check_overlaps(size_t i) const {
+        for (const HostArgument& shadow : call.slots[i].shadows) {
+            if (!shadow.is_array || !shadow.array) continue;
+            for (size_t j = 0; j < call.slots.size(); ++j) {
+                const Slot& other = call.slots[j];
+                if (!other.value.is_array) continue;
+                if (other.value.array && overlap(*shadow.array, *other.value.array))
+                    refuse("the shadow of ", kernel->label(i), " overlaps ", kernel->label(j), " in memory");
+                for (const HostArgument& second : other.shadows)
+                    if (&second != &shadow && second.array && overlap(*shadow.array, *second.array) && (written(i) || written(j) || i == j))
+                        refuse("the shadows of ", kernel->label(std::min(i, j)), " and ", kernel->label(std::max(i, j)), " overlap in memory, and ",
+                               kernel->label(written(i) ? i : j), " is written");
+            }
+        }
+    }
+    bool written(size_t i) const { return (*kernel)[kernel->params[i].memory].access != ir::Access::in; }
+
+    const Call& call;
+    const bool forward;
+    const std::shared_ptr<const ir::Kernel> kernel;
+};
+
+}  // namespace
+
+void check(const Call& call, bool forward) { CallCheck(call, forward).run(); }
+
+bool has_floats(const Element& element) {
+    for (const Leaf& leaf : element.leaves)
+        if (is_float(leaf.type)) return true;
+    return false;
+}
+
+bool overlap(const detail::ArrayState& a, const detail::ArrayState& b) {
+    return a.memory && a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+}  // namespace pumice::derive

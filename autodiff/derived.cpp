@@ -1,0 +1,178 @@
+#include "autodiff/derived.h"
+
+#include <map>
+
+#include "core/builder.h"
+
+namespace pumice::derive {
+namespace {
+
+constexpr const char* mode_names[] = {"forward", "adjoint", "augmented", "reverse"};
+
+/// Adds the parameters that the kernel loads from and stores to.
+void find_uses(const ir::Kernel& kernel, std::vector<bool>& reads, std::vector<bool>& writes) {
+    reads.resize(std::max(reads.size(), kernel.params.size()));
+    writes.resize(reads.size());
+    for (const ir::Block& block : kernel.blocks)
+        for (const ir::InstId id : block.insts) {
+            const ir::Inst& inst = kernel[id];
+            if (inst.memory.id == ir::none || inst.op == ir::Op::extent) continue;
+            const int argument = kernel[inst.memory].argument;
+            if (argument < 0) continue;
+            if (inst.op != ir::Op::store) reads[size_t(argument)] = true;
+            if (inst.op != ir::Op::load) writes[size_t(argument)] = true;
+        }
+}
+
+AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
+
+Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
+    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count) {
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}};
+        for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.once});
+        if (count) d.count = as_kernel(std::move(count->kernel));
+        return d;
+    };
+    if (mode == Mode::forward) return ready(derive::forward(*primal, signature), {}, {}, {});
+    if (mode == Mode::adjoint) {
+        Adjoint a = derive::adjoint(*primal, signature);
+        return ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count));
+    }
+    Split s = derive::split(*primal, signature);
+    if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
+    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count));
+}
+
+}  // namespace
+
+Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode) {
+    Signature signature;
+    signature.width = width;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const Slot& slot = slots[i];
+        Activity activity = slot.activity;
+        if (activity != Activity::constant && slot.value.is_array) {
+            const bool shadowed = !slot.shadows.empty() && slot.shadows[0].array;
+            if (!shadowed || !has_floats(kernel[kernel.params[i].memory].element)) activity = Activity::constant;
+        } else if (activity != Activity::constant) {
+            activity = !is_float(slot.value.type) ? Activity::constant : mode == Mode::forward ? Activity::duplicated : Activity::active;
+        }
+        signature.params.push_back(activity);
+    }
+    return signature;
+}
+
+const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature) {
+    std::string key = text("derive ", mode_names[int(mode)], " ", signature.width, " ");
+    for (const Activity a : signature.params) key += "cadn"[int(a)];
+    const auto made = kernel.kept(key, [&]() -> std::shared_ptr<void> {
+        const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+        const auto result = std::make_shared<Derived>(derive_anew(primal, mode, signature));
+        // The derivative's parameters are the primal's with others between: those are taken out again.
+        std::vector<bool> reads, writes;
+        find_uses(*result->kernel.recorded(), reads, writes);
+        for (const Derived::After& after : result->after) find_uses(*after.kernel.recorded(), reads, writes);
+        size_t at = 0;
+        for (size_t i = 0; i < signature.params.size(); ++i) {
+            result->reads.push_back(reads[at]);
+            result->writes.push_back(writes[at]);
+            at += 1 + (signature.params[i] == Activity::constant ? 0 : size_t(signature.width));
+        }
+        if (result->count) {
+            std::vector<bool> counted, ignored;
+            find_uses(*result->count->recorded(), counted, ignored);
+            for (size_t i = 0; i < result->reads.size(); ++i) result->reads[i] = result->reads[i] || counted[i];
+        }
+        return result;
+    });
+    return *static_cast<const Derived*>(made.get());
+}
+
+AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature) {
+    for (int m = 0; m < 4; ++m)
+        if (mode == mode_names[m]) {
+            // What has no derivative is constant, as it is in a call.
+            const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+            Signature tidy = signature;
+            for (size_t i = 0; i < tidy.params.size(); ++i) {
+                const ir::Parameter& p = primal->params[i];
+                if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
+            }
+            return derived(kernel, Mode(m), tidy).kernel;
+        }
+    fail("a derivative of mode \"", mode, "\" is asked for: modes are forward, adjoint, augmented and reverse");
+}
+
+// ---- arrays ----------------------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like, int64_t bytes, bool zero) {
+    const int64_t n = bytes / int64_t(like.element->size);
+    return detail::allocate(like.device, &n, 1, *like.element, zero);
+}
+
+HostArgument argument_of(const detail::ArrayState& array) {
+    HostArgument a;
+    a.is_array = true;
+    a.element = array.element;
+    a.array = &array;
+    a.device = array.device;
+    a.extents = {array.bytes / int64_t(array.element->size), 1, 1};
+    return a;
+}
+
+HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array) {
+    HostArgument a = argument;
+    a.array = &array;
+    a.device = array.device;
+    return a;
+}
+
+namespace {
+/// arg1[i] += arg2[i], for each floating leaf.
+AnyKernel accumulating(const Element& element) {
+    static std::mutex mutex;
+    static std::map<const Element*, AnyKernel> kernels;  // an element is one object a type
+    std::lock_guard lock(mutex);
+    const auto there = kernels.find(&element);
+    if (there != kernels.end()) return there->second;
+
+    auto kernel = std::make_shared<ir::Kernel>();
+    kernel->name = "accumulate";
+    kernel->rank = 1;
+    for (int i = 0; i < 2; ++i) {
+        ir::Memory m;
+        m.name = text("arg", i + 1);
+        m.element = element;
+        m.access = i == 0 ? ir::Access::inout : ir::Access::in;
+        m.argument = i;
+        kernel->memories.push_back(m);
+        kernel->params.push_back({true, Scalar::f32, ir::MemoryId{uint32_t(i)}});
+    }
+    ir::Builder build(*kernel);
+    build.enter(build.new_block());
+    const ir::Value i = build.index(ir::Op::global_index, 0);
+    for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
+        if (!is_float(element.leaves[leaf].type)) continue;
+        const ir::Value a = build.load(ir::MemoryId{0}, leaf, {&i, 1}), b = build.load(ir::MemoryId{1}, leaf, {&i, 1});
+        build.store(ir::MemoryId{0}, leaf, {&i, 1}, build.op(ir::Op::add, {a, b}));
+    }
+    build.terminate(ir::Op::return_);
+    return kernels.emplace(&element, AnyKernel(kernel)).first->second;
+}
+}  // namespace
+
+void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared_ptr<detail::ArrayState>& from) {
+    if (to->bytes == 0 || !has_floats(*to->element)) return;
+    const HostArgument arguments[2] = {argument_of(*to), argument_of(*from)};
+    // One launch covers 2^31 - 1 items; longer arrays take several.
+    for (int64_t first = 0; first < arguments[0].extents[0]; first += INT32_MAX) {
+        const int64_t past[1] = {std::min<int64_t>(arguments[0].extents[0] - first, INT32_MAX)};
+        detail::ArrayState a = *to, b = *from;
+        for (detail::ArrayState* part : {&a, &b}) part->offset += first * to->element->size, part->bytes = past[0] * to->element->size;
+        const auto to_part = std::make_shared<detail::ArrayState>(a), from_part = std::make_shared<detail::ArrayState>(b);
+        const HostArgument parts[2] = {argument_of(*to_part), argument_of(*from_part)};
+        accumulating(*to->element).launch(ndrange(past[0]), parts);
+    }
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,59 @@
+// Derivative kernels, made once for a kernel and signature; launching them.
+#pragma once
+#include "autodiff/call.h"
+
+namespace pumice::derive {
+
+enum class Mode { forward, adjoint, augmented, reverse };
+
+/// A kernel's derivative, ready to launch.
+struct Derived {
+    struct After { AnyKernel kernel; bool once; };
+    AnyKernel kernel;
+    Mode mode;
+    Signature signature;
+    std::vector<After> after;      // launched after it with the same arguments
+    std::vector<Tape> tapes;
+    std::optional<AnyKernel> count;
+    bool count_writes = false;
+    std::shared_ptr<const ir::Kernel> primal;
+    // By parameter of the primal: whether the derivative loads from it, and whether it writes to it. A program's tape keeps only
+    // what is read, and the adjoint of a program must not destroy what an earlier step needs.
+    std::vector<bool> reads, writes;
+};
+
+/// From the kernel's own cache.
+const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature);
+
+/// What each parameter is once integers inside structs are known to be constant.
+Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode);
+
+/// Launches a derivative over the range. `slots` are those of its signature. `adjoints`, where it is not null, receives the bits of
+/// the active scalars' adjoints, `width` a scalar, in order. The tapes are made where `tape` is null or empty (mode augmented
+/// leaves them there), else they are those.
+void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr);
+
+/// The device of a launch: that of its stream, of its arrays, else the default one.
+std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots);
+/// Allocates the tapes of a derivative, whose sizes the arguments of the launch decide. Throws Error naming the bytes.
+TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots);
+/// A scalar type's element: one object a type.
+const Element& element_of(Scalar type);
+
+/// to += from, leaf by leaf of floating type; both of `element`s, the same count.
+void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared_ptr<detail::ArrayState>& from);
+
+/// An array of `bytes`, zero or unset. Element and device are those of `like`.
+std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like, int64_t bytes, bool zero);
+/// All of the array, as an argument of one dimension.
+HostArgument argument_of(const detail::ArrayState& array);
+/// The same argument over other memory.
+HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array);
+
+bool has_floats(const Element& element);
+bool overlap(const detail::ArrayState& a, const detail::ArrayState& b);
+
+/// Throws Error for the first misuse of a call.
+void check(const Call& call, bool forward);
+
+}  // namespace pumice::derive

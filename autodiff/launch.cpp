@@ -1,0 +1,207 @@
+// Launching derivative kernels: their arguments, tapes and results.
+#include "autodiff/derived.h"
+#include "core/debug.h"
+
+namespace pumice::derive {
+namespace {
+
+double to_double(Scalar type, uint64_t bits) {
+    if (type == Scalar::f64) return from_bits<double>(bits);
+    if (type == Scalar::f32) return double(from_bits<float>(bits));
+    return double(float(from_bits<half>(bits)));
+}
+void add_to(void* target, Scalar type, uint64_t bits) {
+    const double d = to_double(type, bits);
+    if (type == Scalar::f64) *static_cast<double*>(target) += d;
+    else if (type == Scalar::f32) *static_cast<float*>(target) += float(d);
+    else *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
+}
+
+/// The arguments of a derivative kernel, in its order.
+class Arguments {
+public:
+    Arguments(const Derived& derived, const Range& range, const std::vector<Slot>& slots) : derived(derived), slots(slots), device(device_of(range, slots)) {
+        for (size_t i = 0; i < slots.size(); ++i) {
+            list.push_back(slots[i].value);
+            if (derived.signature.params[i] == Activity::constant) continue;
+            for (int w = 0; w < derived.signature.width; ++w) put(slots[i], size_t(w));
+        }
+    }
+
+    std::vector<HostArgument> list;
+
+    /// After the launch: adds what two shadows shared, and brings the active scalars' adjoints back.
+    void finish(std::vector<uint64_t>* adjoints) const {
+        for (const auto& [own, to] : apart) accumulate(to, own);
+        size_t next = 0;
+        for (size_t i = 0; i < slots.size(); ++i) {
+            const Slot& slot = slots[i];
+            if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
+            for (int w = 0; w < derived.signature.width; ++w) {
+                uint64_t bits = 0;
+                if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target)) detail::read(*sums[next++], &bits);
+                if (slot.target && is_float(slot.value.type)) add_to(slot.target, slot.value.type, bits);
+                else if (!slot.target && adjoints) adjoints->push_back(bits);
+            }
+        }
+    }
+
+private:
+    void put(const Slot& slot, size_t w) {
+        if (!slot.value.is_array && derived.mode == Mode::forward) return list.push_back(slot.shadows[w]);
+        if (!slot.value.is_array) {
+            const int64_t one = 1;
+            sums.push_back(detail::allocate(device, &one, 1, element_of(slot.value.type), true));
+            return list.push_back(argument_of(*sums.back()));
+        }
+        // Two reads of one array: the kernel updates two shadows, which must not be the same memory.
+        const HostArgument& shadow = slot.shadows[w];
+        bool twice = false;
+        if (derived.mode == Mode::forward) return list.push_back(shadow);
+        for (const HostArgument& before : list) twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
+        if (!twice) return list.push_back(shadow);
+        apart.push_back({allocate_like(*shadow.array, shadow.array->bytes, true), const_cast<detail::ArrayState*>(shadow.array)->shared_from_this()});
+        list.push_back(rebound(shadow, *apart.back().first));
+    }
+
+    const Derived& derived;
+    const std::vector<Slot>& slots;
+    std::shared_ptr<detail::DeviceState> device;
+    std::vector<std::shared_ptr<detail::ArrayState>> sums;  // of active scalars, in order
+    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> apart;
+};
+
+int64_t items_of(const Range& range, bool whole_groups) {
+    int64_t items = 1;
+    for (int d = 0; d < range.rank; ++d) {
+        int64_t n = range.to[size_t(d)] - range.from[size_t(d)];
+        if (whole_groups && range.group_rank) n = (n + range.group_extents[size_t(d)] - 1) / range.group_extents[size_t(d)] * range.group_extents[size_t(d)];
+        items *= n;
+    }
+    return items;
+}
+
+/// Fixes the group where the meaning of the kernel may depend on it, so that the primal and its derivatives agree.
+Range with_group(const Range& range, const ir::Kernel& primal, const Derived& derived, detail::DeviceState& device) {
+    bool depends = primal.whole_groups;
+    for (const ir::Memory& m : primal.memories) depends = depends || m.kind == ir::MemoryKind::local;
+    for (const ir::Inst& i : primal.insts)
+        depends = depends || i.op == ir::Op::local_index || i.op == ir::Op::group_index || i.op == ir::Op::group_size || i.op == ir::Op::group_count;
+    if (range.group_rank || !depends || items_of(range, false) <= 0) return range;
+    Launch launch;
+    launch.rank = range.rank;
+    for (int d = 0; d < range.rank; ++d) launch.extent[size_t(range.rank - 1 - d)] = range.to[size_t(d)] - range.from[size_t(d)];
+    launch.arguments.resize(derived.primal->params.size());
+    const std::array<int64_t, 3> group = device.backend->choose_group(primal, launch);
+    Range fixed = range;
+    fixed.group_rank = range.rank;
+    fixed.group_extents = {1, 1, 1};
+    for (int d = 0; d < range.rank; ++d) fixed.group_extents[size_t(d)] = group[size_t(range.rank - 1 - d)];
+    return fixed;
+}
+
+/// What the count kernel found for each counted tape: the offsets' array, and how many elements there are in all.
+struct Counted {
+    std::shared_ptr<detail::ArrayState> offsets;
+    int64_t total = 0;
+};
+std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
+    std::vector<Counted> counted;
+    std::vector<HostArgument> arguments;
+    std::vector<std::shared_ptr<detail::ArrayState>> copies;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        arguments.push_back(slots[i].value);
+        const bool written = slots[i].value.is_array && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
+        if (!derived.count_writes || !written || !slots[i].value.array->memory) continue;
+        copies.push_back(allocate_like(*slots[i].value.array, slots[i].value.array->bytes, false));
+        detail::copy(*slots[i].value.array, *copies.back());
+        arguments.back() = rebound(slots[i].value, *copies.back());
+    }
+    for (const Tape& tape : derived.tapes)
+        if (tape.size == Tape::Size::offsets) {
+            counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), 0});
+            arguments.push_back(argument_of(*counted.back().offsets));
+        }
+    derived.count->launch(range, arguments);
+    for (Counted& c : counted) {
+        std::vector<int32_t> counts(static_cast<size_t>(items));
+        detail::read(*c.offsets, counts.data());
+        for (int32_t& n : counts) {
+            const int64_t before = c.total;
+            c.total += n;
+            if (c.total > INT32_MAX)
+                fail("the reverse sweep of kernel \"", derived.primal->name, "\" needs a tape of more than 2^31 elements: launch it over smaller ranges");
+            n = int32_t(before);
+        }
+        detail::write(*c.offsets, counts.data(), items, items);
+    }
+    return counted;
+}
+
+}  // namespace
+
+const Element& element_of(Scalar type) {
+    static const std::array<Element, 12> elements = [] {
+        std::array<Element, 12> all;
+        for (size_t i = 0; i < all.size(); ++i) all[i] = Element::of(Scalar(i));
+        return all;
+    }();
+    return elements[size_t(type)];
+}
+
+std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots) {
+    if (range.stream.state) return range.stream.state->device;
+    for (const Slot& slot : slots)
+        if (slot.value.is_array && slot.value.device) return slot.value.device;
+    return Device::open().state;
+}
+
+TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots) {
+    if (derived.tapes.empty()) return {};
+    const auto device = device_of(range, slots);
+    const Range grouped = with_group(range, *derived.primal, derived, *device);
+    const int64_t items = items_of(grouped, derived.primal->whole_groups);
+    TapeArrays tapes;
+    int64_t bytes = 0;
+    try {
+        std::vector<Counted> counted;
+        if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
+        size_t next = 0;
+        for (const Tape& tape : derived.tapes) {
+            if (tape.size == Tape::Size::offsets) {
+                tapes.push_back(counted[next].offsets);
+            } else {
+                const int64_t n = tape.size == Tape::Size::fixed ? tape.count : tape.size == Tape::Size::item ? tape.count * items : counted[next++].total;
+                bytes += n * int64_t(size_of(tape.type));
+                tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
+            }
+        }
+    } catch (const Error& e) {
+        throw e.within(text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\", ", bytes, " bytes over ", items,
+                            " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
+    }
+    debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items, " work-items"));
+    return tapes;
+}
+
+void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape) {
+    const auto device = device_of(range, slots);
+    const Range grouped = with_group(range, *derived.primal, derived, *device);
+    Arguments arguments(derived, grouped, slots);
+    TapeArrays own;
+    TapeArrays& tapes = tape ? *tape : own;
+    const bool any = items_of(range, false) > 0;
+    if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
+    for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
+    if (any) {
+        derived.kernel.launch(grouped, arguments.list);
+        for (const Derived::After& after : derived.after) {
+            Range one = range;
+            one.from = {}, one.to = {1, 1, 1}, one.group_rank = 0;
+            after.kernel.launch(after.once ? one : grouped, arguments.list);
+        }
+    }
+    arguments.finish(adjoints);
+}
+
+}  // namespace pumice::derive
