@@ -1,5 +1,5 @@
 // What can be wrong with the annotations of a call.
-#include "autodiff/derived.h"
+#include "autodiff/program_record.h"
 
 namespace pumice::derive {
 namespace {
@@ -8,6 +8,11 @@ std::string extents_of(const HostArgument& array) {
     std::string s = "[";
     for (int d = 0; d < array.rank; ++d) s += (d ? ", " : "") + std::to_string(array.extents[d]);
     return s + "]";
+}
+
+std::string wrong_width(const Slot& slot, const std::string& who, int width) {
+    if (int(slot.shadows.size()) == width) return "";
+    return text(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ", width, " directions");
 }
 
 class CallCheck {
@@ -40,31 +45,12 @@ private:
             refuse(who, " is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
         if (!is_float(slot.value.type))
             refuse(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type), ", which has no derivative: write Const");
-        if (forward) check_width(who, slot);
+        if (forward)
+            if (const std::string wrong = wrong_width(slot, who, call.width); !wrong.empty()) refuse(wrong);
     }
 
     void check_array(size_t i, const Slot& slot) const {
-        const std::string who = kernel->label(i);
-        if (slot.activity == Activity::active)
-            refuse(who, " is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow");
-        if (!slot.mixed && !has_floats(*slot.value.element))
-            refuse(who, " is Duplicated and of type ", slot.value.element->is_scalar() ? std::string(name_of(slot.value.element->leaves[0].type)) : "struct without floats",
-                   ", which has no derivative: write Const");
-        check_width(who, slot);
-        for (const HostArgument& shadow : slot.shadows) {
-            if (!shadow.array && slot.mixed) continue;
-            if (!slot.value.array) refuse(who, " is an array that was never allocated");
-            if (!shadow.array) refuse("the shadow of ", who, " is an array that was never allocated");
-            if (shadow.extents != slot.value.extents)
-                refuse("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ", extents_of(slot.value));
-            if (shadow.device->backend != slot.value.device->backend)
-                refuse("the shadow of ", who, " lies on ", shadow.device->name, ", and the array on ", slot.value.device->name);
-        }
-    }
-
-    void check_width(const std::string& who, const Slot& slot) const {
-        if (int(slot.shadows.size()) != call.width)
-            refuse(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ", call.width, " directions");
+        if (const std::string wrong = wrong_array(slot, kernel->label(i), call.width); !wrong.empty()) refuse(wrong);
     }
 
     // A shadow beside its own array, or two shadows of which one's array is written: no order of updates would be right.
@@ -91,6 +77,25 @@ private:
 };
 
 }  // namespace
+
+std::string wrong_array(const Slot& slot, const std::string& who, int width) {
+    if (slot.activity == Activity::active)
+        return who + " is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow";
+    if (!slot.mixed && !has_floats(*slot.value.element))
+        return text(who, " is Duplicated and of type ", slot.value.element->is_scalar() ? name_of(slot.value.element->leaves[0].type) : "struct without floats",
+                    ", which has no derivative: write Const");
+    if (const std::string wrong = wrong_width(slot, who, width); !wrong.empty()) return wrong;
+    for (const HostArgument& shadow : slot.shadows) {
+        if (!shadow.array && slot.mixed) continue;
+        if (!slot.value.array) return who + " is an array that was never allocated";
+        if (!shadow.array) return text("the shadow of ", who, " is an array that was never allocated");
+        if (shadow.extents != slot.value.extents)
+            return text("the shadow of ", who, " has extents ", extents_of(shadow), ", and the array has ", extents_of(slot.value));
+        if (shadow.device->backend != slot.value.device->backend)
+            return text("the shadow of ", who, " lies on ", shadow.device->name, ", and the array on ", slot.value.device->name);
+    }
+    return "";
+}
 
 void check(const Call& call, bool forward) { CallCheck(call, forward).run(); }
 

@@ -1,0 +1,40 @@
+// Sets of bytes.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace pumice::derive {
+
+/// A set of integers as disjoint, ascending intervals, each without its end.
+class Intervals {
+public:
+    struct Interval { int64_t from, to; };
+
+    void add(int64_t from, int64_t to) {
+        if (from >= to) return;
+        remove(from, to);
+        list.insert(std::find_if(list.begin(), list.end(), [&](const Interval& i) { return i.from >= to; }), {from, to});
+        for (size_t i = 1; i < list.size();)  // neighbours that touch become one
+            if (list[i - 1].to == list[i].from) list[i - 1].to = list[i].to, list.erase(list.begin() + int64_t(i));
+            else ++i;
+    }
+    void remove(int64_t from, int64_t to) {
+        std::vector<Interval> rest;
+        for (const Interval& i : list) {
+            if (i.from < std::min(i.to, from)) rest.push_back({i.from, std::min(i.to, from)});
+            if (std::max(i.from, to) < i.to) rest.push_back({std::max(i.from, to), i.to});
+        }
+        list = std::move(rest);
+    }
+    bool meets(int64_t from, int64_t to) const {
+        return std::any_of(list.begin(), list.end(), [&](const Interval& i) { return i.from < to && from < i.to; });
+    }
+    void clear() { list.clear(); }
+    const std::vector<Interval>& all() const { return list; }
+
+private:
+    std::vector<Interval> list;
+};
+
+}  // namespace pumice::derive

@@ -1,0 +1,155 @@
+// Derivatives of programs: host functions that launch kernels.
+#pragma once
+#include "autodiff/autodiff.h"
+#include "autodiff/custom.h"
+#include "core/observe.h"
+
+namespace pumice {
+namespace derive {
+
+class ProgramRecord;
+
+/// One derivative of one run of a program: what the function did is recorded, then played backwards (or its tangents run along).
+class Program {
+public:
+    Program(ReverseMode mode, int width);
+    Program(ForwardMode mode, int width);
+    ~Program();
+    void annotate(const std::vector<Slot>& slots);
+    /// Runs the function on this thread.
+    void run(const std::function<void()>& function);
+    /// The function gave this array: its shadow starts as 1 everywhere.
+    void seed(const HostArgument& array);
+    /// Reverse mode: the way back.
+    void reverse();
+
+private:
+    std::unique_ptr<ProgramRecord> record;
+    bool is_forward;
+};
+
+template <class T> struct SeededArray : std::false_type {};
+template <class T, int N> struct SeededArray<Array<T, N>> : std::true_type {};
+
+/// Runs the function under the mode; gives its result, where it has one, as a tuple.
+template <class Mode, class F, class... A>
+auto run_program(Mode mode, F& f, A&... annotations) {
+    Program program(mode, int(detail::batch_width<A...>()));
+    std::vector<Slot> slots;
+    (put_slots<typename detail::annotation<A>::type>(annotations, slots), ...);
+    program.annotate(slots);
+    using Result = decltype(f(annotations.value...));
+    if constexpr (std::is_void_v<Result>) {
+        program.run([&] { f(annotations.value...); });
+        program.reverse();
+        return std::tuple<>();
+    } else {
+        std::optional<std::remove_cvref_t<Result>> result;
+        program.run([&] { result.emplace(f(annotations.value...)); });
+        if constexpr (SeededArray<std::remove_cvref_t<Result>>::value) program.seed(flat(*result)[0]);
+        program.reverse();
+        return std::tuple<std::remove_cvref_t<Result>>(std::move(*result));
+    }
+}
+
+template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>> && !requires { typename std::remove_cvref_t<F>::function_type; };
+
+}  // namespace derive
+
+/// Reverse mode of a program: runs the host function with the annotated values, recording its launches, copies, fills, uploads and
+/// allocations on this thread, then plays them backwards. Shadows accumulate as they do for kernels; arrays that the function makes
+/// have shadows of their own; of an array that it returns, the shadow starts as 1. Gives a tuple: with ReverseWithPrimal, of the
+/// function's result. Throws Error for misuse, and where the function computes on the host with what it read back.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ReverseMode mode, F&& f, A... annotations) {
+    auto result = derive::run_program(mode, f, annotations...);
+    return result;
+}
+/// Forward mode of a program: tangents run along with what it does.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ForwardMode mode, F&& f, A... annotations) {
+    return derive::run_program(mode, f, annotations...);
+}
+
+/// Runs `act` inside a program so that nothing it does has a derivative: what it writes is constant, what it reads is not missed.
+void no_derivative(const std::function<void()>& act);
+
+/// A function of the host that a program calls as one step: it may read arrays, compute, and write them. P are its parameters:
+/// `Array<T, N>&` for arrays that it writes, `const Array<T, N>&` for those that it only reads, scalars.
+template <class... P>
+class HostStep {
+public:
+    HostStep(std::string name, std::function<void(P...)> f) : name(std::move(name)), function(std::move(f)) {}
+
+    /// The rule of reverse mode: called with each array as Duplicated, its contents as they were before the step; its shadow is empty
+    /// where it is constant. It adds to the shadows of what is read and consumes those of what is written.
+    template <class Rule> HostStep reverse(Rule rule) const { return with(rule, &HostStep::reverse_rule); }
+    /// The rule of forward mode: the shadows are tangents; it runs before the step.
+    template <class Rule> HostStep forward(Rule rule) const { return with(rule, &HostStep::forward_rule); }
+    /// What the step writes has no derivative.
+    HostStep inactive() const {
+        HostStep other = *this;
+        other.is_inactive = true;
+        return other;
+    }
+
+    void operator()(P... arguments) const {
+        detail::Observer* observer = detail::observer();
+        const auto flat = detail::host_arguments(static_cast<const std::remove_cvref_t<P>&>(arguments)...);
+        if (!observer || !observer->calling(call(), flat)) function(arguments...);
+    }
+
+private:
+    using Rule = std::function<void(std::span<const detail::HostArgument>, std::span<const detail::HostArgument>)>;
+    template <class Given>
+    HostStep with(Given given, Rule HostStep::*rule) const {
+        HostStep other = *this;
+        other.*rule = [given](std::span<const detail::HostArgument> values, std::span<const detail::HostArgument> shadows) {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                given(derive::GivenFrom<std::remove_cvref_t<P>>::take(slot(values[I], shadows[I]))...);
+            }(std::index_sequence_for<P...>());
+        };
+        return other;
+    }
+    static derive::Slot slot(const detail::HostArgument& value, const detail::HostArgument& shadow) {
+        derive::Slot s;
+        s.value = value;
+        if (value.is_array) s.shadows = {shadow};
+        return s;
+    }
+    detail::HostCall call() const {
+        detail::HostCall c;
+        c.name = name;
+        c.reverse = reverse_rule;
+        c.forward = forward_rule;
+        c.inactive = is_inactive;
+        c.written = {(std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>)...};
+        c.primal = [f = function](std::span<const detail::HostArgument> values) {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                std::tuple<std::remove_cvref_t<P>...> own{value_of<std::remove_cvref_t<P>>(values[I])...};
+                f(std::get<I>(own)...);
+            }(std::index_sequence_for<P...>());
+        };
+        return c;
+    }
+    template <class T>
+    static T value_of(const detail::HostArgument& a) {
+        if constexpr (ScalarType<T>) return derive::from_bits<T>(a.bits);
+        else return derive::GivenFrom<T>::take(slot(a, {})).value;
+    }
+
+    std::string name;
+    std::function<void(P...)> function;
+    Rule reverse_rule, forward_rule;
+    bool is_inactive = false;
+};
+
+namespace derive {
+template <class> struct step_type;
+template <class R, class F, class... P> struct step_type<R (F::*)(P...) const> { using type = HostStep<P...>; };
+}  // namespace derive
+/// A step of the host with rules for its derivative: `host_step("clip", [](Array<float>& y, const Array<float>& x) { ... }).reverse(rule)`.
+template <class F>
+auto host_step(std::string name, F f) { return typename derive::step_type<decltype(&F::operator())>::type(std::move(name), std::move(f)); }
+
+}  // namespace pumice

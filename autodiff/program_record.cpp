@@ -1,0 +1,167 @@
+#include "autodiff/program_record.h"
+
+#include "autodiff/steps.h"
+
+namespace pumice::derive {
+
+void ProgramRecord::annotate(const std::vector<Slot>& slots) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const Slot& slot = slots[i];
+        const std::string who = text("argument ", i + 1);
+        if (!slot.value.is_array) {
+            if (slot.activity == Activity::constant || slot.mixed) continue;
+            fail("the derivative of a program: ", who, " is a scalar and ", slot.activity == Activity::active ? "Active" : "Duplicated",
+                 ": the host computes with its scalars, unseen; write Const, or put it into an array of one element");
+        }
+        if (slot.activity != Activity::constant)
+            if (const std::string wrong = wrong_array(slot, who, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
+        if (!slot.value.array || slot.value.array->bytes == 0) continue;
+        const Span span = span_of(*slot.value.array);
+        Buffer& buffer = buffers[size_t(span.buffer)];
+        if (slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array)) {
+            buffer.constant.add(span.offset, span.end());
+            continue;
+        }
+        for (const Buffer::Region& r : buffer.regions)
+            if (r.from < span.end() && span.offset < r.to) fail("the derivative of a program: ", who, " overlaps another Duplicated argument in memory");
+        Buffer::Region region{span.offset, span.end(), {}};
+        for (const HostArgument& shadow : slot.shadows) {
+            if (overlap(*shadow.array, *slot.value.array)) fail("the derivative of a program: the shadow of ", who, " overlaps it in memory");
+            region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
+        }
+        buffer.regions.push_back(std::move(region));
+        buffer.varied.add(span.offset, span.end());
+    }
+}
+
+Span ProgramRecord::span_of(const ArrayState& array) {
+    Span span{-1, array.offset, array.bytes, array.element};
+    if (!array.memory) return span;
+    const auto there = known.find(array.memory.get());
+    // A freed buffer's address may come back without our being told.
+    if (there != known.end() && buffers[size_t(there->second)].seen.lock() == array.memory) {
+        span.buffer = there->second;
+        return span;
+    }
+    Buffer b;
+    b.device = array.device;
+    b.element = array.element;
+    b.bytes = array.memory->bytes;
+    b.seen = b.memory = array.memory;
+    buffers.push_back(std::move(b));
+    span.buffer = known[array.memory.get()] = int(buffers.size()) - 1;
+    return span;
+}
+
+int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool zero) {
+    known.erase(array->memory.get());
+    Buffer& b = buffers[size_t(span_of(*array).buffer)];
+    b.inside = true;
+    b.zero = zero;
+    b.bytes = array->bytes;
+    return int(buffers.size()) - 1;
+}
+
+void ProgramRecord::set_varied(const Span& s, bool varied) {
+    if (!s.any()) return;
+    Buffer& b = buffers[size_t(s.buffer)];
+    varied ? b.varied.add(s.offset, s.end()) : b.varied.remove(s.offset, s.end());
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
+    const Buffer& b = buffers[size_t(s.buffer)];
+    auto array = std::make_shared<ArrayState>();
+    array->device = b.device;
+    array->memory = b.memory;
+    array->offset = s.offset;
+    array->bytes = s.bytes;
+    array->element = s.element;
+    array->element_size = int(s.element->size);
+    return array;
+}
+
+// ---- shadows -----------------------------------------------------------------------------------------------------------------------
+
+const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
+    for (const Buffer::Region& r : buffers[size_t(s.buffer)].regions) {
+        if (r.from <= s.offset && s.end() <= r.to) return &r;
+        if (r.from < s.end() && s.offset < r.to)
+            fail("the derivative of a program: it uses an array of which only a part is Duplicated (bytes ", r.from, " to ", r.to, " of ", s.offset, " to ", s.end(),
+                 "): use views of the part, or give all of it a shadow");
+    }
+    return nullptr;
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::shadow_if_any(const Span& s, int direction) const {
+    const Buffer::Region* region = region_of(s);
+    const Buffer& b = buffers[size_t(s.buffer)];
+    if (!region && b.own.empty()) return nullptr;
+    const ArrayState& whole = region ? *region->shadows[size_t(direction)] : *b.own[size_t(direction)];
+    auto part = std::make_shared<ArrayState>(whole);
+    part->offset += s.offset - (region ? region->from : 0);
+    part->bytes = s.bytes;
+    part->element = s.element;
+    part->element_size = int(s.element->size);
+    return part;
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int direction) {
+    if (auto shadow = shadow_if_any(s, direction)) return shadow;
+    Buffer& b = buffers[size_t(s.buffer)];
+    ArrayState like;
+    like.device = b.device;
+    like.element = s.element;
+    for (int w = 0; w < width; ++w) b.own.push_back(allocate_like(like, (b.bytes + s.element->size - 1) / s.element->size * s.element->size, true));
+    return shadow_if_any(s, direction);
+}
+
+void fill_zero(const ArrayState& array) {
+    const uint32_t zero = 0;
+    if (array.memory) detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
+}
+
+void ProgramRecord::zero_shadows(const Span& s) {
+    for (int w = 0; w < width && s.any(); ++w)
+        if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);
+}
+
+// ---- launches ----------------------------------------------------------------------------------------------------------------------
+
+std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> arguments) {
+    std::vector<Span> spans;
+    for (const HostArgument& a : arguments) spans.push_back(a.is_array && a.array ? span_of(*a.array) : Span{});
+    return spans;
+}
+
+Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const {
+    const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+    const auto written = [&](size_t i) { return spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
+    bool varies = false, useful = false;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        varies = varies || is_varied(spans[i]);
+        useful = useful || (written(i) && has_floats(*spans[i].element) && !is_constant(spans[i]));
+    }
+    // What overwrites something that varies with constants is differentiated too: its adjoint ends the shadow.
+    if (!varies || !useful || is_inactive(kernel) || derivatives_off()) return {};
+    Signature signature;
+    signature.width = width;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const bool active = spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
+        signature.params.push_back(!active ? Activity::constant : written(i) ? Activity::duplicated_no_need : Activity::duplicated);
+    }
+    return signature;
+}
+
+void ProgramRecord::after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature) {
+    for (size_t i = 0; i < spans.size(); ++i) {
+        if (!spans[i].any() || kernel[kernel.params[i].memory].access == ir::Access::in) continue;
+        if (signature.params.empty()) {
+            // Only an inactive kernel writes to what varies and is not differentiated.
+            if (is_varied(spans[i])) set_varied(spans[i], false);
+        } else {
+            set_varied(spans[i], signature.params[i] != Activity::constant);
+        }
+    }
+}
+
+}  // namespace pumice::derive
