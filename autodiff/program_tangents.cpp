@@ -43,10 +43,10 @@ void ProgramTangents::allocated(const std::shared_ptr<ArrayState>& array, bool z
     if (outer) outer->allocated(array, zero);
 }
 
-void ProgramTangents::writing(const ArrayState& to, const void* from) {
+void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
     detail::Observing aside(outer);
     end(span_of(to));
-    if (outer) outer->writing(to, from);
+    if (outer) outer->writing(to, from, stream);
 }
 
 void ProgramTangents::reading(const ArrayState& from) {
@@ -60,7 +60,7 @@ void ProgramTangents::filling(const ArrayState& to, const void* value, int size)
     if (outer) outer->filling(to, value, size);
 }
 
-void ProgramTangents::copying(const ArrayState& from, const ArrayState& to) {
+void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
     detail::Observing aside(outer);
     const Span source = span_of(from), target = span_of(to);
     if (is_varied(source) && !is_constant(target) && !derivatives_off()) {
@@ -69,7 +69,7 @@ void ProgramTangents::copying(const ArrayState& from, const ArrayState& to) {
     } else {
         end(target);
     }
-    if (outer) outer->copying(from, to);
+    if (outer) outer->copying(from, to, stream);
 }
 
 bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {

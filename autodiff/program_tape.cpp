@@ -102,7 +102,7 @@ void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero)
     if (outer) outer->allocated(array, zero);
 }
 
-void ProgramTape::writing(const ArrayState& to, const void* from) {
+void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
     Command c(Command::Kind::write);
     c.spans = {span_of(to)};
     c.cut = read_what_varies && has_floats(*to.element) && !derivatives_off();
@@ -110,12 +110,13 @@ void ProgramTape::writing(const ArrayState& to, const void* from) {
     if (is_varied(c.spans[0])) c.ended = c.spans;
     open_group(c, c.spans);
     overwrite(c.spans[0], c);
+    if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[0], false);
     // An upload of what was read carries what varied, for all we know: so its way to the results is followed.
     if (c.cut) set_varied(c.spans[0], true);
     push(std::move(c));
     detail::Observing aside(outer);
-    if (outer) outer->writing(to, from);
+    if (outer) outer->writing(to, from, stream);
 }
 
 void ProgramTape::reading(const ArrayState& from) {
@@ -137,7 +138,7 @@ void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
     if (outer) outer->filling(to, value, size);
 }
 
-void ProgramTape::copying(const ArrayState& from, const ArrayState& to) {
+void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
     Command c(Command::Kind::copy);
     c.spans = {span_of(from), span_of(to)};
     const bool varies = is_varied(c.spans[0]) && !is_constant(c.spans[1]) && !derivatives_off();
@@ -145,10 +146,11 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to) {
     c.varied = {varies, varies};
     open_group(c, std::span(c.spans).subspan(1));
     overwrite(c.spans[1], c);
+    if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[1], varies);
     push(std::move(c));
     detail::Observing aside(outer);
-    if (outer) outer->copying(from, to);
+    if (outer) outer->copying(from, to, stream);
 }
 
 bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {

@@ -43,11 +43,11 @@ public:
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
     void allocated(const std::shared_ptr<ArrayState>& array, bool zero) override;
-    void writing(const ArrayState& to, const void* from) override;
+    void writing(const ArrayState& to, const void* from, int stream) override;
     void reading(const ArrayState& from) override;
     void filling(const ArrayState& to, const void* value, int size) override;
     bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
-    void copying(const ArrayState& from, const ArrayState& to) override;
+    void copying(const ArrayState& from, const ArrayState& to, int stream) override;
 
 private:
     // Recording: program_tape.cpp.

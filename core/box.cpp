@@ -179,9 +179,9 @@ void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to,
     const int64_t size = to.element_size, most = std::max(span_of(from_box), span_of(to_box));
     // A derivative sees through copies of floats only where they are floats.
     const bool fits = most <= INT32_MAX / size && !dims.empty();
-    const Scalar type = to.element->leaves.size() == 1 ? to.element->leaves[0].type : Scalar::u32;
-    if (fits && type == Scalar::f32 && size == 4) copy_units<float>(from, from_box, to, to_box, stream);
-    else if (fits && type == Scalar::f64 && size == 8 && device.supports(Feature::float64)) copy_units<double>(from, from_box, to, to_box, stream);
+    const auto all = [&](Scalar type) { return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; }); };
+    if (fits && all(Scalar::f32) && size % 4 == 0) copy_units<float>(from, from_box, to, to_box, stream);
+    else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64)) copy_units<double>(from, from_box, to, to_box, stream);
     else if (fits && size % 4 == 0) copy_units<uint32_t>(from, from_box, to, to_box, stream);
     else if (fits && size % 2 == 0 && device.supports(Feature::int16)) copy_units<uint16_t>(from, from_box, to, to_box, stream);
     else if (fits && device.supports(Feature::int8)) copy_units<uint8_t>(from, from_box, to, to_box, stream);
@@ -218,7 +218,7 @@ void write_box(const ArrayState& to, const Box& box, const void* from, const Str
     const ArrayState& array = whole ? to : *part;
     if (!stream) return write(array, from, count, count);
     if (!array.memory) return;
-    if (Observer* o = observer()) o->writing(array, from);
+    if (Observer* o = observer()) o->writing(array, from, number);
     array.device->backend->write_async(*array.memory, array.offset, from, array.bytes, number);
 }
 

@@ -39,7 +39,7 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted) {
     if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
     if (!to.memory) return;
-    if (Observer* o = observer()) o->writing(to, from);
+    if (Observer* o = observer()) o->writing(to, from, 0);
     to.device->backend->write(*to.memory, to.offset, from, to.bytes);
 }
 
@@ -56,7 +56,7 @@ void fill(const ArrayState& to, const void* value, int size) {
 
 void copy(const ArrayState& from, const ArrayState& to, int stream) {
     if (!to.memory) return;
-    if (Observer* o = observer()) o->copying(from, to);
+    if (Observer* o = observer()) o->copying(from, to, stream);
     if (from.device->backend != to.device->backend) {
         std::vector<std::byte> host(size_t(from.bytes));
         from.device->backend->read(*from.memory, from.offset, host.data(), from.bytes);

@@ -36,12 +36,12 @@ public:
     /// True where the observer has done the launch itself, in its own way.
     virtual bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
     virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero) = 0;  ///< the one that comes after its operation
-    virtual void writing(const ArrayState& to, const void* from) = 0;                 ///< from the host
+    virtual void writing(const ArrayState& to, const void* from, int stream) = 0;     ///< from the host
     virtual void reading(const ArrayState& from) = 0;                                 ///< to the host
     virtual void filling(const ArrayState& to, const void* value, int size) = 0;
     /// True where the observer has called it itself.
     virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments) = 0;
-    virtual void copying(const ArrayState& from, const ArrayState& to) = 0;
+    virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
 };
 
 /// This thread's observer; null where there is none.

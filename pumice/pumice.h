@@ -1,5 +1,8 @@
 // The whole library: write `#include <pumice/pumice.h>`.
 #pragma once
+#include "autodiff/autodiff.h"
+#include "autodiff/custom.h"
+#include "autodiff/program.h"
 #include "core/array.h"
 #include "core/control.h"
 #include "core/device.h"

@@ -67,6 +67,9 @@ check_public() {
         while IFS= read -r included; do
             if [[ "$included" == '"'* ]]; then
                 case "${included:1}" in
+                    autodiff/*.h)
+                        grep -q "${included:1}" cmake/install.cmake && queue+=("${included:1}") ||
+                            violation "$file is public and includes ${included:1}, which is not installed." ;;
                     core/*.h | core/*.def | pumice/*.h | codegen/codegen.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
                     *) violation "$file is public and includes ${included:1}, which is not installed." ;;
                 esac

@@ -1,0 +1,74 @@
+// Derivatives of kernels from the host. Numbers in the names are those of shared/cases/autodiff.md.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+using suite::iota;
+
+namespace {
+
+const auto square = kernel("square", [](InOut<float> a) {
+    auto i = global_index();
+    a[i] *= a[i];
+});
+const auto scale = kernel("scale", [](InOut<float> a, Val<float> b) {
+    auto i = global_index();
+    a[i] *= b;
+});
+const auto copy = kernel("copy", [](Out<float> dst, In<float> src) {
+    auto i = global_index();
+    dst[i] = src[i];
+});
+
+std::vector<float> times(const std::vector<float>& v, float c) {
+    std::vector<float> out = v;
+    for (float& x : out) x *= c;
+    return out;
+}
+
+TEST(Autodiff, Case1_SquareInPlace) {
+    const std::vector<float> host = iota<float>(64, 1.0f);
+    Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f);
+    autodiff(Reverse, square, ndrange(64), Duplicated(a, da));
+    EXPECT_EQ(da.download(), times(host, 2));
+    EXPECT_EQ(a.download()[7], 64.0f);
+    a.copy_from(host);
+    da.fill(1.0f);
+    autodiff(Forward, square, ndrange(64), Duplicated(a, da));
+    EXPECT_EQ(da.download(), times(host, 2));
+    EXPECT_EQ(a.download()[7], 64.0f);
+}
+
+TEST(Autodiff, Case2_ActiveScalar) {
+    Array<float> a = device().upload(iota<float>(64, 1.0f)), da = device().full<float>(64, 1.0f);
+    const auto [db] = autodiff(Reverse, scale, ndrange(64), Duplicated(a, da), Active(1.2f));
+    EXPECT_EQ(da.download(), std::vector<float>(64, 1.2f));
+    EXPECT_NEAR(db, 2080.0f, 1e-3f);
+}
+
+TEST(Autodiff, Case3_BatchOfSeeds) {
+    const std::vector<float> host = iota<float>(64, 1.0f);
+    Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f), db = device().full<float>(64, 3.0f);
+    autodiff(Reverse, square, ndrange(64), BatchDuplicated(a, {da, db}));
+    EXPECT_EQ(da.download(), times(host, 2));
+    EXPECT_EQ(db.download(), times(host, 6));
+    const auto [both] = autodiff(Reverse, scale, ndrange(64), BatchDuplicated(device().upload(host), {device().full<float>(64, 1.0f), device().full<float>(64, 2.0f)}), Active(2.0f));
+    EXPECT_EQ(both, (std::array<float, 2>{2080.0f, 4160.0f}));
+}
+
+TEST(Autodiff, Case5_Copy) {
+    Array<float> src = device().upload(iota<float>(8)), dsrc = device().full<float>(8, 10.0f);
+    Array<float> dst = device().zeros<float>(8), ddst = device().full<float>(8, 1.0f);
+    autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Duplicated(src, dsrc));
+    EXPECT_EQ(dsrc.download(), std::vector<float>(8, 11.0f));  // what was there, and the seed
+    EXPECT_EQ(ddst.download(), std::vector<float>(8, 0.0f));
+    ddst.fill(1.0f);
+    autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Const(src));
+    EXPECT_EQ(ddst.download(), std::vector<float>(8, 0.0f));
+    Array<float> d1 = device().full<float>(8, 1.0f), d2 = device().full<float>(8, 2.0f), s1 = device().zeros<float>(8), s2 = device().zeros<float>(8);
+    autodiff(Reverse, copy, ndrange(8), BatchDuplicated(dst, {d1, d2}), BatchDuplicated(src, {s1, s2}));
+    EXPECT_EQ(s1.download(), std::vector<float>(8, 1.0f));
+    EXPECT_EQ(s2.download(), std::vector<float>(8, 2.0f));
+}
+
+}  // namespace
