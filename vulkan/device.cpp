@@ -11,7 +11,7 @@ namespace pumice::vulkan {
 namespace {
 
 // The staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
-constexpr uint64_t upload_id = uint64_t(1) << 63, download_id = upload_id + 1;
+constexpr uint64_t upload_id = uint64_t(1) << 63, download_id = upload_id + 1, first_download_id = upload_id + 2;
 
 constexpr int64_t dummy_bytes = 256;
 
@@ -37,11 +37,12 @@ Program::~Program() {
 }
 
 void Event::wait() {
-    device->queue.wait(value);
+    if (const auto open = device.lock()) open->queue.wait(value);
 }
 
 bool Event::done() {
-    return device->queue.reached(value);
+    const auto open = device.lock();
+    return !open || open->queue.reached(value);
 }
 
 Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name)
@@ -52,6 +53,7 @@ Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot,
       queue(context),
       upload(context, queue, context.plan.upload_memory, upload_id),
       download(context, queue, context.plan.download_memory, download_id),
+      download_ids(first_download_id),
       streams(1) {
     streams[0].used = true;
     push.resize(context.snapshot.limits.maxPushConstantsSize);
@@ -66,8 +68,8 @@ Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot,
 Device::~Device() {
     try {
         queue.finish();
-    } catch (const Error&) {
-        // A lost device. What it held goes below all the same.
+    } catch (...) {
+        // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
     }
     context.vk.DeviceWaitIdle(context.device);
     save_pipeline_cache();
@@ -159,16 +161,24 @@ void Device::touched(int stream) {
 
 std::shared_ptr<EventState> Device::record(int stream) {
     const std::lock_guard lock(queue.mutex);
-    return std::make_shared<Event>(self(), streams.at(size_t(stream)).last);
+    const uint64_t last = streams.at(size_t(stream)).last;
+    if (!last_event || last_event->value != last) last_event = std::make_shared<Event>(self(), last);
+    return last_event;
 }
 
 void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
     const auto* own = dynamic_cast<const Event*>(event.get());
-    if (!own || own->device.get() != this) return event->wait();
+    if (!own || own->device.lock().get() != this) return event->wait();
     // The queue is in order, so only the stream's own point moves.
     const std::lock_guard lock(queue.mutex);
     uint64_t& last = streams.at(size_t(stream)).last;
     last = std::max(last, own->value);
+}
+
+void Device::call(int stream, std::function<void()> act) {
+    const std::lock_guard lock(queue.mutex);
+    queue.call(std::move(act));
+    streams.at(size_t(stream)).last = queue.last();
 }
 
 void Device::synchronize() {

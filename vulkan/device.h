@@ -40,13 +40,14 @@ public:
     const std::shared_ptr<Variants> variants;
 };
 
+/// It does not keep the device, which finishes all of its work before it closes.
 class Event : public EventState {
 public:
-    Event(std::shared_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
+    Event(std::weak_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
     void wait() override;
     bool done() override;
 
-    const std::shared_ptr<Device> device;
+    const std::weak_ptr<Device> device;
     const uint64_t value;
 };
 
@@ -76,6 +77,9 @@ public:
     void release_stream(int stream) override;
     std::shared_ptr<EventState> record(int stream) override;
     void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
+    void call(int stream, std::function<void()> act) override;
+    void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
+    void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
     void synchronize() override;
 
     Context context;
@@ -95,7 +99,7 @@ private:
 
     std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
     Range allocate_range(int64_t bytes);
-    void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes);
+    void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream);
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
@@ -112,8 +116,10 @@ private:
     void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);
 
     Staging upload, download;
+    std::atomic<uint64_t> download_ids;             // of the blocks that asynchronous downloads pass through, in the hazard tracker
     Range dummy;                                    // what an array of no elements is bound to
     std::vector<Stream> streams;                    // by id; 0 is the default one
+    std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before
     std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
     size_t pipeline_cache_bytes = 0;                // as loaded

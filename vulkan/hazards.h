@@ -19,6 +19,23 @@ inline bool conflict(const Access& a, const Access& b) {
     return (a.write || b.write) && a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
+/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch: asking takes logarithmic time, and arrays that lie
+/// side by side are one range.
+class Bytes {
+public:
+    /// True where the set has a byte of the access.
+    bool meets(const Access& access) const;
+    void add(const Access& access);
+    void clear() { ranges.clear(); }
+
+private:
+    struct Range {
+        uint64_t buffer;
+        int64_t begin, end;
+    };
+    std::vector<Range> ranges;
+};
+
 /// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds
 /// only what came after the last barrier.
 class Hazards {
@@ -28,11 +45,10 @@ public:
     /// Adds a command. Call after the barrier was recorded and clear() called, where one was needed.
     void add(std::span<const Access> accesses);
     /// A barrier was recorded.
-    void clear() { touched.clear(); }
+    void clear() { read.clear(), written.clear(); }
 
 private:
-    // The ranges since the last barrier. Equal ranges are merged, so that repeated reads of one array stay one entry.
-    std::vector<Access> touched;
+    Bytes read, written;  // since the last barrier
 };
 
 }  // namespace pumice::vulkan

@@ -8,9 +8,11 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr int max_batch = 64;
-constexpr size_t max_in_flight = 64;            // batches; a host that runs further ahead waits, which bounds its memory
+constexpr int max_batch = 64, max_software_batch = 1024;
+// Batches; a host that runs further ahead waits, which bounds its memory.
+constexpr size_t max_in_flight = 64, max_software_in_flight = 8;
 constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may bound one
+constexpr uint64_t thread_slice = 20'000'000;   // ns; how long the queue's thread takes to notice that it is to stop
 constexpr uint32_t sets_of_a_pool = 64;
 
 }  // namespace
@@ -23,14 +25,27 @@ Queue::Queue(Context& c) : context(c) {
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
     context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore");
+    // An empty batch: drivers and layers make static objects of their own when they are first used, and what ends at exit must end
+    // before those.
+    try {
+        open_batch();
+        submit();
+        await(submitted);
+    } catch (...) {
+        for (auto& batch : in_flight) destroy(*batch);
+        context.vk.DestroySemaphore(context.device, timeline, nullptr);
+        throw;
+    }
+    end_at_exit();
 }
 
 Queue::~Queue() {
     // Work that was recorded and that nobody waited for is still done; a lost device cannot, and its objects go all the same.
     try {
         finish();
-    } catch (const Error&) {
+    } catch (...) {
     }
+    stop();
     context.vk.DeviceWaitIdle(context.device);
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
@@ -47,7 +62,7 @@ void Queue::destroy(Batch& batch) {
 void Queue::open_batch() {
     std::unique_ptr<Batch> batch;
     if (unused.empty()) collect();
-    if (in_flight.size() >= max_in_flight) {
+    if (in_flight.size() >= (context.snapshot.software() ? max_software_in_flight : max_in_flight)) {
         await(in_flight.front()->value);
         collect();
     }
@@ -91,7 +106,11 @@ VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
 }
 
 void Queue::end() {
-    if (++open->count >= threshold || poll() == submitted) submit();
+    ++commands;
+    const bool software = context.snapshot.software();
+    const bool full = ++open->count >= (software ? max_software_batch : threshold);
+    if (full || (!software && held.empty() && poll() == submitted)) submit();
+    else attend();
 }
 
 /// Orders and makes visible everything before to everything after. One global barrier: drivers treat it no worse than many of
@@ -117,36 +136,41 @@ void Queue::submit() {
     if (!open) return;
     context.require_alive();
     barrier(true);
-    VkResult result = context.vk.EndCommandBuffer(open->commands);
-    const char* call = "vkEndCommandBuffer";
+    std::unique_ptr<Batch> batch = std::move(open);
+    batch->value = ++assigned;
+    const VkResult result = context.vk.EndCommandBuffer(batch->commands);
+    if (held.empty()) return hand_over(std::move(batch), result, "vkEndCommandBuffer");
     if (result == VK_SUCCESS) {
-        const uint64_t next = submitted + 1;
+        held.push_back({assigned, std::move(batch), {}});
+        return;
+    }
+    held.push_back({assigned, nullptr, [] {}});  // its value is reached all the same
+    destroy(*batch);
+    context.check(result, "vkEndCommandBuffer");
+}
+
+/// Gives a batch to the driver, unless something failed before. After a failure its commands are lost, but the value that was
+/// promised is signalled by the host, so that nobody waits for ever, and the queue goes on.
+void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call) {
+    if (result == VK_SUCCESS) {
         VkTimelineSemaphoreSubmitInfo values{};
         values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
         values.signalSemaphoreValueCount = 1;
-        values.pSignalSemaphoreValues = &next;
+        values.pSignalSemaphoreValues = &batch->value;
         VkSubmitInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
         info.pNext = &values;
         info.commandBufferCount = 1;
-        info.pCommandBuffers = &open->commands;
+        info.pCommandBuffers = &batch->commands;
         info.signalSemaphoreCount = 1;
         info.pSignalSemaphores = &timeline;
         result = context.vk.QueueSubmit(context.queue, 1, &info, VK_NULL_HANDLE);
         call = "vkQueueSubmit";
     }
-    finish_submission(result, call);
-}
-
-/// Books a submitted batch. After a failure its commands are lost, but the value that was promised is signalled by the host, so
-/// that nobody waits for ever, and the queue goes on.
-void Queue::finish_submission(VkResult result, const char* call) {
-    std::unique_ptr<Batch> batch = std::move(open);
-    batch->value = submitted + 1;
     const int count = batch->count;
     if (result == VK_SUCCESS) {
-        ++submitted;
-        if (debug::log()) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
+        submitted = batch->value;
+        if (debug::log() && count > 0) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
         in_flight.push_back(std::move(batch));
         threshold = std::min(threshold * 2, max_batch);
         return;
@@ -157,7 +181,7 @@ void Queue::finish_submission(VkResult result, const char* call) {
         signal.semaphore = timeline;
         signal.value = batch->value;
         context.check(context.vk.SignalSemaphore(context.device, &signal), "vkSignalSemaphore");
-        ++submitted;
+        submitted = batch->value;
     }
     destroy(*batch);
     try {
@@ -234,13 +258,14 @@ uint64_t Queue::poll() {
     if (completed == submitted) return submitted;
     uint64_t now = 0;
     context.check(context.vk.GetSemaphoreCounterValue(context.device, timeline, &now), "vkGetSemaphoreCounterValue");
-    completed = now;
-    if (now == submitted) threshold = 1;
-    return now;
+    if (now > completed) completed = now;  // a call's value is not on the timeline
+    if (completed == submitted) threshold = 1;
+    return completed;
 }
 
-/// Blocks until a submitted value is reached; with or without the mutex.
-void Queue::await(uint64_t value) {
+/// Blocks until the value is reached, which is submitted or will be; with or without the mutex. False where the thread is to stop
+/// before that.
+bool Queue::await(uint64_t value, bool until_stopped) {
     VkSemaphoreWaitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
     info.semaphoreCount = 1;
@@ -248,32 +273,38 @@ void Queue::await(uint64_t value) {
     info.pValues = &value;
     VkResult result;
     do {
-        result = context.vk.WaitSemaphores(context.device, &info, wait_slice);
+        if (until_stopped && stopping) return false;
+        result = context.vk.WaitSemaphores(context.device, &info, until_stopped ? thread_slice : wait_slice);
         context.require_alive();  // another thread may have found it lost
     } while (result == VK_TIMEOUT);
     context.check(result, "vkWaitSemaphores");
+    return true;
 }
 
 void Queue::wait(uint64_t value) {
     context.require_alive();
     if (completed < value) {
+        bool calls;
         {
             const std::lock_guard lock(mutex);
-            if (value > submitted) submit();
+            if (value > assigned) submit();
+            calls = !held.empty();
         }
-        await(value);
+        if (calls) run_calls(value);
+        if (completed < value) await(value);
         const std::lock_guard lock(mutex);
         if (completed < value) completed = value;
         if (completed == submitted) threshold = 1;
         collect();
     }
+    if (faulty) rethrow();
     if (context.validates) context.raise_messages();
 }
 
 bool Queue::reached(uint64_t value) {
     if (completed >= value) return true;
     const std::lock_guard lock(mutex);
-    if (value > submitted) submit();
+    if (value > assigned) submit();
     return poll() >= value;
 }
 

@@ -1,12 +1,15 @@
 // Records commands into batches, submits them in order, and knows by one timeline semaphore how far the device has come.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "vulkan/context.h"
@@ -17,7 +20,10 @@ namespace pumice::vulkan {
 /// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are
 /// recorded: where two conflict there is a barrier between them, and a barrier towards device and host ends every batch.
 ///
-/// A batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather.
+/// On hardware a batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather. On a
+/// software driver, whose threads take the host's cores from it, up to 1024 gather in any case. A thread of the queue's own
+/// submits what nobody does, a millisecond or so after the last command, and runs what is called. It is started when there is
+/// something for it, and ends with the queue. A queue that is still there when the program exits finishes its work.
 class Queue {
 public:
     explicit Queue(Context& context);
@@ -33,9 +39,12 @@ public:
     VkCommandBuffer begin(std::span<const Access> accesses);
     void end();
     /// The value reached when the command between begin() and end() is done.
-    uint64_t value() const { return submitted + 1; }
-    /// The value reached when all commands so far are done.
-    uint64_t last() const { return open ? submitted + 1 : submitted; }
+    uint64_t value() const { return assigned + 1; }
+    /// The value reached when all commands and calls so far are done.
+    uint64_t last() const { return open ? assigned + 1 : assigned; }
+    /// Runs `act` on the queue's thread, without the mutex, when everything recorded so far is done; what is recorded from now on
+    /// starts when it has returned. What it throws comes out of the next wait.
+    void call(std::function<void()> act);
     void submit();
     /// The value that the device has reached. Below value() while a batch is being recorded.
     uint64_t poll();
@@ -51,7 +60,7 @@ public:
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers);
 
     // ---- without the mutex ----
-    /// Submits if need be and blocks until the value is reached.
+    /// Submits if need be and blocks until the value is reached; throws what went wrong since the last wait.
     void wait(uint64_t value);
     /// Submits if need be; never blocks.
     bool reached(uint64_t value);
@@ -79,25 +88,55 @@ private:
         std::function<void()> act;
     };
 
+    /// A batch or a call that is closed but not handed to the driver yet, since a call comes before it.
+    struct Step {
+        uint64_t value = 0;
+        std::unique_ptr<Batch> batch;  // or
+        std::function<void()> act;
+    };
+
     void open_batch();
     void barrier(bool to_host);
-    void finish_submission(VkResult result, const char* call);
-    void await(uint64_t value);
+    void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
+    bool await(uint64_t value, bool until_stopped = false);
     void destroy(Batch& batch);
     VkDescriptorPool new_descriptor_pool(uint32_t storage_buffers);
+
+    // queue_thread.cpp
+    void attend();
+    void serve();
+    bool run_call(std::unique_lock<std::mutex>& lock);
+    void run_calls(uint64_t value);
+    void stop();
+    void end_at_exit();
+    static void end_all();
+    void keep_fault(std::exception_ptr what);
+    void rethrow();
 
     Context& context;
     VkSemaphore timeline = VK_NULL_HANDLE;
     Hazards hazards;
     std::unique_ptr<Batch> open;                  // being recorded
+    std::deque<Step> held;                        // by rising value; empty, or the first one is a call
     std::deque<std::unique_ptr<Batch>> in_flight; // by rising value
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
-    uint64_t batches = 0;
-    uint64_t submitted = 0;
+    uint64_t batches = 0, commands = 0;           // begun, recorded
+    uint64_t assigned = 0;                        // value of the last closed batch or call
+    uint64_t submitted = 0;                       // of the last one handed to the driver, or run
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;                            // commands that a busy device's batch gathers
+
+    std::thread thread;                           // runs serve()
+    std::thread::id serving;                      // its number while it runs
+    std::condition_variable wake, passed;         // of the thread; of those who wait for calls
+    bool asleep = false;
+    std::atomic<bool> stopping = false;           // no thread, or not for long; calls run in who waits for them
+    std::atomic<bool> calling = false;            // the thread is inside a call
+    std::shared_ptr<bool> gone = std::make_shared<bool>(false);  // the queue was destroyed, by a call of its own
+    std::exception_ptr fault;                     // of the thread, for the next wait
+    std::atomic<bool> faulty = false;
 };
 
 }  // namespace pumice::vulkan

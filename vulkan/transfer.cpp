@@ -34,7 +34,7 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!mapped) return write_staged(buffer, offset, data, bytes);
+    if (!mapped) return write_staged(buffer, offset, data, bytes, 0);
     uint64_t last;
     bool busy;
     {
@@ -42,13 +42,51 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
         last = buffer.last_use;
         busy = last > queue.poll();
     }
-    if (busy && bytes <= small_write) return write_staged(buffer, offset, data, bytes);
+    if (busy && bytes <= small_write) return write_staged(buffer, offset, data, bytes, 0);
     if (busy) queue.wait(last);
     // Coherent memory: the device sees it with the next submission.
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
 }
 
-void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes) {
+void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& buffer = static_cast<Buffer&>(to);
+    const auto* data = static_cast<const std::byte*>(from);
+    std::byte* mapped = buffer.range.block->mapped;
+    if (!mapped || bytes <= small_write) return write_staged(buffer, offset, data, bytes, stream);
+    std::byte* place = mapped + buffer.range.offset + offset;
+    const std::lock_guard lock(queue.mutex);
+    queue.call([=] { std::memcpy(place, data, size_t(bytes)); });
+    buffer.last_use = buffer.last_write = streams.at(size_t(stream)).last = queue.last();
+}
+
+void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
+    context.require_alive();
+    if (bytes == 0) return;
+    auto& buffer = static_cast<Buffer&>(from);
+    const std::byte* mapped = buffer.range.block->mapped;
+    if (mapped) {
+        const std::byte* place = mapped + buffer.range.offset + offset;
+        const std::lock_guard lock(queue.mutex);
+        queue.call([=] { std::memcpy(to, place, size_t(bytes)); });
+        buffer.last_use = streams.at(size_t(stream)).last = queue.last();
+        return;
+    }
+    // The ring would have to wait for the host to take earlier pieces out: a block of its own.
+    std::shared_ptr<Block> block = make_block(context, download_ids++, context.plan.download_memory, bytes, true);
+    if (!block) return Backend::read_async(from, offset, to, bytes, stream);
+    const std::lock_guard lock(queue.mutex);
+    const Access both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
+    const VkBufferCopy region{VkDeviceSize(both[0].begin), 0, VkDeviceSize(bytes)};
+    context.vk.CmdCopyBuffer(queue.begin(both), buffer.range.block->buffer, block->buffer, 1, &region);
+    used(buffer, false);
+    queue.end();
+    queue.call([=, block = std::move(block)] { std::memcpy(to, block->mapped, size_t(bytes)); });
+    streams.at(size_t(stream)).last = queue.last();
+}
+
+void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream) {
     const std::lock_guard ring(upload.mutex);
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
@@ -60,6 +98,7 @@ void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int
         context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, 1, &region);
         used(to, true);
         upload.used(queue.value());
+        touched(stream);
         queue.end();
         done += part;
     }

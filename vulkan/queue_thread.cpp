@@ -1,0 +1,217 @@
+// The queue's own thread: submits what nobody does, and runs what is called between commands.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "vulkan/queue.h"
+
+namespace pumice::vulkan {
+namespace {
+
+// Often enough that a device does not idle for long, and seldom enough that it costs nothing.
+constexpr std::chrono::milliseconds tick{1};
+constexpr int idle_ticks = 50;      // without a command; then the thread sleeps until it is woken
+constexpr int longest_open = 8;     // ticks that a batch stays open while commands come
+
+/// The queues that there are. At exit static objects go in the reverse order of their making, those of drivers and layers too: our
+/// handler is registered after the first device was used, so that it runs while they are all there.
+struct Running {
+    std::mutex mutex;
+    std::set<Queue*> queues;
+    bool ended = false;
+    pid_t process = 0;  // a forked child has the list, and none of the threads
+};
+Running& running() {
+    static Running& all = *new Running;  // never destroyed
+    return all;
+}
+
+}  // namespace
+
+void Queue::end_at_exit() {
+    const std::lock_guard lock(running().mutex);
+    if (running().process == 0) std::atexit(end_all);
+    if (running().process != getpid()) running().queues.clear();
+    running().process = getpid();
+    running().queues.insert(this);
+}
+
+void Queue::end_all() {
+    std::set<Queue*> queues;
+    {
+        const std::lock_guard lock(running().mutex);
+        if (running().process != getpid()) return;
+        running().ended = true;
+        queues = running().queues;
+    }
+    for (Queue* queue : queues) {
+        try {
+            queue->finish();
+        } catch (...) {
+        }
+        queue->stop();
+    }
+}
+
+/// With the mutex held: makes sure that the thread looks after the queue.
+void Queue::attend() {
+    if (serving != std::thread::id()) {
+        if (asleep) {
+            asleep = false;
+            wake.notify_one();
+        }
+        return;
+    }
+    if (stopping) return;
+    if (const std::lock_guard lock(running().mutex); running().ended) stopping = true;
+    else thread = std::thread([this] { serve(); }), serving = thread.get_id();
+}
+
+/// Ends the thread. What it was to do is done by who waits for it. Without the mutex.
+void Queue::stop() {
+    {
+        const std::lock_guard lock(mutex);
+        stopping = true;
+        asleep = false;
+    }
+    wake.notify_one();
+    {
+        const std::lock_guard lock(running().mutex);
+        running().queues.erase(this);
+    }
+    if (!thread.joinable()) return;
+    if (thread.get_id() == std::this_thread::get_id()) {  // a call has let go of the device, or ends the program
+        *gone = true;
+        thread.detach();
+    } else {
+        thread.join();
+    }
+    const std::lock_guard lock(mutex);
+    serving = {};
+}
+
+void Queue::serve() {
+    const std::shared_ptr<bool> ended = gone;
+    std::unique_lock lock(mutex);
+    uint64_t seen = commands, batch = batches;
+    int idle = 0, ticks = 0;
+    while (!stopping) {
+        if (!held.empty()) {
+            if (!run_call(lock) || *ended) return;
+            idle = 0;
+            continue;
+        }
+        if (!open && idle >= idle_ticks) {
+            asleep = true;
+            wake.wait(lock, [&] { return !asleep || stopping; });
+            idle = 0;
+            seen = commands;
+        }
+        if (!held.empty()) continue;
+        wake.wait_for(lock, tick);
+        ticks = batch == batches ? ticks + 1 : 0;
+        batch = batches;
+        idle = commands == seen ? idle + 1 : 0;
+        if (open && !stopping && (idle > 0 || ticks >= longest_open)) {
+            try {
+                submit();
+            } catch (...) {
+                keep_fault(std::current_exception());
+            }
+        }
+        seen = commands;
+    }
+}
+
+void Queue::call(std::function<void()> act) {
+    submit();
+    held.push_back({++assigned, nullptr, std::move(act)});
+    attend();
+    wake.notify_one();
+}
+
+/// Runs the first of the held, a call, and hands over what follows up to the next. Gives up the lock meanwhile. False where the
+/// queue is being stopped, or gone: then the lock is not held any more.
+bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
+    const std::shared_ptr<bool> ended = gone;
+    const bool on_thread = serving == std::this_thread::get_id();
+    const uint64_t value = held.front().value;
+    lock.unlock();
+    try {
+        if (completed < value - 1 && !await(value - 1, on_thread)) return false;
+    } catch (...) {
+        // A lost device: nothing of what is held is reached any more.
+        lock.lock();
+        keep_fault(std::current_exception());
+        for (Step& step : held)
+            if (step.batch) destroy(*step.batch);
+        held.clear();
+        completed = submitted = assigned;
+        passed.notify_all();
+        return true;
+    }
+    lock.lock();
+    std::function<void()> act = std::move(held.front().act);
+    lock.unlock();
+    calling = true;
+    std::exception_ptr thrown;
+    try {
+        act();
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    calling = false;
+    lock.lock();
+    if (thrown) keep_fault(thrown);
+    // Everything before the call is done, so the value is reached without the timeline, which skips it.
+    completed = submitted = value;
+    held.pop_front();
+    while (!held.empty() && held.front().batch) {
+        std::unique_ptr<Batch> batch = std::move(held.front().batch);
+        held.pop_front();
+        try {
+            hand_over(std::move(batch), VK_SUCCESS, "");
+        } catch (...) {
+            keep_fault(std::current_exception());
+        }
+    }
+    passed.notify_all();
+    // What the call holds may be the last of this device.
+    lock.unlock();
+    act = nullptr;
+    if (*ended) return false;
+    lock.lock();
+    return true;
+}
+
+/// Before a wait: blocks until all calls up to the value have run; where there is no thread that runs them, this one does.
+void Queue::run_calls(uint64_t value) {
+    std::unique_lock lock(mutex);
+    const bool own = serving == std::this_thread::get_id();
+    if (held.empty() || held.front().value > value) return;
+    if (own && calling) throw Error("a function that a stream calls waits for work that comes after it");
+    while (submitted < value && !held.empty())
+        if (!own && (serving != std::thread::id() || calling)) passed.wait_for(lock, tick);  // the thread may end instead
+        else if (!run_call(lock)) return;
+}
+
+/// With the mutex held: the next wait throws it. The first fault is the one that explains.
+void Queue::keep_fault(std::exception_ptr what) {
+    if (!fault) fault = std::move(what);
+    faulty = true;
+}
+
+void Queue::rethrow() {
+    std::unique_lock lock(mutex);
+    faulty = false;
+    if (const std::exception_ptr error = std::exchange(fault, nullptr)) {
+        lock.unlock();
+        std::rethrow_exception(error);
+    }
+}
+
+}  // namespace pumice::vulkan
