@@ -209,6 +209,7 @@ Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
     Adjoint made;
     made.kernel = tidy(sweep.run());
     made.after = sweep.after;
+    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.kernel)), false});
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
     made.count = count_of(primal, made.tapes);

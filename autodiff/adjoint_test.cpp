@@ -214,6 +214,44 @@ TEST(derivatives, through_a_tree_in_local_memory) {
     })", {some(4), some(21)}, {{21}, {8}});
 }
 
+const char* diffusion = R"(kernel "diffusion" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: f64) files ["d.cpp"] {
+    %j = global_index 0 : i32
+    %i = global_index 1 : i32
+    %one = constant 1 : i32
+    %four = constant 4.0 : f64
+    %c = argument arg3 : f64
+    %n = sub %i, %one : i32
+    %s = add %i, %one : i32
+    %w = sub %j, %one : i32
+    %e = add %j, %one : i32
+    %xn = load arg2[%n, %j] : f64
+    %xs = load arg2[%s, %j] : f64
+    %xw = load arg2[%i, %w] : f64
+    %xe = load arg2[%i, %e] : f64
+    %xc = load arg2[%i, %j] : f64
+    %a = add %xn, %xs : f64
+    %b = mul %xw, %xe : f64
+    %d = add %a, %b : f64
+    %f = mul %four, %xc : f64
+    %g = sub %d, %f : f64
+    %h = mul %c, %g : f64
+    %y = add %xc, %h : f64
+    store arg1[%i, %j], %y : f64
+    return
+})";
+
+TEST(derivatives, of_a_stencil_are_gathered) {
+    check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{7, 9}, {4, 4}, {1, 1}});
+    // A range that leaves some of the elements out, and one so small that all its items are at the rim.
+    check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{3, 5}, {2, 2}, {2, 3}});
+    check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{1, 1}, {2, 2}, {2, 3}});
+    const Derivatives d(diffusion, {{7, 9}});
+    const Adjoint adjoint = derive::adjoint(d.kernel, {{Activity::duplicated, Activity::duplicated, Activity::constant}, 1});
+    ASSERT_EQ(adjoint.accumulated.size(), 5u);
+    for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::gather);
+    ASSERT_EQ(adjoint.after.size(), 1u);
+}
+
 TEST(derivatives, of_functions_by_their_rules) {
     // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
     const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {

@@ -61,7 +61,11 @@ std::vector<Value> Sweep::provided(std::span<const Value> v) const {
 Value Sweep::again(const Inst& i) {
     b.loc = i.loc;
     if (i.op == Op::load) return b.load(i.memory, i.leaf, provided(indices_of(from, i)));
-    const std::vector<Value> v = provided(from.operands(i));
+    return pure_of(i, provided(from.operands(i)));
+}
+
+/// A pure instruction of the primal over other operands.
+Value Sweep::pure_of(const Inst& i, std::span<const Value> v) {
     if (is_scalar_op(i.op)) return b.op(i.op, v);
     switch (i.op) {
         case Op::constant: return b.constant(i.type, i.immediate);
@@ -112,6 +116,7 @@ void Sweep::reverse_body() {
     open_slots(BlockId{0});
     reverse_block(BlockId{0});
     flush();
+    if (gathers()) gather_all();
     reduce_sums();
 }
 
@@ -329,7 +334,7 @@ void Sweep::reverse_store(const Inst& i) {
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
         const Value adjoint = b.load(shadow, i.leaf, indices);
-        pending.push_back({shadow, i.leaf, indices, adjoint});
+        if (!gathers()) pending.push_back({shadow, i.leaf, indices, adjoint});
         add(from.operands(i).back(), w, adjoint);
     }
 }
@@ -348,6 +353,7 @@ void Sweep::reverse_atomic(const Inst& i) {
 
 void Sweep::accumulate(InstId load, int w, Value term) {
     const Inst& i = from[load];
+    if (gathers() && primal.gather.has(i.memory)) return;
     const MemoryId shadow = shadows->of(i.memory, w);
     const Accumulation how = accumulation(from, where, analysis, load);
     const Accumulated note{i.loc, from[i.memory].name, how};

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "autodiff/accumulate.h"
+#include "autodiff/gather.h"
 #include "autodiff/shadows.h"
 #include "autodiff/tape.h"
 #include "core/alias.h"
@@ -22,9 +23,14 @@ struct Primal {
     ir::Structure where;
     Analysis analysis;
     Plan plan;
+    Gather gather;
     Primal(const ir::Kernel& k, const Signature& s, bool apart)
-        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart) {}
+        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart), gather(k, where, analysis) {}
 };
+
+/// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
+/// its items read each other's shadows, which are consumed after it.
+ir::Kernel zeroing(const Primal& primal, const ir::Kernel& beside);
 
 /// The items that take part in their group, for work that the group shares: those in the range, or all of whole groups.
 struct Members {
@@ -85,6 +91,7 @@ private:
     ir::Value provided(ir::Value v) const;
     std::vector<ir::Value> provided(std::span<const ir::Value> v) const;
     ir::Value again(const ir::Inst& i);
+    ir::Value pure_of(const ir::Inst& i, std::span<const ir::Value> operands);
 
     void reverse_body();
     void reverse_block(ir::BlockId block);
@@ -110,6 +117,18 @@ private:
     void accumulate(ir::InstId load, int w, ir::Value term);
     void flush();
     void flush(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, bool also_same);
+
+    // ---- gather.cpp: what the item at other indices computes ----
+    struct Elsewhere {
+        std::array<ir::Value, 3> indices;
+        std::unordered_map<uint32_t, ir::Value> values;
+        std::map<std::pair<uint32_t, int>, ir::Value> adjoints;
+    };
+    ir::Value elsewhere(Elsewhere& there, ir::Value v);
+    ir::Value adjoint_elsewhere(Elsewhere& there, ir::Value v, int w);
+    void gather_all();
+    void gather(ir::MemoryId m, int w);
+    bool gathers() const { return primal.gather.any() && part == Part::both; }
 
     // ---- reduce.cpp: sums that all items contribute to ----
     struct Sum {

@@ -1,0 +1,283 @@
+#include "autodiff/gather.h"
+
+#include <algorithm>
+
+#include "autodiff/rules.h"
+#include "autodiff/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+/// Indices that another item cannot compute for this one.
+bool of_the_group(Op op) {
+    return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index || op == Op::in_range;
+}
+
+/// An index as global_index(axis) + constant.
+bool shifted_index(const Kernel& k, Value v, int& axis, int64_t& constant) {
+    if (k.type_of(v) != Scalar::i32 || k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::global_index) return axis = int(i.immediate), true;
+    if (i.op != Op::add && i.op != Op::sub) return false;
+    const auto operands = k.operands(i);
+    for (size_t o = 0; o < 2; ++o) {
+        uint64_t bits = 0;
+        if (!k.constant(operands[o], bits) || (i.op == Op::sub && o == 0)) continue;
+        constant += i.op == Op::add ? int32_t(bits) : -int64_t(int32_t(bits));
+        return shifted_index(k, operands[1 - o], axis, constant);
+    }
+    return false;
+}
+
+}  // namespace
+
+Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis& what)
+    : k(kernel), where(structure), analysis(what), users_of(k.values.size()) {
+    if (!straight()) return;
+    std::map<uint32_t, std::vector<int>> axes;
+    std::vector<uint32_t> refused;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        const auto v = k.operands(i);
+        for (size_t o = 0; o < v.size(); ++o)
+            if (analysis.moves(id) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
+        if (i.op != Op::load || !analysis.active(k.result(i))) continue;
+        Offset offset{};
+        std::vector<int> used;
+        const bool fits = offset_of(i, offset, used) && (!axes.count(i.memory.id) || axes[i.memory.id] == used);
+        if (!fits) refused.push_back(i.memory.id);
+        axes[i.memory.id] = used;
+        loads[i.memory.id].emplace_back(id, offset);
+    }
+    for (const uint32_t m : refused) loads.erase(m);
+    // One offset alone needs no gathering: items' places are disjoint.
+    std::erase_if(loads, [](const auto& entry) {
+        const auto& [m, list] = entry;
+        return std::all_of(list.begin(), list.end(), [&](const auto& l) { return l.second == list[0].second; });
+    });
+}
+
+bool Gather::straight() const {
+    if (k.whole_groups || k.rank == 0) return false;
+    std::vector<int> stores(k.memories.size()), reads(k.memories.size());
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) && !of_the_group(i.op)) continue;
+        if (i.op == Op::return_) continue;
+        if (i.op == Op::load && k[i.memory].kind == MemoryKind::array) ++reads[i.memory.id];
+        else if (i.op == Op::store && k[i.memory].kind == MemoryKind::array) ++stores[i.memory.id];
+        else return false;
+    }
+    for (size_t m = 0; m < stores.size(); ++m)
+        if (stores[m] > 0 && (reads[m] > 0 || stores[m] > int(k.memories[m].element.leaves.size()))) return false;
+    // At most one store for each scalar of an element.
+    for (const InstId a : where.order())
+        for (const InstId c : where.order())
+            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory && k[a].leaf == k[c].leaf) return false;
+    return true;
+}
+
+bool Gather::offset_of(const Inst& load, Offset& offset, std::vector<int>& axes) const {
+    bool seen[3] = {};
+    for (const Value index : indices_of(k, load)) {
+        int axis = -1;
+        int64_t constant = 0;
+        if (!shifted_index(k, index, axis, constant) || axis >= k.rank || seen[axis]) return false;
+        seen[axis] = true;
+        offset[size_t(axis)] = constant;
+        axes.push_back(axis);
+    }
+    return int(axes.size()) == k.rank && k[load.memory].rank == k.rank;
+}
+
+// ---- what another item gives ----
+
+/// A value of the primal as the item at these indices has it.
+Value Sweep::elsewhere(Elsewhere& there, Value v) {
+    if (const auto found = there.values.find(v.id); found != there.values.end()) return found->second;
+    const Inst& i = from[from[v].inst];
+    Value made;
+    if (i.op == Op::global_index) {
+        made = there.indices[size_t(i.immediate)];
+    } else {
+        std::vector<Value> operands;
+        for (const Value operand : from.operands(i)) operands.push_back(elsewhere(there, operand));
+        b.loc = i.loc;
+        made = i.op == Op::load ? b.load(i.memory, i.leaf, operands) : pure_of(i, operands);
+    }
+    return there.values[v.id] = made;
+}
+
+/// The adjoint of a value there; none where nothing flows.
+Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
+    if (const auto found = there.adjoints.find({v.id, w}); found != there.adjoints.end()) return found->second;
+    Value sum;
+    const auto plus = [&](Value term) { sum = sum ? b.op(Op::add, {sum, term}) : term; };
+    for (const auto& [id, o] : primal.gather.users(v)) {
+        const Inst& i = from[id];
+        const auto operands = from.operands(i);
+        if (i.op == Op::store) {
+            if (o + 1 != operands.size()) continue;
+            std::vector<Value> indices;
+            for (const Value index : indices_of(from, i)) indices.push_back(elsewhere(there, index));
+            plus(b.load(shadows->of(i.memory, w), i.leaf, indices));
+            continue;
+        }
+        if (is_scalar_op(i.op) && vanishes(i.op, int(o))) continue;
+        const Value adjoint = adjoint_elsewhere(there, from.result(i), w);
+        if (!adjoint) continue;
+        b.loc = i.loc;
+        if (i.op == Op::cast) {
+            plus(b.cast(from.type_of(v), adjoint));
+        } else if (i.op == Op::select) {
+            const Value condition = elsewhere(there, operands[0]), nothing = zero(i.type);
+            plus(o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint));
+        } else {
+            Value given[3];
+            const unsigned what = uses(i.op, int(o));
+            for (size_t n = 0; n < operands.size(); ++n)
+                if (what & (1u << n)) given[n] = elsewhere(there, operands[n]);
+            const Value result = what & uses_result ? elsewhere(there, from.result(i)) : Value{};
+            plus(times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), result, adjoint));
+        }
+    }
+    return there.adjoints[{v.id, w}] = sum;
+}
+
+/// Of each gathered memory, what this item's element gets. Items at the rim of the range look which neighbours there are, and
+/// scatter what they give to elements that belong to no item.
+void Sweep::gather_all() {
+    for (const auto& [m, list] : primal.gather.loads) {
+        for (const auto& [id, offset] : list) accumulated.push_back({from[id].loc, from.memories[m].name, Accumulation::gather});
+        for (int w = 0; w < width; ++w) gather({m}, w);
+    }
+}
+
+void Sweep::gather(MemoryId m, int w) {
+    const auto& list = primal.gather.loads.at(m.id);
+    b.loc = from[list[0].first].loc;
+    const MemoryId shadow = shadows->of(m, w);
+    const int rank = from.rank;
+    // The item's position in the range, and its element: the indices of the first load less its offset.
+    std::array<Value, 3> position, index;
+    Gather::Offset reach{};
+    for (const auto& [id, offset] : list)
+        for (size_t axis = 0; axis < 3; ++axis) reach[axis] = std::max(reach[axis], std::abs(offset[axis]));
+    for (int axis = 0; axis < rank; ++axis) {
+        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), b.index(Op::group_size, axis)});
+        position[size_t(axis)] = b.op(Op::add, {first, b.index(Op::local_index, axis)});
+        index[size_t(axis)] = b.index(Op::global_index, axis);
+    }
+    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+    const auto moved = [&](const std::array<Value, 3>& at, const Gather::Offset& by, int sign) {
+        std::array<Value, 3> there = at;
+        for (int axis = 0; axis < rank; ++axis)
+            if (by[size_t(axis)]) there[size_t(axis)] = b.op(Op::add, {at[size_t(axis)], number(sign * by[size_t(axis)])});
+        return there;
+    };
+    const auto inside = [&](const Gather::Offset& by, int sign) {
+        Value all = b.constant_bool(true);
+        for (int axis = 0; axis < rank; ++axis) {
+            const int64_t shift = sign * by[size_t(axis)];
+            const Value p = position[size_t(axis)];
+            if (shift < 0) all = b.op(Op::and_, {all, b.op(Op::ge, {p, number(-shift)})});
+            if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {b.index(Op::global_size, axis), number(shift)})})});
+        }
+        return all;
+    };
+    const auto given = [&](InstId id, const Gather::Offset& offset) {
+        Elsewhere there;
+        there.indices = moved(index, offset, -1);
+        return adjoint_elsewhere(there, from.result(from[id]), w);
+    };
+    const auto element = [&](const std::array<Value, 3>& at) {
+        std::vector<Value> indices;  // as the load names its axes
+        for (const Value v : indices_of(from, from[list[0].first])) {
+            int axis = 0;
+            int64_t constant = 0;
+            shifted_index(from, v, axis, constant);
+            indices.push_back(at[size_t(axis)]);
+        }
+        return indices;
+    };
+    const auto add_here = [&](uint32_t leaf, Value term) {
+        const std::vector<Value> here = element(index);
+        b.store(shadow, leaf, here, b.op(Op::add, {b.load(shadow, leaf, here), term}));
+    };
+    std::map<uint32_t, std::vector<std::pair<InstId, Gather::Offset>>> by_leaf;
+    for (const auto& entry : list) by_leaf[from[entry.first].leaf].push_back(entry);
+    const Value interior = b.op(Op::and_, {inside(reach, 1), inside(reach, -1)});
+    const auto all_inside = [&] {
+        for (const auto& [leaf, entries] : by_leaf) {
+            Value sum;
+            for (const auto& [id, offset] : entries)
+                if (const Value term = given(id, offset)) sum = sum ? b.op(Op::add, {sum, term}) : term;
+            if (sum) add_here(leaf, sum);
+        }
+    };
+    const auto at_the_rim = [&] {
+        for (const auto& [id, offset] : list) {
+            const uint32_t leaf = from[id].leaf;
+            emit_if(inside(offset, -1), [&, load = id, by = offset] {
+                if (const Value term = given(load, by)) add_here(leaf, term);
+            });
+            emit_if(b.op(Op::not_, {inside(offset, 1)}), [&, load = id, by = offset] {
+                if (const Value term = given(load, {})) {
+                    (void)by;
+                    Elsewhere here;
+                    here.indices = index;
+                    std::vector<Value> indices;
+                    for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(here, v));
+                    b.atomic(shadow, leaf, Atomic::add, indices, term);
+                }
+            });
+        }
+    };
+    const BlockId yes = b.new_block(), no = b.new_block();
+    b.enter(yes);
+    all_inside();
+    b.terminate(Op::yield);
+    b.leave();
+    b.enter(no);
+    at_the_rim();
+    b.terminate(Op::yield);
+    b.leave();
+    b.control(Op::if_, {&interior, 1}, {yes, no});
+}
+
+namespace {
+
+/// Stores zero to the shadows of what the primal stores.
+class Zeroing : public Rewriter {
+public:
+    Zeroing(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
+
+private:
+    void body() override {
+        shadows = std::make_unique<Shadows>(to, primal.kernel, primal.signature, primal.analysis, true);
+        for (size_t p = to.params.size(); p < model.params.size(); ++p)
+            Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access, model.params[p].label);
+        to.name = model.name + ".zero";
+        insts(BlockId{0});
+    }
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        if (i.op == Op::argument) return map(from.result(i), b.argument(shadows->param(size_t(i.immediate)), i.type));
+        if (i.op != Op::store) return copy(id);
+        for (int w = 0; w < primal.signature.width && primal.analysis.active(i.memory, i.leaf); ++w)
+            b.store(shadows->of(i.memory, w), i.leaf, of(indices_of(from, i)), zero(i.type));
+    }
+    const Primal& primal;
+    const Kernel& model;
+    std::unique_ptr<Shadows> shadows;
+};
+
+}  // namespace
+
+Kernel zeroing(const Primal& primal, const Kernel& beside) { return Zeroing(primal, beside).run(); }
+
+}  // namespace pumice::derive
