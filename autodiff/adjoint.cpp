@@ -56,6 +56,8 @@ void Sweep::body() {
         restore_cursors();
     }
     if (part == Part::both || part == Part::reverse) reverse_body();
+    if (part == Part::augmented) find_sums();  // for the parameters that both halves take
+    for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
     b.terminate(Op::return_);
 }
@@ -208,7 +210,7 @@ Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
     Sweep sweep(primal, Part::both);
     Adjoint made;
     made.kernel = tidy(sweep.run());
-    made.after = sweep.after;
+    if (sweep.has_sums()) made.after.push_back({tidy(sweep.sum_of_cells(made.kernel)), true});
     if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.kernel)), false});
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
@@ -224,7 +226,7 @@ Split split(const Kernel& kernel, const Signature& signature) {
     Split made;
     made.augmented = tidy(first.run());
     made.reverse = tidy(second.run());
-    made.after = second.after;
+    if (second.has_sums()) made.after.push_back({tidy(second.sum_of_cells(made.reverse)), true});
     made.tapes = second.tapes;
     made.accumulated = second.accumulated;
     made.count = count_of(primal, made.tapes);

@@ -168,7 +168,7 @@ private:
             inside([&] {
                 statements(depth - 1, same);
                 if (arm == 0 && !together && loops > 0 && roll(4) == 0) leave();
-                else if (arm == 0 && !together && roll(20) == 0) line("return");
+                else if (arm == 0 && !barriers && roll(20) == 0) line("return");
                 else line("yield " + a_real());
             });
             line(arm == 0 ? "} else {" : "}");

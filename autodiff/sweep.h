@@ -45,7 +45,10 @@ public:
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
-    std::vector<Step> after;
+
+    bool has_sums() const { return !sums.empty(); }
+    /// The kernel that adds up the cells of sums; for the finished kernel that this sweep made.
+    ir::Kernel sum_of_cells(const ir::Kernel& filled) const;
 
 private:
     // ---- adjoint.cpp: the primal's copy ----
@@ -137,13 +140,21 @@ private:
         std::vector<ir::Value> indices;  ///< of `from`; none for a scalar's adjoint
         Scalar type;
         size_t slot;
+        int64_t cell = 0;  ///< the first of its cells
+    };
+    struct CellTape {
+        ir::MemoryId memory;
+        int64_t sums = 0;
+        size_t tape = 0;
     };
     size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
     void find_sums();
+    void add_cells();
     void reduce_sums();
     void reduce_some(std::span<const Sum> some);
     ir::MemoryId part_of_sum(size_t n, Scalar type);
-    ir::Value rebuild(ir::Value v);
+    template <class Now>
+    ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
 
     template <class Emit>
     void emit_if(ir::Value condition, Emit fill);
@@ -169,6 +180,8 @@ private:
     std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values that are defined there and cross
     std::vector<Pending> pending;
     std::vector<Sum> sums;
+    std::map<Scalar, CellTape> cell_tapes;
+    std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
     std::map<std::pair<size_t, Scalar>, ir::MemoryId> sum_parts;
 };
 
