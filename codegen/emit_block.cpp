@@ -137,6 +137,7 @@ void Emitter::instruction(const Inst& i) {
         case Op::select:
         case Op::cast:
         case Op::bitcast: return define(i, pure(i));
+        case Op::uniform: return define(i, use(k.operands(i)[0]));
         case Op::load: return define(i, load(i));
         case Op::store: return store(i);
         case Op::atomic:

@@ -166,7 +166,8 @@ void Emitter::for_statement(const Inst& i) {
     uint64_t bits = 1;
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
-    const std::string head = text("for (", glsl_type(k.type_of(index)).value, " ", names[index.id], " = ", from, "; ",
+    if (i.immediate) interface.need("GL_EXT_control_flow_attributes");
+    const std::string head = text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index)).value, " ", names[index.id], " = ", from, "; ",
                                   condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
     loops.push_back({results});
     yields.push_back(results);

@@ -5,7 +5,7 @@ namespace {
 
 using namespace ir;
 
-bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load; }
+bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load && i.op != Op::uniform; }
 
 void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];

@@ -218,6 +218,10 @@ Value Builder::index(Op which, int axis) {
         const bool is_index = which == Op::global_index || which == Op::local_index || which == Op::group_index;
         return constant_int(Scalar::i32, is_index ? 0 : 1);
     }
+    const int64_t group = k.group[size_t(axis)], range = k.range[size_t(axis)];
+    if (which == Op::group_size && group) return constant_int(Scalar::i32, group);
+    if (which == Op::global_size && range) return constant_int(Scalar::i32, range);
+    if (which == Op::group_count && group && range) return constant_int(Scalar::i32, (range + group - 1) / group);
     Inst inst;
     inst.op = which;
     inst.type = Scalar::i32;
@@ -226,6 +230,10 @@ Value Builder::index(Op which, int axis) {
 }
 
 Value Builder::in_range() {
+    // Whole groups fill a range that is a multiple of theirs.
+    bool always = k.group[0] && k.range[0];
+    for (size_t axis = 0; axis < 3; ++axis) always = always && k.range[axis] % k.group[axis] == 0;
+    if (always) return constant_bool(true);
     Inst inst;
     inst.op = Op::in_range;
     inst.type = Scalar::boolean;
@@ -299,6 +307,15 @@ Value Builder::compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value
     const Scalar type = k[m].element.leaves[leaf].type;
     const Inst inst = access(Op::compare_exchange, m, leaf, type);
     return k.result(k[append(inst, joined(indices, {expected, desired}), {&type, 1})]);
+}
+
+Value Builder::uniform(Value a) {
+    uint64_t bits = 0;
+    if (k.constant(a, bits)) return a;
+    Inst inst;
+    inst.op = Op::uniform;
+    const Scalar type = k.type_of(a);
+    return k.result(k[append(inst, {&a, 1}, {&type, 1})]);
 }
 
 void Builder::barrier() {

@@ -52,6 +52,7 @@ public:
     void store(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value value);
     Value atomic(MemoryId m, uint32_t leaf, Atomic what, std::span<const Value> indices, Value value);
     Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);
+    Value uniform(Value a);
     void barrier();
     /// Calls a function of the kernel, whose results are then to be had by Kernel::result.
     InstId call(uint32_t function, std::span<const Value> arguments);

@@ -100,6 +100,60 @@ private:
 template <class A, class T>
 concept CompositeOperandOf = Composite<T> && std::is_convertible_v<const A&, Operand<T>>;
 
+/// How many components of scalar type S a part of a vector or matrix has: a scalar, or a vector; 0 for anything else.
+template <class S, class A>
+constexpr int part_count() {
+    using D = device_type_t<A>;
+    if constexpr (OperandOf<A, S>) return 1;
+    else if constexpr (Composite<D>) return part_count<S, D>();
+    else if constexpr (Composite<A>) return structure<A>::is_vector && std::is_same_v<typename structure<A>::component, S> ? leaf_count<A>() : 0;
+    else return 0;
+}
+/// Parts that together have the components of a vector or matrix T.
+template <class T, class... A>
+concept PartsOf = Composite<T> && ScalarType<typename structure<T>::component> && ((part_count<typename structure<T>::component, A>() > 0) && ...) &&
+                  (part_count<typename structure<T>::component, A>() + ...) == leaf_count<T>();
+template <class T, class... A>
+auto joined_handles(const A&... parts) {
+    using S = typename structure<T>::component;
+    std::array<Handle, size_t(leaf_count<T>())> all;
+    size_t n = 0;
+    const auto put = [&](const auto& part) {
+        using P = std::remove_cvref_t<decltype(part)>;
+        if constexpr (OperandOf<P, S>) all[n++] = Operand<S>(part, "", 0).handle;
+        else if constexpr (Composite<P>) for (const Handle& h : Operand<P>(part, "", 0).handles) all[n++] = h;
+        else for (const Handle& h : Operand<device_type_t<P>>(part, "", 0).handles) all[n++] = h;
+    };
+    (put(parts), ...);
+    return all;
+}
+
+/// Rows (and columns) of a square matrix; 0 for what is none.
+template <class T> inline constexpr int matrix_size = 0;
+template <class T> concept Matrix = Composite<T> && matrix_size<T> > 0;
+/// The scalar at place n of those of a vector or matrix; throws Error where it has none.
+void check_place(int n, int count, const char* of);
+template <template <class> class W, class S, class M>
+W<S>* nth_scalar(M& members, int& n) {
+    W<S>* found = nullptr;
+    members.each([&]<class F>(const W<F>& member) {
+        if constexpr (ScalarType<F>) { if (n-- == 0) found = const_cast<W<S>*>(&member); }
+        else if (!found) found = nth_scalar<W, S>(member, n);
+    });
+    return found;
+}
+template <template <class> class W, class T, class M>
+auto& component_at(M& members, int n) {
+    check_place(n, leaf_count<T>(), structure<T>::name);
+    return *nth_scalar<W, typename structure<T>::component>(members, n);
+}
+template <class T, template <class> class W, class M>
+auto& component_at(M& members, int row, int column) {
+    check_place(row, matrix_size<T>, structure<T>::name);
+    check_place(column, matrix_size<T>, structure<T>::name);
+    return component_at<W, T>(members, row * matrix_size<T> + column);
+}
+
 /// One op on each component.
 template <Composite T>
 Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, Place place) {
@@ -146,11 +200,13 @@ struct VectorInfix {
     friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
 };
 #undef PUMICE_INFIX
+/// The operators of matrices: see matrix.h.
+template <class T> struct MatrixInfix {};
 
 }  // namespace detail
 
 template <detail::Composite T>
-class Val<T> : public structure<T>::template members<Val>, public detail::VectorInfix<T> {
+class Val<T> : public structure<T>::template members<Val>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
     using Members = typename structure<T>::template members<Val>;
 
 public:
@@ -158,9 +214,12 @@ public:
     explicit Val(const detail::ParameterSource& source) : Members(source) {}
     template <class A> requires detail::CompositeOperandOf<A, T>
     Val(const A& a, PUMICE_AT) : Val(detail::Operand<T>(a, pm_file, pm_line)) {}
-    /// A vector of its components.
-    template <class... C> requires(structure<T>::is_vector && sizeof...(C) > 1 && sizeof...(C) == size_t(detail::leaf_count<T>()))
-    explicit Val(const C&... components) : Val(std::array<detail::Handle, sizeof...(C)>{detail::Operand<typename structure<T>::component>(components, "", 0).handle...}) {}
+    /// A vector or matrix of its components in order, given as scalars and vectors: Val<float4>(v.x, v3).
+    template <class... C> requires(sizeof...(C) > 1 && detail::PartsOf<T, C...>)
+    explicit Val(const C&... parts) : Val(detail::joined_handles<T>(parts...)) {}
+    /// A vector's component, counted from 0; a matrix's by row and column.
+    auto operator[](int n) const requires(structure<T>::is_vector) { return detail::component_at<pumice::Val, T>(*this, n); }
+    auto operator()(int row, int column) const requires detail::Matrix<T> { return detail::component_at<T, pumice::Val>(*this, row, column); }
     Val(const Val&) = default;
     explicit Val(const detail::Operand<T>& o) : Val(o.handles) {}
 
@@ -170,7 +229,7 @@ private:
 };
 
 template <detail::Composite T>
-class Var<T> : public structure<T>::template members<Var>, public detail::VectorInfix<T> {
+class Var<T> : public structure<T>::template members<Var>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
     using Members = typename structure<T>::template members<Var>;
 
 public:
@@ -182,8 +241,11 @@ public:
     template <class A> requires detail::CompositeOperandOf<A, T>
     Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
-    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::add, *this, v)); }
-    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::sub, *this, v)); }
+    auto& operator[](int n) requires(structure<T>::is_vector) { return detail::component_at<pumice::Var, T>(*this, n); }
+    auto& operator()(int row, int column) requires detail::Matrix<T> { return detail::component_at<T, pumice::Var>(*this, row, column); }
+    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::add, *this, v)); }
+    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::sub, *this, v)); }
+    template <class B> requires detail::Matrix<T> Var& operator*=(const B& b) { return *this = *this * b; }
     Var& operator*=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::mul, *this, v)); }
     Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::div, *this, v)); }
 
@@ -206,7 +268,7 @@ private:
 
 /// An element of struct type: its members are Refs, so that `a[i].velocity.x = v` assigns one scalar.
 template <detail::Composite T>
-class Ref<T> : public structure<T>::template members<Ref>, public detail::VectorInfix<T> {
+class Ref<T> : public structure<T>::template members<Ref>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
     using Members = typename structure<T>::template members<Ref>;
 
 public:
@@ -218,6 +280,8 @@ public:
     template <class A> requires detail::CompositeOperandOf<A, T>
     void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }
     void operator=(const Ref& v) && { store(detail::Operand<T>(v, "", 0)); }
+    auto&& operator[](int n) && requires(structure<T>::is_vector) { return std::move(detail::component_at<pumice::Ref, T>(*this, n)); }
+    auto&& operator()(int row, int column) && requires detail::Matrix<T> { return std::move(detail::component_at<T, pumice::Ref>(*this, row, column)); }
     void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
     void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
     void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::mul, *this, v)); }
@@ -241,6 +305,16 @@ private:
         });
     }
 };
+
+/// uniform(x) for each scalar of a vector, matrix or struct.
+template <detail::DeviceValue A> requires detail::Composite<detail::device_type_t<A>>
+auto uniform(const A& x, PUMICE_AT) {
+    using T = detail::device_type_t<A>;
+    detail::Operand<T> scalars(x, pm_file, pm_line);
+    detail::Recorder& r = detail::Recorder::current("uniform", PUMICE_HERE);
+    for (detail::Handle& h : scalars.handles) h = r.handle(r.at(PUMICE_HERE).build.uniform(r.use(h, PUMICE_HERE)));
+    return Val<T>(scalars);
+}
 
 template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
 template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}

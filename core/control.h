@@ -65,9 +65,15 @@ public:
         Recorder& r = Recorder::current("$for", place);
         const ir::Value a = r.use(from, place), b = r.use(to, place), s = r.use(step, place);
         scope_live = true;
-        return {this, Val<T>(r.begin_for(a, b, s, place))};
+        return {this, Val<T>(r.begin_for(a, b, s, unrolls, place))};
     }
     Iterator end() { return {this, Val<T>(Handle{})}; }
+    /// Asks the device to unroll the loop, which pays where its bounds are constants.
+    LoopRange unroll() const {
+        LoopRange r(from, to, step, place);
+        r.unrolls = true;
+        return r;
+    }
     ~LoopRange() { if (scope_live) abandoned(); }
 
 private:
@@ -78,7 +84,7 @@ private:
     static void left_by_host(Place place);
     Handle from, to, step;
     Place place;
-    bool scope_live = false;
+    bool scope_live = false, unrolls = false;
     int exceptions = std::uncaught_exceptions();
 };
 

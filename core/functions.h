@@ -89,7 +89,16 @@ Val<detail::common_t<A, B>> select(detail::Operand<bool> condition, const A& a, 
     return Val<T>(r.handle(r.at(PUMICE_HERE).build.select(c, x, y)));
 }
 
-/// The same of two host constants, which keep their type (a double gives a float).
+/// x, which the kernel promises to be the same for all work-items of a group that come here. Devices may then treat it, and what is
+/// computed from it, once for the group; the interpreter checks it.
+template <detail::DeviceValue A> requires ScalarType<detail::device_type_t<A>>
+auto uniform(const A& x, PUMICE_AT) {
+    detail::Recorder& r = detail::Recorder::current("uniform", PUMICE_HERE);
+    const ir::Value v = r.use(detail::handle_of(x, PUMICE_HERE), PUMICE_HERE);
+    return Val<detail::device_type_t<A>>(r.handle(r.at(PUMICE_HERE).build.uniform(v)));
+}
+
+/// select of two host constants, which keep their type (a double gives a float).
 template <class A> requires std::is_arithmetic_v<A>
 auto select(detail::Operand<bool> condition, A a, A b, PUMICE_AT) {
     using T = std::conditional_t<std::is_same_v<A, double>, float, A>;

@@ -77,6 +77,7 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
             find_places(inst, items);
             check(inst, id, Touch::atomic, items);
             return compare_exchange(inst, items);
+        case Op::uniform: return uniform(inst, items);
         case Op::barrier: return barrier(inst, items);
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
         case Op::subgroup: return subgroup(inst, items);
@@ -89,6 +90,18 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::continue_: return leave(inst, continues, items);
         case Op::return_: return leave(inst, returned, items);
     }
+}
+
+void Run::uniform(const Inst& inst, Items items) {
+    const Value from = k.operands(inst)[0];
+    with_scalar(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const T* value = at<T>(from);
+        for (int n = 1; n < items.count; ++n)
+            if (std::memcmp(value + items.list[0], value + items.list[n], sizeof(T)) != 0)
+                not_uniform(inst, items.list[0], to_bits(value[items.list[0]]), items.list[n], to_bits(value[items.list[n]]));
+    });
+    copy(k.result(inst), from, items);
 }
 
 void Run::if_(const Inst& inst, Items& items) {

@@ -115,6 +115,19 @@ void Run::unset(const Inst& inst, int item, int64_t place) {
          " before it is written (", item_text(group, item), ", ", k.where(inst.loc), ").");
 }
 
+void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits) {
+    const auto value = [&](uint64_t b) {
+        return with_scalar(inst.type, [&](auto type) {
+            using T = decltype(type);
+            if constexpr (std::is_same_v<T, bool>) return std::string(b ? "true" : "false");
+            else if constexpr (std::is_integral_v<T>) return text(+from_bits<T>(b));
+            else return text(double(cast_scalar<double>(from_bits<T>(b))));
+        });
+    };
+    fail("Kernel \"", k.name, "\" promises a uniform value that differs in a group: it is ", value(bits), " in ", item_text(group, item), " and ",
+         value(other_bits), " in ", item_text(group, other), " (", k.where(inst.loc), ").");
+}
+
 void Run::diverged(const Inst& inst, Items items) {
     int missing = 0, gone = 0;  // the first that is not there; how many have returned
     int n = 0;

@@ -65,6 +65,7 @@ private:
     void for_(const ir::Inst& inst, Items& items);
     void while_(const ir::Inst& inst, Items& items);
     void leave(const ir::Inst& terminator, Fate fate, Items& items);
+    void uniform(const ir::Inst& inst, Items items);
     void barrier(const ir::Inst& inst, Items items);
     void copy(ir::Value to, ir::Value from, Items items);
     void carry(std::span<const ir::Value> from, ir::BlockId to, uint32_t first, Items items);
@@ -104,6 +105,7 @@ private:
     [[noreturn]] void out_of_bounds(const ir::Inst& inst, Items items);
     [[noreturn]] void race(const ir::Inst& inst, Touch how, int item, int64_t place, Access other, Touch other_how);
     [[noreturn]] void unset(const ir::Inst& inst, int item, int64_t place);
+    [[noreturn]] void not_uniform(const ir::Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits);
     [[noreturn]] void diverged(const ir::Inst& inst, Items items);
     std::string element_text(const ir::Inst& inst, int64_t place, int item) const;
     std::string memory_text(ir::MemoryId memory) const;

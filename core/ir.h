@@ -7,6 +7,7 @@
 // Axes are counted from the fastest: axis 0 is the last index of a range or an array (Vulkan's x), in every instruction that
 // names one. `a(i, j, k)` is load operands in the written order i, j, k.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -49,6 +50,7 @@ enum class Op : uint16_t {
     store,         ///< memory, leaf; (indices..., value)
     atomic,        ///< memory, leaf, immediate: an Atomic; (indices..., value): the old value. Relaxed order.
     compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
+    uniform,       ///< (a): a, which the kernel promises to be the same for all items of the group that get here
     barrier,       ///< all items of the group arrive; orders local and global memory within the group
     call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
     subgroup,      ///< immediate: a Subgroup, which says the operands; among the active items of the item's subgroup: those that
@@ -59,7 +61,8 @@ enum class Op : uint16_t {
     // structured control flow. Results are the values that the construct yields.
     if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
     for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
-                   ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values
+                   ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values.
+                   ///< immediate: 1 asks a device to unroll the loop
     while_,        ///< (initial...); blocks: test (carried...), ending in `test`; body (no parameters; it sees the test block's values)
     // terminators: the last instruction of every block, and nowhere else
     yield,         ///< (values...): ends an if's arm or a function with its results, or an iteration with the next carried values
@@ -179,6 +182,9 @@ struct Kernel {
     bool whole_groups = false;  ///< items past the range run too
     Math math = Math::contract;
     int rank = 0;               ///< of the ranges it takes; 0: any
+    // Extents fixed at definition, axis 0 first; zeros where the launch gives them. group_size, global_size and group_count are
+    // then constants. With them the rank is not 0, and axes past it have extent 1.
+    std::array<int64_t, 3> group{}, range{};
     std::vector<Parameter> params;
     std::vector<Memory> memories;
     std::vector<Inst> insts;

@@ -27,6 +27,15 @@ Range Range::on(const Stream& s) const {
     return r;
 }
 
+KernelOptions KernelOptions::with(const KernelOptions& more) const {
+    KernelOptions all = *this;
+    all.whole_groups |= more.whole_groups;
+    if (more.math != Math::contract) all.math = more.math;
+    if (!more.group.empty()) all.group = more.group;
+    if (!more.range.empty()) all.range = more.range;
+    return all;
+}
+
 // ---- recording -----------------------------------------------------------------------------------------------------
 
 struct KernelBase::State {
@@ -36,11 +45,18 @@ struct KernelBase::State {
     std::function<void(detail::Recorder&)> record;
     uint64_t number;
     std::mutex mutex;
-    std::shared_ptr<const ir::Kernel> recorded;
+    std::shared_ptr<const ir::Kernel> recorded, inlined;
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
     std::recursive_mutex kept_mutex;  // what is made may ask for more
     std::unordered_map<std::string, std::shared_ptr<void>> kept;
 
+    /// What is launched: a function's memory counts as often as it is called.
+    std::shared_ptr<const ir::Kernel> without_calls(const std::shared_ptr<const ir::Kernel>& kernel) {
+        if (kernel->functions.empty()) return kernel;
+        std::lock_guard lock(mutex);
+        if (!inlined) inlined = std::make_shared<const ir::Kernel>(ir::inlining(*kernel));
+        return inlined;
+    }
     /// A device that is still open forgets what it compiled.
     ~State();
     /// Of several threads that want it at once, one compiles.
@@ -101,6 +117,33 @@ KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::
 
 const std::string& KernelBase::name() const { return state->name; }
 
+namespace {
+
+/// "16 x 8"
+std::string extents_text(std::span<const int64_t> written) {
+    std::string out;
+    for (const int64_t n : written) out += text(out.empty() ? "" : " x ", n);
+    return out;
+}
+/// Of an axis array, in written order.
+std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
+    std::vector<int64_t> written(axes.rend() - rank, axes.rend());
+    return extents_text(written);
+}
+
+void fix_extents(ir::Kernel& k, const KernelOptions& options) {
+    if (!options.group.empty() && !options.range.empty() && options.group.size() != options.range.size())
+        fail("it fixes groups of ", extents_text(options.group), " and a range of ", extents_text(options.range), ": their dimensions differ");
+    for (auto [written, axes] : {std::pair(&options.group, &k.group), std::pair(&options.range, &k.range)}) {
+        if (written->empty()) continue;
+        k.rank = int(written->size());
+        *axes = {1, 1, 1};
+        std::copy(written->rbegin(), written->rend(), axes->begin());
+    }
+}
+
+}  // namespace
+
 std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
     // A kernel that is asked for while it is itself being recorded would wait for itself; Recorder says so first.
     if (detail::Recorder* r = detail::Recorder::current_or_null())
@@ -111,6 +154,7 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
         recorder.kernel.whole_groups = state->options.whole_groups;
         recorder.kernel.math = state->options.math;
         try {
+            fix_extents(recorder.kernel, state->options);
             state->record(recorder);
             state->recorded = recorder.finish();
         } catch (const Error& e) {
@@ -161,8 +205,8 @@ public:
     }
     void check_group(const Limits& limits) const {
         int64_t items = 1;
-        for (int d = 0; d < range.rank; ++d) {
-            const int axis = range.rank - 1 - d;
+        for (int d = 0; d < launch.rank; ++d) {
+            const int axis = launch.rank - 1 - d;
             const int64_t n = launch.group[axis], limit = limits.max_group_extent[axis];
             if (n < 1) refuse("its group has extent ", n, " along dimension ", d, ": extents are positive");
             if (n > limit) refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
@@ -235,6 +279,7 @@ private:
     }
 
     bool check_range() {
+        if (range.rank == 0) return own_range();
         if (kernel.rank != 0 && kernel.rank != range.rank)
             refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.rank, "-dimensional indices");
         launch.rank = range.rank;
@@ -254,13 +299,32 @@ private:
             launch.extent[axis] = extent;
             empty = empty || extent == 0;
         }
-        if (range.group_rank) {
-            if (range.group_rank != range.rank)
-                refuse("its group has ", range.group_rank, " dimensions and its range ", range.rank);
-            launch.group = {1, 1, 1};
-            for (int d = 0; d < range.rank; ++d) launch.group[range.rank - 1 - d] = range.group_extents[d];
-        }
+        if (kernel.range[0] && launch.extent != kernel.range)
+            refuse("its range is ", extents_text(launch.extent, range.rank), ", and the kernel fixes ", extents_text(kernel.range, kernel.rank));
+        take_group();
         return !empty;
+    }
+
+    /// The range that the kernel fixes.
+    bool own_range() {
+        if (!kernel.range[0]) refuse("it is launched over no range, and fixes none at its definition (static_range)");
+        launch.rank = kernel.rank;
+        launch.extent = kernel.range;
+        take_group();
+        return true;
+    }
+
+    void take_group() {
+        if (range.group_rank) {
+            if (range.group_rank != launch.rank)
+                refuse("its group has ", range.group_rank, " dimensions and its range ", launch.rank);
+            launch.group = {1, 1, 1};
+            for (int d = 0; d < launch.rank; ++d) launch.group[launch.rank - 1 - d] = range.group_extents[d];
+        }
+        if (!kernel.group[0]) return;
+        if (range.group_rank && launch.group != kernel.group)
+            refuse("its group is ", extents_text(launch.group, launch.rank), ", and the kernel fixes ", extents_text(kernel.group, kernel.rank));
+        launch.group = kernel.group;
     }
 
     const ir::Kernel& kernel;
@@ -271,16 +335,18 @@ private:
 }  // namespace
 
 Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
-    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(recorded());
     LaunchCheck check(*kernel, range, arguments);
     const bool any = check.collect();
     detail::DeviceState& device = *check.device;
-    if (range.group_rank) check.check_group(device.backend->limits());
+    // Given by the launch or the kernel.
+    const bool fixed = range.group_rank || kernel->group[0];
+    if (fixed) check.check_group(device.backend->limits());
     if (!any) return {};
 
     std::shared_ptr<Executable> executable = device.compiled(state->number);
     if (!executable) executable = state->compile(kernel, check.device);
-    if (!range.group_rank) check.launch.group = device.backend->choose_group(*kernel, check.launch);
+    if (!fixed) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
     detail::Observer* observer = detail::observer();

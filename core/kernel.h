@@ -18,7 +18,7 @@ public:
     /// Puts the launch on a stream instead of the default one.
     Range on(const Stream& stream) const;
 
-    int rank = 1;
+    int rank = 1;                                ///< 0: the kernel's own range
     std::array<int64_t, 3> from{}, to{1, 1, 1};  ///< the end excluded
     std::array<int64_t, 3> group_extents{};      ///< zeros: the device chooses
     int group_rank = 0;
@@ -27,6 +27,12 @@ public:
 private:
     Range with_group(std::initializer_list<int64_t> extents) const;
 };
+/// The range that a kernel fixes at its definition.
+inline Range ndrange() {
+    Range r;
+    r.rank = 0;
+    return r;
+}
 /// A range of extents.
 template <std::integral... E> requires(sizeof...(E) >= 1)
 Range ndrange(E... extents) {
@@ -51,13 +57,32 @@ struct WholeGroups {};
 inline constexpr WholeGroups whole_groups;
 using Math = ir::Math;
 
+/// Options of a kernel that fix the extents of its groups, and of its range, written like the range: static_group<16, 16>. The kernel
+/// then knows them while it is recorded, and its launches give the same or none.
+template <int... E> struct StaticGroup {};
+template <int... E> struct StaticRange {};
+template <int... E> inline constexpr StaticGroup<E...> static_group;
+template <int... E> inline constexpr StaticRange<E...> static_range;
+
 class KernelOptions {
 public:
     KernelOptions() = default;
     KernelOptions(WholeGroups) : whole_groups(true) {}
     KernelOptions(Math math) : math(math) {}
+    template <int... E> KernelOptions(StaticGroup<E...>) : group(fixed<E...>()) {}
+    template <int... E> KernelOptions(StaticRange<E...>) : range(fixed<E...>()) {}
+    /// These and those of `more`.
+    KernelOptions with(const KernelOptions& more) const;
     bool whole_groups = false;
     Math math = Math::contract;
+    std::vector<int64_t> group, range;  ///< in written order; empty where the launch gives them
+
+private:
+    template <int... E> static std::vector<int64_t> fixed() {
+        static_assert(sizeof...(E) >= 1 && sizeof...(E) <= 3, "pumice: ranges have 1 to 3 dimensions");
+        static_assert(((E > 0) && ...), "pumice: the extents of a static group or range are positive");
+        return {E...};
+    }
 };
 
 namespace detail {
@@ -230,16 +255,23 @@ template <class R, class F, class... P> struct signature<R (F::*)(P...)> { using
 template <class F> using kernel_of = typename signature<decltype(&F::operator())>::kernel;
 }  // namespace detail
 
-/// Defines a kernel. The name (letters, digits, _ - .) appears in messages and file names. Options: whole_groups, Math::strict.
+/// Defines a kernel. The name (letters, digits, _ - .) appears in messages and file names. Options, in any order:
+/// whole_groups, Math::strict, static_group<...>, static_range<...>.
 template <class F>
 auto kernel(std::string name, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), KernelOptions(), std::move(f), PUMICE_HERE); }
 template <class F>
 auto kernel(std::string name, KernelOptions option, F f, PUMICE_AT) { return detail::kernel_of<F>(std::move(name), option, std::move(f), PUMICE_HERE); }
 template <class F>
 auto kernel(std::string name, KernelOptions a, KernelOptions b, F f, PUMICE_AT) {
-    a.whole_groups |= b.whole_groups;
-    if (b.math != Math::contract) a.math = b.math;
-    return detail::kernel_of<F>(std::move(name), a, std::move(f), PUMICE_HERE);
+    return detail::kernel_of<F>(std::move(name), a.with(b), std::move(f), PUMICE_HERE);
+}
+template <class F>
+auto kernel(std::string name, KernelOptions a, KernelOptions b, KernelOptions c, F f, PUMICE_AT) {
+    return detail::kernel_of<F>(std::move(name), a.with(b).with(c), std::move(f), PUMICE_HERE);
+}
+template <class F>
+auto kernel(std::string name, KernelOptions a, KernelOptions b, KernelOptions c, KernelOptions d, F f, PUMICE_AT) {
+    return detail::kernel_of<F>(std::move(name), a.with(b).with(c).with(d), std::move(f), PUMICE_HERE);
 }
 
 }  // namespace pumice

@@ -103,6 +103,8 @@ private:
         k.whole_groups = in.accept_word("whole_groups");
         in.expect_word("rank");
         k.rank = int(in.number("a rank", 3));
+        if (in.accept_word("group")) k.group = extents();
+        if (in.accept_word("range")) k.range = extents();
         in.expect("(");
         while (!in.accept(")")) {
             if (!k.params.empty()) in.expect(",");
@@ -116,6 +118,18 @@ private:
             k.files.push_back(in.string("a file's name in quotes"));
         }
         in.expect("{");
+    }
+
+    /// As many as the rank, in written order.
+    std::array<int64_t, 3> extents() {
+        std::array<int64_t, 3> all{1, 1, 1};
+        in.expect("[");
+        for (int axis = k.rank - 1; axis >= 0; --axis) {
+            all[size_t(axis)] = int64_t(in.number("an extent", std::numeric_limits<int32_t>::max()));
+            if (axis) in.expect(",");
+        }
+        in.expect("]");
+        return all;
     }
 
     void parameter() {
@@ -268,7 +282,7 @@ private:
         if (i.op == Op::if_)
             operands.push_back(use());
         else if (i.op == Op::for_)
-            for_head(operands, params);
+            for_head(i, operands, params);
         else if (i.op == Op::while_)
             carried(operands, params);
         else
@@ -340,7 +354,7 @@ private:
         while (in.accept(","));
     }
 
-    void for_head(std::vector<Value>& operands, Names& params) {
+    void for_head(Inst& i, std::vector<Value>& operands, Names& params) {
         const std::string index(in.value_name());
         in.expect("=");
         operands.push_back(use());
@@ -349,6 +363,7 @@ private:
         in.expect_word("step");
         operands.push_back(use());
         params.emplace_back(index, k.type_of(operands[0]));
+        i.immediate = in.accept_word("unroll");
         if (in.accept_word("carry")) carried(operands, params);
     }
 

@@ -1,5 +1,6 @@
 // Kernel to text; the format is described in docs/ir.md. Printing never fails: the verifier prints broken instructions too,
 // so that what an index does not reach prints as `?`.
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -112,7 +113,10 @@ private:
     void header() {
         out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : " math contract");
         if (k.whole_groups) out += " whole_groups";
-        out += text(" rank ", k.rank, " (");
+        out += text(" rank ", k.rank);
+        extents(" group", k.group);
+        extents(" range", k.range);
+        out += " (";
         for (size_t i = 0; i < k.params.size(); ++i) {
             const Parameter& p = k.params[i];
             if (i) out += ", ";
@@ -133,6 +137,13 @@ private:
         out += " files [";
         for (size_t i = 0; i < k.files.size(); ++i) out += (i ? ", " : "") + quoted(k.files[i]);
         out += "] {\n";
+    }
+
+    /// ` group [8, 16]`, in written order, where they are fixed.
+    void extents(const char* what, const std::array<int64_t, 3>& of) {
+        if (of == std::array<int64_t, 3>{}) return;
+        out += text(what, " [");
+        for (int axis = std::clamp(k.rank, 1, 3) - 1; axis >= 0; --axis) out += text(of[size_t(axis)], axis ? ", " : "]");
     }
 
     void element(const Element& e) {
@@ -308,6 +319,7 @@ private:
             list(params.first(std::min<size_t>(1, params.size())));
             constexpr const char* words[] = {" = ", " to ", " step "};
             for (size_t b = 0; b < bounds; ++b) out += words[b], value(v[b]);
+            if (i.immediate) out += " unroll";
             if (v.size() > 3 || params.size() > 1) {
                 out += " carry ";
                 carried(params.subspan(std::min<size_t>(1, params.size())), v.subspan(bounds));

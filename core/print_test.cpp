@@ -11,7 +11,7 @@ namespace {
 
 /// One of everything.
 const char* const everything =
-    R"(kernel "every\"thing" math strict whole_groups rank 2 (arg1: inout f32[1], arg2: in {position.x: f32 @0, m[1]: u8 @4}:8[2] @7, arg3: f16, arg4: out i32[1]) @1:10 files ["a.cpp", "dir/b.cpp"] {
+    R"(kernel "every\"thing" math strict whole_groups rank 2 group [4, 16] range [100, 64] (arg1: inout f32[1], arg2: in {position.x: f32 @0, m[1]: u8 @4}:8[2] @7, arg3: f16, arg4: out i32[1]) @1:10 files ["a.cpp", "dir/b.cpp"] {
   local local1: f32[4, 8] @1:11
   local local2: i32[size %3]
   private private1: {"odd path": f64 @0}:8[3]
@@ -57,7 +57,7 @@ const char* const everything =
     }
     yield %28
   }
-  for %29 = %1 to %0 step %1 {
+  for %29 = %1 to %0 step %1 unroll {
     yield
   }
   %30 = while (%31 = %26) : f32 {

@@ -182,12 +182,12 @@ void Recorder::while_condition(Handle condition, Place place) {
     build.enter(open.back().block);
 }
 
-Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, Place place) {
+Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, Place place) {
     at(place);
     check_depth(depth() + 1, place);
     const Scalar type = kernel.type_of(from);
     const ir::BlockId block = build.new_block({&type, 1});
-    open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}});
+    open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}, unroll});
     build.enter(block);
     return {kernel[block].params[0], serial, block.id};
 }
@@ -224,7 +224,7 @@ void Recorder::end() {
             return;
         case Kind::for_:
             close_block();
-            build.control(ir::Op::for_, {top.operands, 3}, {top.block});
+            kernel.insts[build.control(ir::Op::for_, {top.operands, 3}, {top.block}).id].immediate = top.unroll;
             return;
     }
 }

@@ -89,7 +89,7 @@ public:
     void begin_else(bool elif, Place place);
     void begin_while(Place place);
     void while_condition(Handle condition, Place place);
-    Handle begin_for(ir::Value from, ir::Value to, ir::Value step, Place place);
+    Handle begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, Place place);
     void end();                                  ///< closes the innermost construct
     void leave(ir::Op how, const char* what, Place place);  ///< $break, $continue, $return
     /// Calls a device function; its body is recorded at the first call in the kernel.
@@ -119,7 +119,8 @@ private:
         ir::BlockId block, test;               // what is being filled; a while's test block
         std::vector<ir::BlockId> else_blocks;  // of the chain that this arm ends, outermost first
         ir::InstId chain;                      // the outermost if of the chain
-        ir::Value operands[3];                 // condition; or from, to, step
+        ir::Value operands[3] = {};            // condition; or from, to, step
+        bool unroll = false;
     };
     size_t depth() const;
     void check_depth(size_t depth, Place place);

@@ -14,6 +14,8 @@ Kernel Rewriter::run() {
     to.whole_groups = from.whole_groups;
     to.math = from.math;
     to.rank = from.rank;
+    to.group = from.group;
+    to.range = from.range;
     to.params = from.params;
     memories.resize(from.memories.size());
     for (uint32_t m = 0; m < from.memories.size(); ++m) {
@@ -139,7 +141,9 @@ InstId Rewriter::control(const Inst& i, std::span<const Value> operands, std::sp
     }
     if (i.op == Op::while_) b.leave(), b.leave();
     b.loc = i.loc;
-    return count == 1 ? b.control(i.op, operands, {made[0]}) : b.control(i.op, operands, {made[0], made[1]});
+    const InstId now = count == 1 ? b.control(i.op, operands, {made[0]}) : b.control(i.op, operands, {made[0], made[1]});
+    to.insts[now.id].immediate = i.immediate;
+    return now;
 }
 
 void Rewriter::insts(BlockId block) {

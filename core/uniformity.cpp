@@ -48,6 +48,7 @@ Scope Uniformity::pure(const Inst& i) const {
         case Op::subgroup_index: return Scope::subgroup;
         case Op::in_range:
         case Op::subgroup_lane: return Scope::item;
+        case Op::uniform: return std::min(values[k.operands(i)[0].id], Scope::group);
         default: break;
     }
     Scope s = Scope::launch;

@@ -20,6 +20,32 @@ PUMICE_VECTORS(uint32_t, uint)
 
 namespace pumice {
 namespace detail {
+/// The vector of n scalars S; of one, S itself.
+template <class S, int n> struct vector_of;
+template <class S> struct vector_of<S, 1> { using type = S; };
+#define PUMICE_VECTORS_OF(scalar, name)                                   \
+    template <> struct vector_of<scalar, 2> { using type = name##2; };    \
+    template <> struct vector_of<scalar, 3> { using type = name##3; };    \
+    template <> struct vector_of<scalar, 4> { using type = name##4; };
+PUMICE_VECTORS_OF(float, float)
+PUMICE_VECTORS_OF(double, double)
+PUMICE_VECTORS_OF(int32_t, int)
+PUMICE_VECTORS_OF(uint32_t, uint)
+#undef PUMICE_VECTORS_OF
+
+/// The letters of a swizzle, x y z w, as a template argument.
+template <size_t N>
+struct Letters {
+    char at[N];
+    consteval Letters(const char (&text)[N]) { for (size_t n = 0; n < N; ++n) at[n] = text[n]; }
+    static constexpr size_t count = N - 1;
+    constexpr int place(size_t n) const { return at[n] == 'w' ? 3 : at[n] >= 'x' && at[n] <= 'z' ? at[n] - 'x' : 4; }
+    constexpr bool within(int components) const {
+        for (size_t n = 0; n < count; ++n)
+            if (place(n) >= components) return false;
+        return count >= 1 && count <= 4;
+    }
+};
 template <class T> concept Vector = Composite<T> && structure<T>::is_vector;
 template <class A> concept VectorValue = Vector<device_type_t<A>>;
 /// The vector type of an operation on A and B, where one of them is a vector.
@@ -55,6 +81,18 @@ concept VectorPair = (VectorValue<A> || VectorValue<B>) && CompositeOperandOf<A,
 #define INFIX1(...)
 #define INFIX2(...)
 #include "core/ops.def"
+
+/// Components of a vector in any order: swizzle<"zyx">(v) is a vector of v.z, v.y, v.x; of one letter a scalar.
+template <detail::Letters letters, detail::VectorValue A>
+auto swizzle(const A& v, PUMICE_AT) {
+    using T = detail::device_type_t<A>;
+    static_assert(letters.within(detail::leaf_count<T>()), "pumice: a swizzle has 1 to 4 of the letters x y z w, of components that the vector has");
+    const detail::Operand<T> all(v, pm_file, pm_line);
+    std::array<detail::Handle, letters.count> picked;
+    for (size_t n = 0; n < picked.size(); ++n) picked[n] = all.handles[size_t(letters.place(n))];
+    detail::HandleSource source{picked.data()};
+    return Val<typename detail::vector_of<typename structure<T>::component, int(letters.count)>::type>(source);
+}
 
 /// The sum of the products of the components, from the first to the last.
 template <class A, class B> requires detail::VectorPair<A, B>

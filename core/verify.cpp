@@ -96,6 +96,8 @@ private:
 
     void parameters() const {
         if (k.rank < 0 || k.rank > 3) broken("the kernel's rank is ", k.rank, "; it must be 0 to 3");
+        fixed_extents("group", k.group);
+        fixed_extents("range", k.range);
         std::set<std::string> names;
         for (const Memory& m : k.memories) {
             if (!is_identifier(m.name)) broken("a memory is called \"", m.name, "\"; its name must be an identifier");
@@ -112,6 +114,16 @@ private:
             const Memory& m = k[param.memory];
             if (m.kind != MemoryKind::array || m.argument != int(p))
                 broken("parameter ", p + 1, " and memory \"", m.name, "\" do not name each other");
+        }
+    }
+
+    void fixed_extents(const char* what, const std::array<int64_t, 3>& of) const {
+        if (of == std::array<int64_t, 3>{}) return;
+        if (k.rank == 0) broken("the kernel fixes its ", what, ", yet takes ranges of any rank");
+        for (int axis = 0; axis < 3; ++axis) {
+            if (of[size_t(axis)] < 1 || of[size_t(axis)] > INT32_MAX)
+                broken("the kernel's ", what, " has extent ", of[size_t(axis)], " along axis ", axis, "; it must be 1 to ", INT32_MAX);
+            if (axis >= k.rank && of[size_t(axis)] != 1) broken("the kernel's ", what, " has extent ", of[size_t(axis)], " past its rank");
         }
     }
 
@@ -398,6 +410,7 @@ private:
             case Op::store:
             case Op::atomic:
             case Op::compare_exchange: return access(i, v);
+            case Op::uniform: return expect_types(i, v, {i.type}, "the operands are");
             case Op::barrier: return expect_types(i, v, {}, "the operands are");
             case Op::call: return call(i, v);
             case Op::subgroup: return subgroup(i, v);
@@ -484,6 +497,7 @@ private:
     void for_(const Inst& i, const Types& v) {
         if (v.size() < 3 || !is_int(v[0]) || v[1] != v[0] || v[2] != v[0])
             wrong(i, "from, to and step must be of one integer type");
+        if (i.immediate > 1) wrong(i, "the hint is ", i.immediate, "; it must be 0 or 1");
         Loop loop{Types(v.begin() + 3, v.end()), results(i)};
         expect_types(i, loop.results, loop.carried, "the results are");
         Types params{v[0]};

@@ -178,6 +178,16 @@ TEST(verify, memories) {
               "the size of \"a\" depends on a value that no instruction yields");
 }
 
+TEST(verify, fixed_extents) {
+    EXPECT_EQ(problem("return", "rank 1 group [8] range [100]"), "");
+    EXPECT_EQ(problem("return", "rank 2 group [8, 0]"), "the kernel's group has extent 0 along axis 0; it must be 1 to 2147483647");
+    Kernel k = parse("kernel \"k\" math contract rank 1 range [8] () files [] {\nreturn\n}\n");
+    k.range[1] = 2;
+    EXPECT_EQ(verify(k), "the kernel's range has extent 2 past its rank");
+    k.rank = 0;
+    EXPECT_EQ(verify(k), "the kernel fixes its range, yet takes ranges of any rank");
+}
+
 TEST(verify, functions) {
     const std::string f = "function \"f\" (%a: f32, %b: i32) : f32 { %d = neg %a : f32 yield %d }\n";
     EXPECT_EQ(problem("%r = call \"f\" %x, %n : f32 return", "rank 1", f), "");

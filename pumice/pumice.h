@@ -11,6 +11,7 @@
 #include "core/functions.h"
 #include "core/indices.h"
 #include "core/kernel.h"
+#include "core/matrix.h"
 #include "core/memory.h"
 #include "core/rng.h"
 #include "core/value.h"

@@ -414,4 +414,47 @@ TEST(Language, Atomics) {
     EXPECT_EQ(f.download(), (std::vector<float>{100.0f, 199.0f}));
 }
 
+const auto hinted = kernel("hinted", [](Out<int> out, In<int> a) {
+    auto i = global_index();
+    Var sum = 0;
+    $for (k, range(0, 16).unroll()) {
+        $if (k == 5) { $continue; }
+        $for (l, range(3, 0, -1).unroll()) { sum += a[(i + k) % 16] * l; }
+        $if (sum > 500) { $break; }
+    }
+    out[i] = sum;
+});
+
+TEST(Language, UnrolledLoops) {
+    const std::vector<int> a = suite::iota<int>(16, 1);
+    Array<int> out = device().zeros<int>(16);
+    hinted(ndrange(16), out, device().upload(a));
+    for (int i = 0; i < 16; ++i) {
+        int sum = 0;
+        for (int k = 0; k < 16 && sum <= 500; ++k) sum += k == 5 ? 0 : a[size_t((i + k) % 16)] * 6;
+        EXPECT_EQ(out.download()[size_t(i)], sum);
+    }
+    EXPECT_NE(hinted.ir().find("unroll"), std::string::npos);
+    EXPECT_NE(hinted.glsl().find("[[unroll]] for"), std::string::npos);
+}
+
+const auto trips = kernel("trips", [](InOut<int> out, In<int> counts) {
+    Local<int, 1> total;
+    auto l = local_index();
+    auto n = uniform(counts[group_index()]);  // the same for the group: loops may have barriers inside
+    $if (l == 0) { total[0] = 0; }
+    synchronize();
+    $for (k, range(n)) {
+        $if (l == k) { total[0] += k + 1; }
+        synchronize();
+    }
+    out[global_index()] = total[0];
+});
+
+TEST(Language, UniformValues) {
+    Array<int> out = device().zeros<int>(24);
+    trips(ndrange(24).group(8), out, device().upload<int>({2, 0, 5}));
+    for (int i = 0; i < 24; ++i) EXPECT_EQ(out.download()[size_t(i)], (std::vector<int>{3, 0, 15})[size_t(i / 8)]);
+}
+
 }  // namespace

@@ -31,6 +31,43 @@ TEST(Ranges, Case02_NoGroupGiven) {
     }
 }
 
+const auto static_sizes = kernel("static_sizes", static_group<4, 8>, static_range<16, 20>, [](Out<int, 2> out) {
+    auto [i, j] = global_index<2>();
+    auto [gy, gx] = group_size<2>();
+    auto [y, x] = local_index<2>();
+    out(i, j) = (y * gx + x) * 100 + gy + global_size<2>()[1] + group_count<2>()[1];
+});
+const auto static_group_only = kernel("static_group_only", static_group<8>, whole_groups, [](InOut<int> out) {
+    Local<int> tile(group_size());
+    tile[local_index()] = local_index();
+    synchronize();
+    $if (in_range()) { out[global_index()] = tile[group_size() - 1 - local_index()]; }
+});
+const auto static_range_only = kernel("static_range_only", static_range<12>, [](Out<int> out) {
+    out[global_index()] = global_index() + global_size();
+});
+
+TEST(Ranges, Case02_StaticGroupAndRange) {
+    std::vector<int> want(16 * 20);
+    for (int i = 0; i < 16; ++i) for (int j = 0; j < 20; ++j) want[size_t(i * 20 + j)] = (i % 4 * 8 + j % 8) * 100 + 4 + 20 + 3;
+    for (const Range& range : {ndrange(16, 20).group(4, 8), ndrange(16, 20), ndrange().group(4, 8), ndrange()}) {
+        Array<int, 2> out = device().zeros<int>({16, 20});
+        static_sizes(range, out);
+        EXPECT_EQ(out.download(), want);
+    }
+    Array<int> out = device().full<int>(12, -1);
+    static_group_only(ndrange(12), out);
+    EXPECT_EQ(out.download(), (std::vector<int>{7, 6, 5, 4, 3, 2, 1, 0, 7, 6, 5, 4}));
+    static_range_only(ndrange().group(5), out);
+    EXPECT_EQ(out.download(), suite::iota<int>(12, 12));
+    static_range_only(ndrange(), out);
+    EXPECT_EQ(out.download(), suite::iota<int>(12, 12));
+    const AnyKernel read = parse_ir(static_sizes.ir());
+    Array<int, 2> again = device().zeros<int>({16, 20});
+    read(ndrange(), again);
+    EXPECT_EQ(again.download(), want);
+}
+
 const auto linear_2d = kernel("linear_2d", [](InOut<int> hits, InOut<int, 2> place) {
     auto [i, j] = global_index<2>();
     hits[global_index_linear()] += 1;

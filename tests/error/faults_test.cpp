@@ -47,6 +47,13 @@ TEST_F(Faults, OutOfBounds) {
                  [](Out<int> y, In<int> x) { y[0] = x[int64_t(5'000'000'000)]; });
 }
 
+TEST_F(Faults, UniformValuesThatDiffer) {
+    EXPECT_FAULT("promises a uniform value that differs in a group: it is 0 in work-item 4 and 1 in work-item 5 (@).", (ndrange(8).group(4), eight, sixteen),
+                 [](Out<int> y, In<int> x) { y[global_index()] = uniform(local_index() * cast<int>(group_index() == 1) + x[0]); });
+    EXPECT_FAULT("promises a uniform value that differs in a group: it is -0.5 in work-item 0 and 0.5 in work-item 1 (@).", (ndrange(8), eight),
+                 [](Out<int> y) { y[global_index()] = cast<int>(uniform(cast<float>(global_index()) - 0.5f)); });
+}
+
 TEST_F(Faults, Races) {
     EXPECT_FAULT("has a race on argument 1 at index 0: work-item 0 writes it (@) and work-item 1 writes it (@), with no barrier between them.",
                  (ndrange(8).group(8), eight), [](Out<int> y) { y[0] = global_index(); });

@@ -36,6 +36,26 @@ protected:
     }
 };
 
+constexpr int static_line = __LINE__ + 1;
+const auto static_sizes = kernel("static_sizes", static_group<4, 8>, static_range<16, 20>, [](Out<int, 2> out) {
+    auto [i, j] = global_index<2>();
+    out(i, j) = 1;
+});
+
+TEST_F(Launches, StaticValuesContradicted) {
+    const std::string of = "kernel \"static_sizes\" (" + suite::placed("@", __FILE__, static_line) + "): ";
+    Array<int, 2> out = d.zeros<int>({16, 20});
+    EXPECT_ERROR(of + "its group is 8 x 8, and the kernel fixes 4 x 8", static_sizes(ndrange(16, 20).group(8, 8), out));
+    EXPECT_ERROR(of + "its range is 16 x 24, and the kernel fixes 16 x 20", static_sizes(ndrange(16, 24), out));
+    EXPECT_ERROR(of + "it is launched over a 1-dimensional range and uses 2-dimensional indices", static_sizes(ndrange(16), out));
+    EXPECT_ERROR(of + "its group has 1 dimensions and its range 2", static_sizes(ndrange().group(8), out));
+    EXPECT_ERROR(of_copy("it is launched over no range, and fixes none at its definition (static_range)"), copy_kernel(ndrange(), y, x));
+    EXPECT_ERROR("it fixes groups of 4 and a range of 8 x 8: their dimensions differ\n  while recording kernel \"k\" (@)",
+                 kernel("k", static_group<4>, static_range<8, 8>, [](Out<int>) {}).ir());
+    EXPECT_ERROR("kernel \"k\" asks for global_index<1>() at @ but uses 2-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)\n"
+                 "  while recording kernel \"k\" (@)", kernel("k", static_group<4, 4>, [](Out<int> a) { a[global_index()] = 1; }).ir());
+}
+
 TEST_F(Launches, Groups) {
     const Limits limits = d.limits();
     const std::string of_device = "; the limit of " + d.name() + " is ";
