@@ -99,6 +99,7 @@ private:
     void inst(InstId id) override {
         const Inst& i = from[id];
         if (in_function) return copy(id);
+        if (i.op == Op::uniform && is_float(i.type)) return map(from.result(i), of(from.operands(i)[0]));
         if (i.op == Op::if_ && leaves[id.id]) return if_(id);
         if (i.op == Op::for_ && (leaves[id.id] || !where.jumps_to(id).empty())) return for_(id);
         if (i.op == Op::while_ && (leaves[id.id] || !where.jumps_to(id).empty() || !simple(i))) return while_(id);
