@@ -4,7 +4,7 @@ find_package(GTest REQUIRED)
 
 set(test_results ${PROJECT_BINARY_DIR}/test-results)  # one GoogleTest report a CTest entry; cmake/summary.sh counts them
 set(test_caches ${PROJECT_BINARY_DIR}/test-caches)    # PUMICE_CACHE_DIR, one a CTest entry
-set(test_devices interp lavapipe swiftshader)
+set(test_devices interp cpu lavapipe swiftshader)
 if(PUMICE_TEST_HARDWARE)
     list(APPEND test_devices hardware)
 endif()
@@ -75,6 +75,13 @@ function(pumice_device_test target)
         set(manifest "")
         if(device STREQUAL "interp")
             list(APPEND environment PUMICE_DEVICE=interp)
+        elseif(device MATCHES "^cpu(.*)$")  # cpu4 is cpu, 4 wide
+            # LLVM's own leaks are not ours.
+            list(APPEND environment PUMICE_DEVICE=cpu PUMICE_CPU_WIDTH=${CMAKE_MATCH_1} ASAN_OPTIONS=detect_leaks=0)
+            if(NOT PUMICE_LLVM_INCLUDE)
+                pumice_missing_driver(${name} ${device})
+                continue()
+            endif()
         else()
             # A driver's own leaks are not ours; leaks of our code show on the interpreter.
             list(APPEND environment PUMICE_DEVICE=vulkan PUMICE_VALIDATE=1 ASAN_OPTIONS=detect_leaks=0)

@@ -58,10 +58,7 @@ Settings settings() {
     return s;
 }
 
-std::string unavailable_reason() {
-    if (!emit_llvm) return "This build has no emitter of LLVM text.";
-    return llvm_unavailable();
-}
+std::string unavailable_reason() { return llvm_unavailable(); }
 std::string name() { return name_for(settings().width, settings().threads); }
 Limits limits() { return limits_for(settings().width); }
 std::shared_ptr<Backend> open() {

@@ -15,10 +15,6 @@
 
 namespace pumice::cpu {
 
-// Weak until there is an emitter: without one the device says that it cannot be used.
-[[gnu::weak]] Emitted emit_llvm(const ir::Kernel& lowered, const Target& target, const Variant& variant);
-[[gnu::weak]] void* host_function(std::string_view name);
-
 /// Native code for one variant of a kernel.
 struct Native {
     std::shared_ptr<Code> code;
