@@ -90,7 +90,7 @@ Limits Device::limits() const { return limits_for(compiler->target.width); }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) { return std::make_shared<Memory>(in_use, bytes, zero); }
+std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) { return std::make_shared<Memory>(in_use, bytes, zero, name()); }
 
 void Device::wait_for_uses(const Memory& memory, bool write) {
     std::vector<Point> points;

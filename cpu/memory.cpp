@@ -47,14 +47,14 @@ int64_t physical_memory() {
     return bytes;
 }
 
-Memory::Memory(InUse counter, int64_t size, bool zero) : in_use(std::move(counter)), mapped(size >= large) {
+Memory::Memory(InUse counter, int64_t size, bool zero, const std::string& device) : in_use(std::move(counter)), mapped(size >= large) {
     // The system would promise more than there is, and end the process when it is used.
     if (size > physical_memory() - *in_use)
-        fail("cannot allocate ", size, " bytes on cpu: of the machine's ", physical_memory(), " bytes of memory its arrays take ",
+        fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(), " bytes of memory its arrays take ",
              in_use->load(), " already");
     const size_t rounded = (size_t(size) + 63) / 64 * 64;
     data = static_cast<std::byte*>(mapped ? map(size_t(size)) : std::aligned_alloc(64, rounded));
-    if (!data) fail("cannot allocate ", size, " bytes on cpu: the system gives no more memory");
+    if (!data) fail("cannot allocate ", size, " bytes on ", device, ": the system gives no more memory");
     if (zero && !mapped) std::memset(data, 0, rounded);
     *in_use += bytes = size;
 }

@@ -16,8 +16,8 @@ using InUse = std::shared_ptr<std::atomic<int64_t>>;
 /// each page lies near the thread whose part it is.
 class Memory final : public Allocation, public std::enable_shared_from_this<Memory> {
 public:
-    /// Throws Error naming the bytes when there is no such memory.
-    Memory(InUse in_use, int64_t bytes, bool zero);
+    /// Throws Error naming the bytes and the device when there is no such memory.
+    Memory(InUse in_use, int64_t bytes, bool zero, const std::string& device);
     ~Memory() override;
     Memory(const Memory&) = delete;
 

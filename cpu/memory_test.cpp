@@ -8,7 +8,7 @@ namespace {
 TEST(MemoryTest, ZeroAlignedAndCounted) {
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     for (const int64_t bytes : {1, 100, 256 << 10, 5'000'001}) {
-        Memory memory(in_use, bytes, true);
+        Memory memory(in_use, bytes, true, "cpu");
         EXPECT_EQ(*in_use, bytes);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data) % 64, 0u);
         for (int64_t i = 0; i < bytes; ++i) ASSERT_EQ(memory.data[i], std::byte(0));
@@ -21,7 +21,7 @@ TEST(MemoryTest, MoreThanThereIsIsRefusedWithTheBytes) {
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     const int64_t wanted = physical_memory() + 1;
     try {
-        Memory memory(in_use, wanted, false);
+        Memory memory(in_use, wanted, false, "cpu");
         FAIL();
     } catch (const Error& e) {
         EXPECT_EQ(e.what(), text("cannot allocate ", wanted, " bytes on cpu: of the machine's ", physical_memory(), " bytes of memory its arrays take 0 already"));
@@ -38,7 +38,7 @@ struct Conflicts : testing::Test {
         return numbers;
     }
     using Numbers = std::vector<uint64_t>;
-    std::shared_ptr<Memory> memory = std::make_shared<Memory>(std::make_shared<std::atomic<int64_t>>(0), 64, false);
+    std::shared_ptr<Memory> memory = std::make_shared<Memory>(std::make_shared<std::atomic<int64_t>>(0), 64, false, "cpu");
     Stream standard, a, b;
 };
 
