@@ -1,5 +1,16 @@
-// One explicit step of 3-D diffusion, the 7-point stencil, over the interior of a grid.
+// One explicit step of 3-D diffusion, the 7-point stencil, over the interior of a grid; and what indices cost: the same with a
+// range and group of the launch's own, through views and in a struct, against GLSL in which everything is a constant.
+#include <string>
+
 #include "bench/harness.h"
+
+namespace bench {
+struct Field {
+    pumice::Array<float, 3> next, now;
+    float c;
+};
+}  // namespace bench
+PUMICE_STRUCT(bench::Field, next, now, c);
 
 namespace bench {
 namespace {
@@ -26,6 +37,52 @@ void main() {
         + c * (now[p - plane] + now[p + plane] + now[p - row] + now[p + row] + now[p - 1] + now[p + 1] - 6.0 * now[p]);
 }
 )";
+
+const auto diffuse_field = kernel("diffuse_field", [](InOut<Field> f) {
+    auto [i, j, k] = global_index<3>();
+    f.next(i, j, k) = f.now(i, j, k) + f.c * (f.now(i - 1, j, k) + f.now(i + 1, j, k) + f.now(i, j - 1, k) + f.now(i, j + 1, k) +
+                                              f.now(i, j, k - 1) + f.now(i, j, k + 1) - 6.0f * f.now(i, j, k));
+});
+
+/// The peer with the size and the factor written into it.
+std::string constant_glsl(int n) {
+    std::string glsl = peer_glsl;
+    const std::string push = "layout(push_constant) uniform Push { ivec3 size; float c; };";
+    glsl.replace(glsl.find(push), push.size(), text("const ivec3 size = ivec3(", n, "); const float c = 0.1;"));
+    return glsl;
+}
+
+enum class Through { arrays, views, members };
+
+/// Ours does not know the size before the launch, nor, unless `grouped`, the group.
+Measurement against_constants(Bench& bench, int n, Through through, bool grouped) {
+    const size_t count = size_t(n) * n * n;
+    const std::vector<float> host = noise(count, 3);
+    // The second and the third of three fields in one array, so that no view begins where its array does.
+    const Array<float> all = bench.device.zeros<float>(int64_t(3 * count));
+    Field f{bench.device.zeros<float>({n, n, n}), bench.device.upload(host, {n, n, n}), 0.1f};
+    if (through == Through::views) {
+        f.next = all.reshape({3 * n, n, n}).slice(n, 2 * n);
+        f.now = all.slice(int64_t(2 * count), int64_t(3 * count)).reshape({n, n, n});
+        f.now.copy_from(host);
+    }
+    Range range = ndrange({1, 1, 1}, {n - 1, n - 1, n - 1});
+    if (grouped) range = range.group(1, 8, 32);
+    const Side ours = [&](int times) {
+        Event last;
+        for (int t = 0; t < times; ++t) last = through == Through::members ? diffuse_field(range, f) : diffuse(range, f.next, f.now, f.c);
+        last.wait();
+    };
+
+    raw::Pipeline pipeline(bench.raw, "diffuse", constant_glsl(n), 2, 0);
+    raw::Buffer pnow(bench.raw, count * 4), pnext(bench.raw, count * 4);
+    pnow.upload(host);
+    const Side peer = dispatches(bench.raw, pipeline, pipeline.bindings({&pnext, &pnow}), {}, uint32_t(n - 2 + 31) / 32, uint32_t(n - 2 + 7) / 8,
+                                 uint32_t(n - 2));
+    const Measurement m = compare(bench, ours, peer);
+    require_same(f.next.download(), pnext.download<float>(), 1e-6);
+    return m;
+}
 
 Measurement run(Bench& bench, int n) {
     const float c = 0.1f;
@@ -54,7 +111,14 @@ Measurement run(Bench& bench, int n) {
 std::vector<Case> diffusion_cases() {
     const int n = 256;
     const double interior = double(n - 2) * (n - 2) * (n - 2);
-    return {{"3-D diffusion, 256^3", Kind::kernel, 1.15, 8 * interior, "GB/s", [](Bench& bench) { return run(bench, n); }}};
+    const auto constants = [&](const char* name, double target, Through through, bool grouped) {
+        return Case{name, Kind::variant, target, 8 * interior, "GB/s", [=](Bench& bench) { return against_constants(bench, n, through, grouped); }};
+    };
+    return {{"3-D diffusion, 256^3", Kind::kernel, 1.15, 8 * interior, "GB/s", [](Bench& bench) { return run(bench, n); }},
+            constants("diffusion against constants", 1.03, Through::arrays, false),
+            constants("diffusion against constants, its group", 1.03, Through::arrays, true),
+            constants("diffusion through views", 1.05, Through::views, true),
+            constants("diffusion through a struct", 1.05, Through::members, true)};
 }
 
 }  // namespace bench

@@ -52,6 +52,7 @@ Measurement measure(const Bench& bench, const std::function<void()>& act);
 enum class Kind {
     kernel,     ///< a ratio; the kernels' geometric mean has a target of its own
     launch,     ///< a ratio
+    variant,    ///< a ratio, too: a kernel that shows the cost of one thing
     first_use,  ///< milliseconds
 };
 
@@ -69,6 +70,7 @@ std::vector<Case> triad_cases();
 std::vector<Case> diffusion_cases();
 std::vector<Case> matmul_cases();
 std::vector<Case> reduction_cases();
+std::vector<Case> group_cases();
 std::vector<Case> launch_cases();
 std::vector<Case> first_use_cases();
 
