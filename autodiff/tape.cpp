@@ -224,7 +224,7 @@ std::optional<int64_t> Plan::bound(BlockId block, Scalar type) const {
         if (inside > 0 && is_loop(i.op)) {
             const auto trips = bound_of_trips(id);
             if (!trips || *trips > (int64_t(1) << 40) / inside) return std::nullopt;
-            inside *= *trips;
+            inside *= std::max<int64_t>(*trips, 1);  // what is pushed in vain needs a tape, too
         }
         sum += inside;
     }
