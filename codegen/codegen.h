@@ -17,6 +17,9 @@ struct Options {
     bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
     std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
     bool wide_offsets = false;            ///< element offsets in 64 bits
+    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory
+    bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
+    bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
 };
 
 /// A 4- or 8-byte field of the push-constant block, filled at each launch.

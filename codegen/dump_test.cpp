@@ -121,19 +121,20 @@ TEST(dump, says_why_a_folder_cannot_be_written) {
 }
 
 TEST(compile, names_the_kernel_that_fails) {
-    const ir::Kernel k = ir::parse(R"(kernel "narrow" math contract rank 1 (arg1: inout i16[1]) @7 files ["dir/narrow.cpp"] {
+    const ir::Kernel k = ir::parse(R"(kernel "narrow" math contract rank 1 (arg1: inout {x: i16 @0, y: i16 @2}:4[1]) @7 files ["dir/narrow.cpp"] {
   %0 = global_index 0 : i32
   %1 = constant 1 : i16
-  %2 = atomic add arg1[%0], %1 : i16 @9
+  %2 = atomic add arg1[%0].x, %1 : i16 @9
   return
 }
 )");
     try {
         compile(k);
-        FAIL() << "16-bit atomics compile";
+        FAIL() << "atomics on a member of 16 bits compile";
     } catch (const Error& e) {
         EXPECT_STREQ(e.what(),
-                     "narrow.cpp:9: Vulkan has no atomics on i16; use a type of 32 bits\n"
+                     "narrow.cpp:9: Vulkan devices have no atomics on i16 inside a struct; use an array of i16, or a type of "
+                     "32 bits\n"
                      "  while compiling kernel \"narrow\" (narrow.cpp:7)");
     }
 }

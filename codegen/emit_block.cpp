@@ -3,6 +3,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
 #include "core/ops.h"
@@ -182,7 +183,7 @@ void Emitter::declare(Value v, const Expression& e) {
     const ValueInfo& info = k[v];
     names[v.id] = text("v", next_name++);
     const bool precise = info.inst.id != none && strict(k[info.inst]);
-    line(text(precise ? "precise const " : "const ", glsl_type(info.type).value, " ", names[v.id], " = ", e.text, ";"));
+    line(text(precise ? "precise const " : "const ", glsl_type(info.type, options.pairs).value, " ", names[v.id], " = ", e.text, ";"));
 }
 
 Expression Emitter::use(Value v) {
@@ -203,7 +204,7 @@ Expression Emitter::use(Value v) {
 /// The value as a name or another atom, for where its text is written more than once or evaluated more than once.
 Expression Emitter::use_named(Value v) {
     Expression e = use(v);
-    if (e.is_atom() || (e.precedence == unary && k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
+    if (e.is_atom() || (k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
     declare(v, e);
     return use(v);
 }
@@ -218,7 +219,7 @@ Expression Emitter::leaf(const Inst& i) {
     const int n = int(i.immediate);
     switch (i.op) {
         case Op::constant: {
-            const std::string constant = glsl_constant(i.type, i.immediate);
+            const std::string constant = glsl_constant(i.type, i.immediate, options.pairs);
             return {constant, constant[0] == '-' ? unary : constant.find('(') != constant.npos ? postfix : primary, {}, {}};
         }
         case Op::argument: {
@@ -252,10 +253,11 @@ std::string Emitter::pattern_of(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
     if (i.op == Op::select) return "$0 ? $1 : $2";
-    if (i.op == Op::cast) return cast_text(from, i.type);
-    if (i.op == Op::bitcast) return bitcast_text(from, i.type);
+    if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
+    if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);
     uint64_t bits = 0;
-    if (is_int(from) && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
+    const bool pair = options.pairs && is_pair(from);
+    if (is_int(from) && !pair && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
         bits >> (8 * size_of(from) - 1) == 0) {
         const bool whole_shift = bits < uint64_t(8 * size_of(from));
         if (i.op == Op::div) return "$0 / $1";
@@ -263,7 +265,7 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shl && whole_shift) return "$0 << $1";
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
-    const std::string pattern = op_text(i.op, from, strict(i));
+    const std::string pattern = op_text(i.op, from, strict(i), options.pairs);
     if (pattern.empty())
         fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),
              strict(i) ? " under strict maths" : "", ", for which shaders/ has no function");

@@ -3,6 +3,8 @@
 
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
+#include "codegen/scalar_text.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -45,7 +47,7 @@ void Emitter::new_variables(std::span<const Value> values, std::span<const Expre
         const Value v = values[n];
         names[v.id] = text("v", next_name++);
         variable[v.id] = v.id;
-        const std::string_view type = glsl_type(k.type_of(v)).value;
+        const std::string_view type = glsl_type(k.type_of(v), options.pairs).value;
         line(initial.empty() ? text(type, " ", names[v.id], ";") : text(type, " ", names[v.id], " = ", initial[n].text, ";"));
     }
 }
@@ -78,7 +80,7 @@ void Emitter::assign(std::span<const Value> targets, std::span<const Value> sour
         }
         const std::string kept = text("v", next_name++);
         Move& first = moves.front();
-        line(text("const ", glsl_type(k.type_of(first.target)).value, " ", kept, " = ", first.from.text, ";"));
+        line(text("const ", glsl_type(k.type_of(first.target), options.pairs).value, " ", kept, " = ", first.from.text, ";"));
         first.from = {kept, primary, {}, {}};
     }
 }
@@ -110,6 +112,15 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
     const Value step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
     uint64_t bits = 0;
+    if (options.pairs && is_pair(type)) {
+        const auto less = [&](const std::string& a, const std::string& b) {
+            return fill(op_text(Op::lt, type, false, true), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}}).text;
+        };
+        const std::string zero = glsl_constant(type, 0, true), up = less(index, to), down = less(to, index);
+        if (k.constant(step_value, bits)) return type == Scalar::i64 && int64_t(bits) < 0 ? down : up;
+        if (type == Scalar::u64) return text(step, " != ", zero, " && ", up);
+        return text(less(zero, step), " ? ", up, " : ", step, " != ", zero, " && ", down);
+    }
     if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
     if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
     return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ",
@@ -123,6 +134,7 @@ std::string Emitter::step_text(const Inst& i, Value index, const std::string& to
     const Scalar type = k.type_of(step_value);
     const std::string& name = names[index.id];
     uint64_t bits = 0;
+    if (options.pairs && is_pair(type)) return text(name, " = pm_", name_of(type), "_step(", name, ", ", to, ", ", step, ")");
     if (cannot_overflow(k, type, to_value, step_value)) {
         k.constant(step_value, bits);
         const int64_t s = signed_value(type, bits);
@@ -167,7 +179,8 @@ void Emitter::for_statement(const Inst& i) {
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
     if (i.immediate) interface.need("GL_EXT_control_flow_attributes");
-    const std::string head = text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index)).value, " ", names[index.id], " = ", from, "; ",
+    const std::string head = text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ",
+                                  names[index.id], " = ", from, "; ",
                                   condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
     loops.push_back({results});
     yields.push_back(results);

@@ -1,6 +1,7 @@
 // Loads, stores, atomics and the barrier.
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
 #include "core/ops.h"
@@ -55,6 +56,7 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
         const Expression e = use(v);
         if (wide) return type == Scalar::i64 ? e : fill("int64_t($0)", {e});
         if (type == Scalar::i32 || (type == Scalar::u32 && indices.size() == 1)) return e;
+        if (options.pairs && is_pair(type)) return fill(indices.size() == 1 ? "$0.x" : "int($0.x)", {e});
         return fill(is_unsigned_int(type) && indices.size() == 1 ? "uint($0)" : "int($0)", {e});
     };
     if (usage.memories[i.memory.id].nested) {
@@ -79,10 +81,11 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
 }
 
 Expression Emitter::load(const Inst& i) {
-    Expression e = interface.element(i.memory, i.leaf, indices_into(i));
-    if (interface.stored_as_bits(i.memory, i.leaf))
+    const bool words = interface.in_words(i.memory);
+    Expression e = words ? load_of_word(i) : interface.element(i.memory, i.leaf, indices_into(i));
+    if (!words && interface.stored_as_bits(i.memory, i.leaf))
         e = fill(bitcast_text(bits_type(i.type), i.type), {e});
-    else if (i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array)
+    else if (!words && i.type == Scalar::boolean && k[i.memory].kind == MemoryKind::array)
         e = fill("uint($0) != 0u", {e});
     e.memories.push_back(i.memory.id);
     return e;
@@ -96,6 +99,7 @@ Expression Emitter::to_storage(const Inst& i, const Expression& value) const {
 }
 
 void Emitter::store(const Inst& i) {
+    if (interface.in_words(i.memory)) return store_of_word(i);
     const Expression place = interface.element(i.memory, i.leaf, indices_into(i));
     const Expression value = to_storage(i, use(k.operands(i).back()));
     flush(i.memory.id);
@@ -126,8 +130,16 @@ std::string Emitter::atomic_function(const Inst& i) {
 void Emitter::atomic(const Inst& i) {
     const auto operands = k.operands(i);
     const bool bits = interface.stored_as_bits(i.memory, i.leaf);
-    if (size_of(i.type) < 4) fail(k.where(i.loc), ": Vulkan has no atomics on ", name_of(i.type), "; use a type of 32 bits");
+    if (size_of(i.type) < 4) {
+        if (!interface.in_words(i.memory))
+            fail(k.where(i.loc), ": Vulkan devices have no atomics on ", name_of(i.type), " inside a struct; use an array of ",
+                 name_of(i.type), ", or a type of 32 bits");
+        return define_atomic(i, atomic_of_word(i, atomic_words[i.immediate]));
+    }
     if (size_of(i.type) == 8) {
+        if (options.pairs || !options.int64_atomics)
+            fail(k.where(i.loc), ": this device has no atomics on words of 64 bits, which those on ", name_of(i.type),
+                 " need; use a type of 32 bits");
         interface.need("GL_EXT_shader_atomic_int64");
         interface.need_type(Scalar::u64);
     }
@@ -152,6 +164,11 @@ void Emitter::atomic(const Inst& i) {
             if (bits) e = fill(bitcast_text(bits_type(i.type), i.type), {e});
         }
     }
+    define_atomic(i, e);
+}
+
+/// The atomic takes place here, whether its result is used or not.
+void Emitter::define_atomic(const Inst& i, const Expression& e) {
     flush(i.memory.id);
     const Value result = k.result(i);
     if (usage.uses[result.id] > 0)

@@ -43,6 +43,8 @@ Golden read(const fs::path& path) {
     g.options.comments = g.head.find("comments") != std::string::npos;
     g.options.float_atomics = g.head.find("float_atomics") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
+    g.options.pairs = g.head.find("pairs") != std::string::npos;
+    g.options.byte_storage = g.head.find("words") == std::string::npos;
     if (g.head.find("by_address") != std::string::npos) g.options.by_address.assign(8, true);
     return g;
 }

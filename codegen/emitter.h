@@ -68,9 +68,18 @@ private:
     Expression load(const ir::Inst& i);
     void store(const ir::Inst& i);
     void atomic(const ir::Inst& i);
+    void define_atomic(const ir::Inst& i, const Expression& e);
     void barrier();
     Expression to_storage(const ir::Inst& i, const Expression& value) const;
     std::string atomic_function(const ir::Inst& i);
+
+    // Small elements inside words (emit_words.cpp).
+    std::string word_function(const ir::Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
+                              const std::string& statements);
+    Expression word_call(const ir::Inst& i, const std::string& name, const std::vector<Expression>& more);
+    Expression load_of_word(const ir::Inst& i);
+    void store_of_word(const ir::Inst& i);
+    Expression atomic_of_word(const ir::Inst& i, const char* what);
 
     const ir::Kernel& k;
     const Options& options;

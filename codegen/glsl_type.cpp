@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "codegen/pairs.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -73,8 +74,10 @@ std::string float_constant(Scalar type, uint64_t bits) {
 }  // namespace
 
 const GlslType& glsl_type(Scalar type) { return types[int(type)]; }
+const GlslType& glsl_type(Scalar type, bool pairs) { return pairs && is_pair(type) ? pair_type(type) : glsl_type(type); }
 
-std::string glsl_constant(Scalar type, uint64_t bits) {
+std::string glsl_constant(Scalar type, uint64_t bits, bool pairs) {
+    if (pairs && is_pair(type)) return pair_constant(bits);
     if (type == Scalar::boolean) return bits ? "true" : "false";
     if (is_float(type)) return float_constant(type, bits);
     const int unused = 64 - 8 * size_of(type);
@@ -91,8 +94,9 @@ std::string glsl_constant(Scalar type, uint64_t bits) {
     }
 }
 
-std::string cast_text(Scalar from, Scalar to) {
+std::string cast_text(Scalar from, Scalar to, bool pairs) {
     if (from == to) return "$0";
+    if (pairs && (is_pair(from) || is_pair(to))) return pair_cast_text(from, to);
     if (to == Scalar::boolean) return "$0 != " + glsl_constant(from, 0);
     const std::string spelling(glsl_type(to).value);
     // To and from half by way of float, as the host does: from double that rounds twice.
@@ -106,8 +110,9 @@ std::string cast_text(Scalar from, Scalar to) {
     return text(spelling, "(clamp(pm_", real, "_to_i32(", operand, "), -", limit, ", ", limit - 1, "))");
 }
 
-std::string bitcast_text(Scalar from, Scalar to) {
+std::string bitcast_text(Scalar from, Scalar to, bool pairs) {
     if (from == to) return "$0";
+    if (pairs && size_of(from) == 8) return pair_bitcast_text(from, to);
     if (is_int(from) && is_int(to)) return std::string(glsl_type(to).value) + "($0)";
     // GLSL names the function after what the bits are read as, in three styles.
     const Scalar number = is_float(from) ? from : to;

@@ -20,14 +20,16 @@ struct GlslType {
     std::optional<Feature> feature;      ///< that values or elements need
 };
 const GlslType& glsl_type(Scalar type);
+/// With `pairs`, for a device without 64-bit integers (see codegen/pairs.h); so below.
+const GlslType& glsl_type(Scalar type, bool pairs);
 
 /// A constant whose text has exactly this type and these bits. Negative ones begin with '-'.
-std::string glsl_constant(Scalar type, uint64_t bits);
+std::string glsl_constant(Scalar type, uint64_t bits, bool pairs = false);
 
 /// The expression that casts $0, by value, as the IR defines it (float to integer saturates by a prelude function).
-std::string cast_text(Scalar from, Scalar to);
+std::string cast_text(Scalar from, Scalar to, bool pairs = false);
 /// The expression that reinterprets the bits of $0; the types have one size.
-std::string bitcast_text(Scalar from, Scalar to);
+std::string bitcast_text(Scalar from, Scalar to, bool pairs = false);
 
 /// The unsigned integer with as many bits.
 Scalar bits_type(Scalar type);

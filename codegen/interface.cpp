@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -79,10 +80,19 @@ bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
 }
 
+bool Interface::in_words(MemoryId m) const {
+    const Memory& memory = k[m];
+    if (!memory.element.is_scalar() || memory.element.size > 2) return false;
+    const bool lacks_bytes = memory.element.leaves[0].type == Scalar::boolean && !options.byte_storage;
+    return usage.memories[m.id].small_atomics || (lacks_bytes && memory.kind == MemoryKind::array);
+}
+
 std::string Interface::storage_type(MemoryId m, uint32_t leaf) const {
+    if (in_words(m)) return "uint";
     const Scalar type = k[m].element.leaves[leaf].type;
-    if (stored_as_bits(m, leaf)) return std::string(glsl_type(bits_type(type)).value);
-    return std::string(k[m].kind == MemoryKind::array ? glsl_type(type).storage : glsl_type(type).value);
+    if (stored_as_bits(m, leaf)) return std::string(glsl_type(bits_type(type), options.pairs).value);
+    const GlslType& t = glsl_type(type, options.pairs);
+    return std::string(k[m].kind == MemoryKind::array ? t.storage : t.value);
 }
 
 Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expression>& indices) {
@@ -90,10 +100,12 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
     std::string pattern = names[m.id];
     for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
     if (by_address(m)) {
-        const std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
+        const bool words = in_words(m);
+        std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
         const std::string block = text("Arg", memory.argument + 1);
+        if (words) address = options.wide_offsets ? text("(", address, " & ~3ul)") : text("uvec2(", address, ".x & ~3u, ", address, ".y)");
         // A 64-bit index cannot subscript in GLSL: it moves the address.
-        pattern = options.wide_offsets ? text(block, "(", address, " + uint64_t($0) * ", memory.element.size, "ul).at[0]")
+        pattern = options.wide_offsets ? text(block, "(", address, " + uint64_t($0) * ", words ? 4 : memory.element.size, "ul).at[0]")
                                        : text(block, "(", address, ").at[$0]");
     }
     if (!memory.element.is_scalar()) pattern += "." + member_name(memory.element.leaves[leaf]);
@@ -103,8 +115,8 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
 }
 
 void Interface::need_type(Scalar type) {
-    const GlslType& t = glsl_type(type);
-    types.insert(type);
+    const GlslType& t = glsl_type(type, options.pairs);
+    if (!options.pairs || !is_pair(type)) types.insert(type);
     need(t.extension);
     if (t.feature && type != Scalar::boolean) features.insert(*t.feature);
 }
@@ -135,12 +147,13 @@ std::string Interface::struct_declaration(MemoryId m) {
     };
     for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
         const Leaf& l = element.leaves[leaf];
-        const uint32_t size = uint32_t(size_of(l.type));
+        // Members are aligned to their components.
+        const uint32_t size = options.pairs && is_pair(l.type) ? 4 : uint32_t(size_of(l.type));
         if (align(at, size) < l.offset) pad_to(l.offset);
         if (align(at, size) != l.offset)
             fail("the element of ", names[m.id], " has member \"", l.path, "\" at byte ", l.offset, ", where GLSL cannot put it");
         out += "    " + storage_type(m, leaf) + " " + member_name(l) + ";\n";
-        at = l.offset + size;
+        at = l.offset + uint32_t(size_of(l.type));
         alignment = std::max(alignment, size);
     }
     if (align(at, alignment) < element.size) pad_to(element.size);
@@ -157,13 +170,16 @@ std::string Interface::buffer(MemoryId m, int binding) {
     std::string qualifiers = usage.coherent(memory, m.id) ? "restrict coherent " : "restrict ";
     if (memory.access == Access::in) qualifiers += "readonly ";
     for (const Leaf& l : memory.element.leaves) {
-        need(glsl_type(l.type).storage_extension);
-        if (glsl_type(l.type).feature) features.insert(*glsl_type(l.type).feature);
+        const GlslType& t = glsl_type(l.type, options.pairs);
+        if (in_words(m)) break;
+        need(t.storage_extension);
+        if (t.feature) features.insert(*t.feature);
     }
     if (by_address(m)) {
         need("GL_EXT_buffer_reference");
         if (!options.wide_offsets) need("GL_EXT_buffer_reference_uvec2");
         uint32_t alignment = 1;
+        if (in_words(m)) alignment = 4;
         for (const Leaf& l : memory.element.leaves) alignment = std::max(alignment, uint32_t(size_of(l.type)));
         return text("layout(buffer_reference, ", layout, ", buffer_reference_align = ", alignment, ") ", qualifiers, "buffer ",
                     block, " { ", element_type(m), " at[]; };\n");
@@ -245,7 +261,7 @@ void Interface::sort_fields() {
 
 std::string Interface::push_type(const Field& f) const {
     const bool pair = f.kind == Field::Kind::address && !options.wide_offsets;
-    return std::string(pair ? "uvec2" : glsl_type(f.type).push);
+    return std::string(pair ? "uvec2" : glsl_type(f.type, options.pairs).push);
 }
 
 std::vector<std::string> Interface::push_constants() {
@@ -260,13 +276,18 @@ std::vector<std::string> Interface::push_constants() {
 /// The brackets of a local or private array's declaration.
 std::string Interface::array_extents(MemoryId m) const {
     const Memory& memory = k[m];
-    if (memory.extents.empty()) return "[" + size_expression(memory.size).text + "]";
+    const uint32_t size = memory.element.size;
+    if (memory.extents.empty()) {
+        const Expression count = size_expression(memory.size);
+        return "[" + (in_words(m) ? fill(text("($0 + ", 4 / size - 1, ") / ", 4 / size), {count}) : count).text + "]";
+    }
     std::string nested;
     int64_t count = 1;
     for (const int64_t e : memory.extents) {
         count *= e;
         nested += text("[", e, "]");
     }
+    if (in_words(m)) count = (count * size + 3) / 4;
     return usage.memories[m.id].nested ? nested : text("[", count, "]");
 }
 

@@ -23,6 +23,8 @@ public:
     Expression element(ir::MemoryId m, uint32_t leaf, const std::vector<Expression>& indices);
     /// The leaf lies in memory as the unsigned integer of its bits, for atomics that floats do not have.
     bool stored_as_bits(ir::MemoryId m, uint32_t leaf) const;
+    /// The memory is an array of 32-bit words, each with several elements; see emit_words.cpp. Its index counts words.
+    bool in_words(ir::MemoryId m) const;
     /// The GLSL type of an element's leaf as it lies in memory.
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
@@ -32,7 +34,7 @@ public:
         if (!extension.empty()) extensions.emplace(extension);
     }
     void need_type(Scalar type);
-    /// The types that values have.
+    /// The types that values have in GLSL.
     const std::set<Scalar>& value_types() const { return types; }
 
     std::string extension_lines() const;

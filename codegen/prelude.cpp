@@ -15,6 +15,7 @@ extern const char* const prelude_text;
 extern const char* const functions_text;
 extern const char* const exact_doubles_text;
 extern const char* const double_functions_text;
+extern const char* const pairs_text;
 
 namespace {
 
@@ -66,6 +67,7 @@ struct Prelude {
         cut(functions_text);
         cut(exact_doubles_text);
         cut(double_functions_text);
+        cut(pairs_text);
     }
 
     void cut(std::string_view rest) {

@@ -1,6 +1,7 @@
 #include "codegen/scalar_text.h"
 
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
 #include "codegen/prelude.h"
 #include "core/builder.h"
 #include "core/error.h"
@@ -52,7 +53,8 @@ std::string computed_in(Scalar wide, ir::Op op, Scalar type, std::string pattern
 
 }  // namespace
 
-std::string op_text(ir::Op op, Scalar operand, bool strict) {
+std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs) {
+    if (pairs && is_pair(operand)) return pair_op_text(op, operand);
     const std::string pattern = row_text(op, operand, strict);
     const bool is_operator = pattern.find('(') == pattern.npos;
     if (operand == Scalar::boolean || size_of(operand) == 4 || is_operator) return pattern;

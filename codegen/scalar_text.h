@@ -10,7 +10,7 @@ namespace pumice::codegen {
 /// - Operators, which stand in no parentheses, are GLSL's on all types. So are GLSL's own functions on 64-bit types.
 /// - A pm_ function exists for a 64-bit type where shaders/ has an overload whose first parameter is of that type.
 /// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does.
-/// `strict` asks for the fma that rounds once.
-std::string op_text(ir::Op op, Scalar operand, bool strict);
+/// `strict` asks for the fma that rounds once, `pairs` for what a device without 64-bit integers can do.
+std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs = false);
 
 }  // namespace pumice::codegen

@@ -13,7 +13,13 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     m.stored |= i.op != Op::load;
     m.nested &= indices_of(k, i).size() == k[i.memory].extents.size();
     const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
-    if (!atomic || !is_float(i.type)) return;
+    if (!atomic) return;
+    if (size_of(i.type) < 4) {
+        m.small_atomics = true;
+        m.nested = false;  // as below
+        return;
+    }
+    if (!is_float(i.type)) return;
     m.nested = false;  // the functions that stand in for float atomics take one index
     const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
     (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;

@@ -72,10 +72,10 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.scalar_block_layout = s.scalar_block_layout;
     plan.int8 = s.shader_int8 && s.storage_8bit;
     plan.int16 = s.shader_int16 && s.storage_16bit;
-    plan.int64 = s.shader_int64;
+    plan.int64 = s.shader_int64 && !switches.pairs;
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
-    plan.int64_atomics = s.shader_int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
+    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
     plan.float_atomics = s.buffer_float32_atomic_add;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
@@ -99,6 +99,7 @@ Switches Switches::from_environment() {
     };
     Switches switches;
     switches.validate = debug::validate();
+    switches.pairs = set("PUMICE_VULKAN_PAIRS");
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
@@ -109,7 +110,7 @@ bool Plan::supports(Feature feature) const {
     switch (feature) {
         case Feature::int8: return int8;
         case Feature::int16: return int16;
-        case Feature::int64: return int64;
+        case Feature::int64: return true;
         case Feature::float16: return float16;
         case Feature::float64: return float64;
     }

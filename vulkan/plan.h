@@ -12,6 +12,7 @@ namespace pumice::vulkan {
 /// What the environment asks for. The PUMICE_VULKAN_ ones force, on any driver, paths that it would not take.
 struct Switches {
     bool validate = false;         ///< PUMICE_VALIDATE=1
+    bool pairs = false;            ///< PUMICE_VULKAN_PAIRS=1: 64-bit integers by pairs of 32-bit ones
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
@@ -41,6 +42,7 @@ struct Plan {
     int64_t max_block_bytes = 0;          ///< of one allocation from the driver
     Limits limits;
 
+    /// Whether kernels may use the type: in hardware, or for 64-bit integers by pairs of 32-bit ones.
     bool supports(Feature feature) const;
 };
 

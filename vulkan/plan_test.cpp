@@ -130,7 +130,19 @@ TEST(Plan, SmallTypesNeedStorageToo) {
     s.storage_8bit = s.storage_16bit = true;
     for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16})
         EXPECT_TRUE(make_plan(s, {}).supports(feature));
-    for (const Feature feature : {Feature::int64, Feature::float64}) EXPECT_FALSE(make_plan(s, {}).supports(feature));
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::float64));
+}
+
+TEST(Plan, Integers64AreHardwaresOrPairs) {
+    Snapshot s = unified();
+    for (const bool has : {false, true}) {
+        s.shader_int64 = has;
+        EXPECT_EQ(make_plan(s, {}).int64, has);
+        EXPECT_TRUE(make_plan(s, {}).supports(Feature::int64));
+    }
+    Switches switches;
+    switches.pairs = true;
+    EXPECT_FALSE(make_plan(s, switches).int64);
 }
 
 TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {

@@ -149,6 +149,9 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     codegen::Options options;
     options.float_atomics = plan.float_atomics;
+    options.int64_atomics = plan.int64_atomics;
+    options.byte_storage = plan.int8;
+    options.pairs = !plan.int64;
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     size_t bound = 0;
