@@ -8,22 +8,30 @@ namespace pumice {
 class ReverseMode {
 public:
     /// Of a program: at most n of its states are kept, the first one included, and the others are computed anew from them.
-    ReverseMode checkpoints(int n) const {
+    ReverseMode checkpoints(int n) const { return with<ReverseMode>(n); }
+    int states = 0;  ///< 0: as many as there are
+
+protected:
+    template <class Mode>
+    static Mode with(int n) {
         if (n < 1) fail("autodiff is asked to work with ", n, " checkpoints; it needs at least 1, the state in which the program starts");
-        ReverseMode mode = *this;
+        Mode mode;
         mode.states = n;
         return mode;
     }
-    bool primal = false;  ///< the function's value comes back after the derivatives
-    int states = 0;       ///< 0: as many as there are
+};
+/// The same; what the function gives comes back behind the derivatives.
+class ReverseWithPrimalMode : public ReverseMode {
+public:
+    ReverseWithPrimalMode checkpoints(int n) const { return with<ReverseWithPrimalMode>(n); }
 };
 /// Forward mode: tangents in, tangents out.
-class ForwardMode {
-public:
-    bool primal = false;
-};
-inline constexpr ReverseMode Reverse{}, ReverseWithPrimal{.primal = true};
-inline constexpr ForwardMode Forward{}, ForwardWithPrimal{.primal = true};
+class ForwardMode {};
+class ForwardWithPrimalMode : public ForwardMode {};
+inline constexpr ReverseMode Reverse{};
+inline constexpr ReverseWithPrimalMode ReverseWithPrimal{};
+inline constexpr ForwardMode Forward{};
+inline constexpr ForwardWithPrimalMode ForwardWithPrimal{};
 
 /// Not differentiated: it has no shadow and costs nothing.
 template <class T> struct Const {

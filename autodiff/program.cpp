@@ -30,6 +30,10 @@ void Program::reverse() {
     if (!is_forward) static_cast<ProgramTape&>(*record).reverse();
 }
 
+std::shared_ptr<detail::ArrayState> Program::tangent(const HostArgument& array, int direction) {
+    return static_cast<ProgramTangents&>(*record).tangent(*array.array, direction);
+}
+
 }  // namespace derive
 
 void no_derivative(const std::function<void()>& act) {

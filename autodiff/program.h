@@ -2,6 +2,7 @@
 #pragma once
 #include "autodiff/autodiff.h"
 #include "autodiff/custom.h"
+#include "core/function.h"
 #include "core/observe.h"
 
 namespace pumice {
@@ -22,54 +23,72 @@ public:
     void seed(const HostArgument& array);
     /// Reverse mode: the way back.
     void reverse();
+    /// Forward mode: the tangent of an array, one a direction.
+    std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
 
 private:
     std::unique_ptr<ProgramRecord> record;
     bool is_forward;
 };
 
-template <class T> struct SeededArray : std::false_type {};
-template <class T, int N> struct SeededArray<Array<T, N>> : std::true_type {};
+/// Of what the function gave, its tangents where it is an array (an array of them for several directions), else nothing.
+template <std::size_t W, class T> std::tuple<> result_tangents(Program&, const T&) { return {}; }
+template <std::size_t W, class T, int N>
+auto result_tangents(Program& program, const Array<T, N>& result) {
+    const auto along = [&](int w) { return Array<T, N>(result.extents, program.tangent(flat(result)[0], w)); };
+    if constexpr (W == 1) return std::tuple(along(0));
+    else {
+        std::array<Array<T, N>, W> all;
+        for (std::size_t w = 0; w < W; ++w) all[w] = along(int(w));
+        return std::tuple(all);
+    }
+}
 
-/// Runs the function under the mode; gives its result, where it has one, as a tuple.
-template <class Mode, class F, class... A>
+/// Runs the function under the mode; gives a tuple of the result's tangents (forward mode) and the result (where asked for).
+template <bool primal, class Mode, class F, class... A>
 auto run_program(Mode mode, F& f, A&... annotations) {
     Program program(mode, int(detail::batch_width<A...>()));
     std::vector<Slot> slots;
     (put_slots<typename detail::annotation<A>::type>(annotations, slots), ...);
     program.annotate(slots);
-    using Result = decltype(f(annotations.value...));
+    using Result = std::remove_cvref_t<decltype(f(annotations.value...))>;
     if constexpr (std::is_void_v<Result>) {
         program.run([&] { f(annotations.value...); });
         program.reverse();
         return std::tuple<>();
     } else {
-        std::optional<std::remove_cvref_t<Result>> result;
+        std::optional<Result> result;
         program.run([&] { result.emplace(f(annotations.value...)); });
-        if constexpr (SeededArray<std::remove_cvref_t<Result>>::value) program.seed(flat(*result)[0]);
+        if constexpr (detail::is_array<Result>::value && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
         program.reverse();
-        return std::tuple<std::remove_cvref_t<Result>>(std::move(*result));
+        const auto tangents = [&] {
+            if constexpr (std::is_base_of_v<ForwardMode, Mode>) return result_tangents<detail::batch_width<A...>()>(program, *result);
+            else return std::tuple<>();
+        }();
+        if constexpr (primal) return std::tuple_cat(tangents, std::tuple<Result>(*result));
+        else return tangents;
     }
 }
 
-template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>> && !requires { typename std::remove_cvref_t<F>::function_type; };
+template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>> && !std::is_base_of_v<FunctionBase, std::remove_cvref_t<F>>;
 
 }  // namespace derive
 
 /// Reverse mode of a program: runs the host function with the annotated values, recording its launches, copies, fills, uploads and
 /// allocations on this thread, then plays them backwards. Shadows accumulate as they do for kernels; arrays that the function makes
-/// have shadows of their own; of an array that it returns, the shadow starts as 1. Gives a tuple: with ReverseWithPrimal, of the
-/// function's result. Throws Error for misuse, and where the function computes on the host with what it read back.
+/// have shadows of their own; of an array that it returns, the shadow starts as 1. Throws Error for misuse, and where the function
+/// computes on the host with what it read back.
 template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ReverseMode mode, F&& f, A... annotations) {
-    auto result = derive::run_program(mode, f, annotations...);
-    return result;
-}
-/// Forward mode of a program: tangents run along with what it does.
+std::tuple<> autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+/// The same; gives a tuple of what the function gave.
 template <derive::ProgramFunction F, detail::Annotation... A>
-auto autodiff(ForwardMode mode, F&& f, A... annotations) {
-    return derive::run_program(mode, f, annotations...);
-}
+auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
+/// Forward mode of a program: tangents run along with what it does. Gives a tuple of the tangent of the array that the function gave,
+/// if it did, and ForwardWithPrimal then the array.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ForwardMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ForwardWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
 
 /// Runs `act` inside a program so that nothing it does has a derivative: what it writes is constant, what it reads is not missed.
 void no_derivative(const std::function<void()>& act);

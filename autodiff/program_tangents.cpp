@@ -11,6 +11,14 @@ void ProgramTangents::end(const Span& s) {
     set_varied(s, false);
 }
 
+std::shared_ptr<ArrayState> ProgramTangents::tangent(const ArrayState& array, int direction) {
+    detail::Observing aside(outer);
+    const Span span = span_of(array);
+    const auto copy = allocate_like(array, array.bytes, true);
+    if (span.any() && is_varied(span)) detail::copy(*shadow_of(span, direction), *copy);
+    return copy;
+}
+
 bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const std::vector<Span> spans = spans_of(arguments);

@@ -16,6 +16,9 @@ public:
     bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
     void copying(const ArrayState& from, const ArrayState& to, int stream) override;
 
+    /// A copy of the array's tangent.
+    std::shared_ptr<ArrayState> tangent(const ArrayState& array, int direction);
+
 private:
     void end(const Span& s);
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include "autodiff/autodiff.h"
 #include "autodiff/custom.h"
+#include "autodiff/functions.h"
 #include "autodiff/program.h"
 #include "core/array.h"
 #include "core/control.h"
