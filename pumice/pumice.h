@@ -1,6 +1,7 @@
 // The whole library: write `#include <pumice/pumice.h>`.
 #pragma once
 #include "autodiff/autodiff.h"
+#include "autodiff/check_gradient.h"
 #include "autodiff/custom.h"
 #include "autodiff/functions.h"
 #include "autodiff/program.h"

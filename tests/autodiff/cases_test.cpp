@@ -1,0 +1,370 @@
+// Derivatives of kernels against closed forms and central differences. Numbers in the names are those of shared/cases/autodiff.md.
+#include <cmath>
+
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+using suite::iota;
+
+namespace {
+
+/// Derivative of y[i] = f(x[i]) at each x, with seed 1, by both modes, which must agree.
+template <class F>
+std::vector<float> derivative_of(const std::string& name, const std::vector<float>& x, F f) {
+    const auto k = kernel(name, [f](Out<float> y, In<float> x) {
+        auto i = global_index();
+        y[i] = f(x[i]);
+    });
+    const Device d = device();
+    const int64_t n = int64_t(x.size());
+    Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), ax = d.upload(x), dx = d.zeros<float>(n);
+    autodiff(Reverse, k, ndrange(n), Duplicated(y, dy), Duplicated(ax, dx));
+    Array<float> ty = d.zeros<float>(n), tx = d.full<float>(n, 1.0f);
+    autodiff(Forward, k, ndrange(n), Duplicated(y, ty), Duplicated(ax, tx));
+    const std::vector<float> reverse = dx.download(), forward = ty.download();
+    for (size_t i = 0; i < x.size(); ++i) {
+        if (!std::isfinite(reverse[i])) EXPECT_TRUE(std::isnan(reverse[i]) ? std::isnan(forward[i]) : reverse[i] == forward[i]) << name << " at " << x[i];
+        else EXPECT_NEAR(reverse[i], forward[i], 1e-5 * std::max(1.0f, std::abs(reverse[i]))) << name << " at " << x[i];
+    }
+    return reverse;
+}
+#define EXPECT_DERIVATIVE(f, x, want) EXPECT_NEAR(derivative_of("f", {float(x)}, [](Val<float> v) { return f; })[0], want, 2e-5 * std::max(1.0, std::abs(double(want)))) << #f
+
+TEST(AutodiffCases, Case4_ScalarFunctions) {
+    EXPECT_DERIVATIVE(exp(v), 1, std::exp(1.0));
+    EXPECT_DERIVATIVE(cos(v), 1, -std::sin(1.0));
+    EXPECT_DERIVATIVE(pow(v, 3.0f), 2, 12);
+    EXPECT_DERIVATIVE(atan2(v, 2.0f), 1, 0.4);
+    EXPECT_DERIVATIVE(hypot(v, 4.0f), 3, 0.6);
+    EXPECT_DERIVATIVE(erf(v), 0.5, 2 / std::sqrt(M_PI) * std::exp(-0.25));
+    EXPECT_DERIVATIVE(tgamma(v), 3, 2 * 0.922784335);
+    EXPECT_DERIVATIVE(lgamma(v), 3, 0.922784335);
+    EXPECT_DERIVATIVE(fma(v, 3.0f, v), 2, 4);
+    EXPECT_DERIVATIVE(min(v, 2.0f), 1, 1);
+    EXPECT_DERIVATIVE(min(v, 2.0f), 3, 0);
+    EXPECT_DERIVATIVE(max(v, 2.0f), 3, 1);
+    EXPECT_DERIVATIVE(abs(v), -2, -1);
+    EXPECT_DERIVATIVE(clamp(v, 0.0f, 1.0f), 0.5, 1);
+    EXPECT_DERIVATIVE(clamp(v, 0.0f, 1.0f), 1.5, 0);
+    EXPECT_DERIVATIVE(fmod(v, 3.0f), 7, 1);
+    EXPECT_TRUE(std::isinf(derivative_of("sqrt", {0.0f}, [](Val<float> v) { return sqrt(v); })[0]));
+}
+
+const auto sum_squares = kernel("sum_squares", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
+const auto dot_kernel = kernel("dot", [](InOut<float> sum, In<float> a, In<float> b) { atomic_add(sum[0], a[global_index()] * b[global_index()]); });
+const auto matmul = kernel("matmul", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
+    auto [i, j] = global_index<2>();
+    Var s = 0.0f;
+    $for (k, range(a.size(1))) { s += a(i, k) * b(k, j); }
+    c(i, j) = s;
+});
+
+TEST(AutodiffCases, Case6_SumsAndProducts) {
+    const Device d = device();
+    Array<float> s = d.zeros<float>(1), ds = d.full<float>(1, 1.0f), a = d.upload(std::vector<float>{1, 2, 3}), da = d.zeros<float>(3);
+    autodiff(Reverse, sum_squares, ndrange(3), Duplicated(s, ds), Duplicated(a, da));
+    EXPECT_EQ(s.download()[0], 14.0f);
+    EXPECT_EQ(da.download(), (std::vector<float>{2, 4, 6}));
+    Array<float> b = d.upload(std::vector<float>{5, 6, 7}), db = d.zeros<float>(3);
+    da.fill(0.0f);
+    autodiff(Reverse, dot_kernel, ndrange(3), Duplicated(s, ds), Duplicated(a, da), Duplicated(b, db));
+    EXPECT_EQ(da.download(), b.download());
+    EXPECT_EQ(db.download(), a.download());
+
+    Array<float, 2> A = d.upload(iota<float>(6, 1), {2, 3}), B = d.upload(iota<float>(12, 1), {3, 4}), C = d.zeros<float>({2, 4});
+    Array<float, 2> dA = d.zeros<float>({2, 3}), dB = d.zeros<float>({3, 4}), dC = d.full<float>({2, 4}, 1.0f);
+    autodiff(Reverse, matmul, ndrange(2, 4), Duplicated(C, dC), Duplicated(A, dA), Duplicated(B, dB));
+    EXPECT_EQ(dA.download(), (std::vector<float>{10, 26, 42, 10, 26, 42}));                       // ones * B'
+    EXPECT_EQ(dB.download(), (std::vector<float>{5, 5, 5, 5, 7, 7, 7, 7, 9, 9, 9, 9}));           // A' * ones
+}
+
+TEST(AutodiffCases, Case7_Accumulation) {
+    const auto k = kernel("accumulation", [](InOut<float> a, In<float> b) {
+        auto i = global_index();
+        a[i] += 6.5f * b[i] * 100.65f;
+    });
+    Array<float> a = device().full<float>(4, 1.0f), da = device().full<float>(4, 1.0f), b = device().full<float>(4, 2.0f), db = device().full<float>(4, 1.0f);
+    autodiff(Reverse, k, ndrange(4), Duplicated(a, da), Duplicated(b, db));
+    EXPECT_EQ(da.download()[3], 1.0f);
+    EXPECT_NEAR(db.download()[3], 655.225f, 1e-3f);
+}
+
+TEST(AutodiffCases, Case8_BranchAndOverwrite) {
+    const auto k = kernel("branch", [](InOut<float> a) {
+        auto i = global_index();
+        $if (i >= 10) { a[i] *= a[i]; }
+        $if (i == 0) { a[i] = 0.0f; }
+    });
+    const std::vector<float> host = iota<float>(20, 1);
+    Array<float> a = device().upload(host), da = device().full<float>(20, 1.0f);
+    autodiff(Reverse, k, ndrange(20), Duplicated(a, da));
+    std::vector<float> want(20, 1.0f);
+    want[0] = 0;
+    for (size_t i = 10; i < 20; ++i) want[i] = 2 * host[i];
+    EXPECT_EQ(da.download(), want);
+}
+
+TEST(AutodiffCases, Case9_PartialSumsInPrivateMemory) {
+    const auto k = kernel("partial_sums", [](InOut<float> sum, In<float> a) {
+        Private<float, 1> s;
+        s[0] = 0.0f;
+        $for (j, range(4)) { s[0] += a[4 * global_index() + j] * a[4 * global_index() + j]; }
+        atomic_add(sum[0], s[0]);
+    });
+    const std::vector<float> host = iota<float>(32, 1);
+    Array<float> a = device().upload(host), da = device().zeros<float>(32), s = device().zeros<float>(1), ds = device().full<float>(1, 1.0f);
+    autodiff(Reverse, k, ndrange(8), Duplicated(s, ds), Duplicated(a, da));
+    for (size_t i = 0; i < 32; ++i) EXPECT_EQ(da.download()[i], 2 * host[i]);
+}
+
+TEST(AutodiffCases, Case10_11_12_MutableLocalsAndLoops) {
+    const auto local = kernel("through_private", [](InOut<float> a) {
+        Private<float, 1> m;
+        m[0] = a[global_index()];
+        a[global_index()] = m[0] * m[0];
+    });
+    Array<float> a = device().upload(iota<float>(4, 1)), da = device().full<float>(4, 1.0f);
+    autodiff(Reverse, local, ndrange(4), Duplicated(a, da));
+    EXPECT_EQ(da.download(), (std::vector<float>{2, 4, 6, 8}));
+
+    const auto hundred = kernel("hundred", [](Out<float> y, In<float> a, In<float> b) {
+        auto i = global_index();
+        Var s = 0.0f;
+        $for (k, range(100)) { s += a[i] + b[i]; }
+        y[i] = s;
+    });
+    Array<float> y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f), b = device().zeros<float>(4), db = device().zeros<float>(4);
+    da.fill(0.0f);
+    autodiff(Reverse, hundred, ndrange(4), Duplicated(y, dy), Duplicated(a, da), Duplicated(b, db));
+    EXPECT_EQ(da.download(), std::vector<float>(4, 100.0f));
+    EXPECT_EQ(db.download(), std::vector<float>(4, 100.0f));
+
+    const auto consumed = kernel("consumed", [](Out<float> sum, InOut<float> a, InOut<int> bound) {
+        Var s = 0.0f;
+        $for (k, range(bound[0])) {
+            s += a[k] * a[k];
+            a[k] = 0.0f;
+        }
+        bound[0] = 1;
+        sum[0] = s;
+    });
+    Array<float> sum = device().zeros<float>(1), dsum = device().full<float>(1, 1.0f), v = device().upload(iota<float>(5, 1)), dv = device().zeros<float>(5);
+    Array<int> bound = device().full<int>(1, 5);
+    autodiff(Reverse, consumed, ndrange(1), Duplicated(sum, dsum), Duplicated(v, dv), Const(bound));
+    EXPECT_EQ(sum.download()[0], 55.0f);
+    EXPECT_EQ(dv.download(), (std::vector<float>{2, 4, 6, 8, 10}));
+    EXPECT_EQ(bound.download()[0], 1);
+}
+
+TEST(AutodiffCases, Case13_LargestWithTies) {
+    const auto k = kernel("vecmax", [](Out<float> y, In<float> x) {
+        Var best = x[0];
+        $for (i, range(1, x.size())) { best = max(best, x[i]); }
+        y[0] = best;
+    });
+    Array<float> x = device().upload(std::vector<float>{1, 5, 2, 5, 3}), dx = device().zeros<float>(5), y = device().zeros<float>(1), dy = device().full<float>(1, 1.0f);
+    autodiff(Reverse, k, ndrange(1), Duplicated(y, dy), Duplicated(x, dx));
+    const std::vector<float> got = dx.download();
+    EXPECT_EQ(got[1] + got[3], 1.0f);
+    EXPECT_TRUE(got == (std::vector<float>{0, 0, 0, 1, 0}) || got == (std::vector<float>{0, 1, 0, 0, 0}) || got == (std::vector<float>{0, 0.5f, 0, 0.5f, 0}));
+}
+
+TEST(AutodiffCases, Case14_TaylorSeries) {
+    const auto got = derivative_of("taylor", {0.5f}, [](Val<float> x) {
+        Var sum = 0.0f;
+        Var power = 1.0f;
+        $for (i, range(1, 40)) {
+            power *= x;
+            sum += power / cast<float>(i);
+        }
+        return Val<float>(sum);
+    });
+    EXPECT_NEAR(got[0], 2.0f, 1e-5f);
+}
+
+TEST(AutodiffCases, Case16_CustomRules) {
+    int calls = 0;
+    const auto wrong = kernel("wrong", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; });
+    const auto seven = kernel("seven", [](InOut<float> dx, In<float> dy) { dx[global_index()] += 7.0f * dy[global_index()]; });
+    wrong.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
+        ++calls;
+        seven(range, x.shadow, y.shadow);
+        y.shadow.fill(0.0f);
+    });
+    Array<float> x = device().full<float>(4, 2.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f);
+    autodiff(Reverse, wrong, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
+    EXPECT_EQ(dx.download(), std::vector<float>(4, 7.0f));
+    EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
+    EXPECT_EQ(calls, 1);
+
+    // in place, with what the augmented primal keeps
+    const auto cube = kernel("cube", [](InOut<float> a) { a[global_index()] = a[global_index()] * a[global_index()] * a[global_index()]; });
+    const auto three_squares = kernel("three_squares", [](InOut<float> da, In<float> a) { da[global_index()] *= 3.0f * a[global_index()] * a[global_index()]; });
+    cube.reverse([&](const Range& range, const Duplicated<Array<float>>& a) {
+        Array<float> before = a.value.clone();
+        cube(range, a.value);
+        return before;
+    }, [&](const Array<float>& before, const Range& range, const Duplicated<Array<float>>& a) { three_squares(range, a.shadow, before); });
+    Array<float> a = device().full<float>(4, 2.0f), da = device().full<float>(4, 1.0f);
+    autodiff(Reverse, cube, ndrange(4), Duplicated(a, da));
+    EXPECT_EQ(a.download(), std::vector<float>(4, 8.0f));
+    EXPECT_EQ(da.download(), std::vector<float>(4, 12.0f));
+    // as a step of a program
+    a.fill(2.0f), da.fill(1.0f);
+    autodiff(Reverse, [&](Array<float>& a) { cube(ndrange(4), a), cube(ndrange(4), a); }, Duplicated(a, da));
+    EXPECT_EQ(a.download(), std::vector<float>(4, 512.0f));
+    EXPECT_EQ(da.download(), std::vector<float>(4, 9.0f * 256));
+
+    const auto still = kernel("still", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; }).inactive();
+    dx.fill(0.0f), dy.fill(1.0f);
+    autodiff(Reverse, still, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
+    EXPECT_EQ(dx.download(), std::vector<float>(4, 0.0f));
+
+    // a scalar's adjoint from a rule
+    const auto scaled = kernel("scaled", [](Out<float> y, In<float> x, Val<float> c) { y[global_index()] = c * x[global_index()]; });
+    scaled.reverse([](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&, float c) { return 100.0f * c; });
+    const auto [dc] = autodiff(Reverse, scaled, ndrange(4), Duplicated(y, dy), Const(x), Active(3.0f));
+    EXPECT_EQ(dc, 300.0f);
+}
+
+TEST(AutodiffCases, Case17_ForwardThroughAComposition) {
+    const auto k = kernel("composition", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        auto x1 = x[i];
+        auto x2 = x1 * x1;
+        y[i] = x1 * x2 + 1.0f / x1;
+    });
+    Array<float> x = device().upload(iota<float>(4, 1)), dx = device().full<float>(4, 1.0f), y = device().zeros<float>(4), dy = device().zeros<float>(4);
+    autodiff(Forward, k, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
+    for (int i = 0; i < 4; ++i) {
+        const float v = float(i + 1);
+        EXPECT_NEAR(dy.download()[size_t(i)], 3 * v * v - 1 / (v * v), 1e-5);
+    }
+}
+
+TEST(AutodiffCases, Case18_TwoOutputsOfOneVariable) {
+    const auto k = kernel("twice", [](Out<float> a, Out<float> b, In<float> x) {
+        auto i = global_index();
+        a[i] = x[i];
+        b[i] = x[i];
+    });
+    Array<float> x = device().zeros<float>(4), dx = device().zeros<float>(4), a = x.clone(), b = x.clone(), da = device().full<float>(4, 1.0f), db = da.clone();
+    autodiff(Reverse, k, ndrange(4), Duplicated(a, da), Duplicated(b, db), Duplicated(x, dx));
+    EXPECT_EQ(dx.download(), std::vector<float>(4, 2.0f));
+}
+
+TEST(AutodiffCases, Case20_SaxpyWithALoss) {
+    const auto saxpy = kernel("saxpy", [](Out<float> m, In<float> x, In<float> y, Val<float> a) {
+        auto i = global_index();
+        m[i] = a * x[i] + y[i];
+    });
+    const auto loss = kernel("loss", [](InOut<float> l, In<float> x, In<float> y, In<float> data, Val<float> a) {
+        auto i = global_index();
+        auto r = a * x[i] + y[i] - data[i];
+        atomic_add(l[0], r * r);
+    });
+    const Device d = device();
+    Array<float> x = d.upload(iota<float>(16)), y = d.full<float>(16, 1.0f), data = d.full<float>(16, 2.0f), l = d.zeros<float>(1), dl = d.full<float>(1, 1.0f);
+    const auto [da] = autodiff(Reverse, loss, ndrange(16), Duplicated(l, dl), Const(x), Const(y), Const(data), Active(0.5f));
+    double want = 0;
+    for (int i = 0; i < 16; ++i) want += 2 * (0.5 * i + 1 - 2) * i;
+    EXPECT_NEAR(da, want, 1e-3);
+    Array<float> m = d.zeros<float>(16), dm = d.full<float>(16, 1.0f);
+    const auto [ds] = autodiff(Reverse, saxpy, ndrange(16), Duplicated(m, dm), Const(x), Const(y), Active(0.5f));
+    EXPECT_EQ(ds, 120.0f);
+}
+
+TEST(AutodiffCases, Case23_LocalMemory) {
+    const auto tiled = kernel("tiled", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
+        Local<float, 4, 4> ta, tb;
+        auto [i, j] = global_index<2>();
+        auto [li, lj] = local_index<2>();
+        Var s = 0.0f;
+        $for (t, range(2)) {
+            ta(li, lj) = a(i, 4 * t + lj);
+            tb(li, lj) = b(4 * t + li, j);
+            synchronize();
+            $for (k, range(4)) { s += ta(li, k) * tb(k, lj); }
+            synchronize();
+        }
+        c(i, j) = s;
+    });
+    const Device d = device();
+    Array<float, 2> a = d.upload(iota<float>(64, 1), {8, 8}), b = d.upload(iota<float>(64, -20), {8, 8}), c = d.zeros<float>({8, 8});
+    EXPECT_TRUE(check_gradient(tiled, ndrange(8, 8).group(4, 4), c, a, b)) << check_gradient(tiled, ndrange(8, 8).group(4, 4), c, a, b).text();
+
+    const auto reduce = kernel("reduce", [](Out<float> sums, In<float> x) {
+        Local<float, 8> t;
+        auto l = local_index();
+        t[l] = x[global_index()] * x[global_index()];
+        synchronize();
+        for (int step = 4; step > 0; step /= 2) {
+            $if (l < step) { t[l] += t[l + step]; }
+            synchronize();
+        }
+        $if (l == 0) { sums[group_index()] = t[0]; }
+    });
+    Array<float> x = d.upload(iota<float>(32, 1)), dx = d.zeros<float>(32), s = d.zeros<float>(4), ds = d.upload(std::vector<float>{1, 2, 3, 4});
+    autodiff(Reverse, reduce, ndrange(32).group(8), Duplicated(s, ds), Duplicated(x, dx));
+    for (int i = 0; i < 32; ++i) EXPECT_EQ(dx.download()[size_t(i)], 2.0f * float(i + 1) * float(i / 8 + 1));
+
+    const auto convolve = kernel("convolve", [](Out<float> y, In<float> x, In<float> w) {
+        Local<float, 10> t;
+        auto i = global_index();
+        auto l = local_index();
+        t[l + 1] = x[i + 1];
+        $if (l == 0) { t[0] = x[i]; }
+        $if (l == 7) { t[9] = x[i + 2]; }
+        synchronize();
+        y[i] = w[0] * t[l] + w[1] * t[l + 1] + w[2] * t[l + 2] * t[l + 2];
+    });
+    Array<float> y = d.zeros<float>(16), padded = d.upload(iota<float>(18, -4)), w = d.upload(std::vector<float>{0.5f, 2, 0.25f});
+    EXPECT_TRUE(check_gradient(convolve, ndrange(16).group(8), y, padded, w)) << check_gradient(convolve, ndrange(16).group(8), y, padded, w).text();
+}
+
+TEST(AutodiffCases, Case24_SharedParameter) {
+    const auto k = kernel("shared", [](Out<float> y, In<float> x, In<float> w) { y[global_index()] = w[0] * x[global_index()]; });
+    const int n = suite::is_checking_device() ? 20000 : 1000000;  // the interpreter takes a microsecond an operation
+    std::vector<float> host(static_cast<size_t>(n));
+    double want = 0;
+    for (int i = 0; i < n; ++i) want += host[size_t(i)] = 0.5f + float((i * 37) % 101) * 0.01f;
+    Array<float> x = device().upload(host), y = device().zeros<float>(n), dy = device().full<float>(n, 1.0f), w = device().full<float>(1, 2.0f), dw = device().zeros<float>(1);
+    autodiff(Reverse, k, ndrange(n), Duplicated(y, dy), Const(x), Duplicated(w, dw));
+    EXPECT_NEAR(dw.download()[0] / want, 1.0, 1e-5);
+}
+
+TEST(AutodiffCases, Case25_WhatCarriesNoDerivative) {
+    EXPECT_EQ(derivative_of("cut", {2.7f}, [](Val<float> x) { return cast<float>(cast<int>(x)); })[0], 0.0f);
+    EXPECT_EQ(derivative_of("compared", {2.7f}, [](Val<float> x) { return select(x > 2.0f, 3.0f * x, x); })[0], 3.0f);
+    if (!suite::is_checking_device()) return;
+    const auto k = kernel("unset", [](Out<float> y, In<float> x) {
+        Local<float, 4> t;
+        $if (local_index() == 0) { t[0] = x[0]; }
+        synchronize();
+        y[global_index()] = t[local_index()] * t[local_index()];
+    });
+    Array<float> x = device().zeros<float>(4), dx = x.clone(), y = x.clone(), dy = x.clone();
+    EXPECT_NE(suite::message_of([&] { autodiff(Reverse, k, ndrange(4).group(4), Duplicated(y, dy), Duplicated(x, dx)); }), "(no error)");
+}
+
+TEST(AutodiffCases, CheckGradientFindsTheWorstComponent) {
+    const auto bad = kernel("bad", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
+    const auto rule = kernel("bad_rule", [](InOut<float> dx, InOut<float> dy, In<float> x) {
+        auto i = global_index();
+        dx[i] += dy[i] * select(i == 5, 9.0f, 2.0f) * x[i];
+        dy[i] = 0.0f;
+    });
+    Array<float> x = device().full<float>(16, 1.5f), y = device().zeros<float>(16);
+    EXPECT_TRUE(check_gradient(bad, ndrange(16), y, x));
+    bad.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) { rule(range, x.shadow, y.shadow, x.value); });
+    const GradientCheck found = check_gradient(bad, ndrange(16), y, x);
+    EXPECT_FALSE(found);
+    EXPECT_EQ(found.argument, 2);
+    EXPECT_EQ(found.index, 5);
+    EXPECT_NEAR(found.gradient / found.difference, 4.5, 0.5);
+    EXPECT_EQ(found.text().find("the gradient disagrees with central differences by "), 0u);
+    EXPECT_EQ(y.download(), std::vector<float>(16, 0.0f));
+}
+
+}  // namespace

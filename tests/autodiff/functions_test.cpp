@@ -1,0 +1,85 @@
+// Derivatives of device functions, on the host and in kernels. Numbers in the names are those of shared/cases/autodiff.md.
+#include <cmath>
+
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const auto wave = function("wave", [](Val<float> x) { return exp(x) * sin(x); });
+const auto parabola = function("parabola", [](Val<float> x) { return x * x + 2.0f * x + 1.0f; });
+const auto pair = function("pair", [](Val<float> a, Val<float> b) { return std::tuple(a * a + b, a * b); });
+const auto product = function("product", [](Val<float> a, Val<int> n, Val<double> b) { return a * cast<float>(b) * cast<float>(n); });
+/// sin by its series, to x^21.
+const auto series = function("series", [](Val<double> x) {
+    Var term = x;
+    Var sum = x;
+    $for (k, range(1, 11)) {
+        term *= -x * x / cast<double>(2 * k * (2 * k + 1));
+        sum += term;
+    }
+    return sum;
+});
+
+TEST(AutodiffFunctions, Case19_PointsOfFunctions) {
+    EXPECT_EQ(std::get<0>(autodiff(Reverse, parabola, Active(3.0f))), 8.0f);
+    EXPECT_EQ(gradient(parabola, 3.0f), 8.0f);
+    const auto [slope, value] = autodiff(ReverseWithPrimal, wave, Active(1.0f));
+    EXPECT_NEAR(slope, std::exp(1.0) * (std::sin(1.0) + std::cos(1.0)), 1e-5);
+    EXPECT_NEAR(value, std::exp(1.0) * std::sin(1.0), 1e-5);
+    const auto [df, f] = autodiff(ForwardWithPrimal, wave, Duplicated(1.0f, 2.0f));
+    EXPECT_NEAR(df, 2 * slope, 1e-5);
+    EXPECT_EQ(f, value);
+    EXPECT_EQ(jacobian(pair, 2.0f, 3.0f), (std::array<std::array<float, 2>, 2>{{{4, 1}, {3, 2}}}));
+    const auto [along_first, along_second] = autodiff(Forward, pair, Duplicated(2.0f, 1.0f), Duplicated(3.0f, 0.0f));
+    EXPECT_EQ(along_first, 4.0f);
+    EXPECT_EQ(along_second, 3.0f);
+    const auto [batch] = autodiff(Forward, parabola, BatchDuplicated(3.0f, {1.0f, 10.0f}));
+    EXPECT_EQ(batch, (std::array<float, 2>{8, 80}));
+}
+
+TEST(AutodiffFunctions, ConstAndIntegerArguments) {
+    const auto [da] = autodiff(Reverse, product, Active(2.0f), Const(3), Const(5.0));
+    EXPECT_EQ(da, 15.0f);
+    const auto [dx, db] = autodiff(Reverse, product, Active(2.0f), Const(3), Active(5.0));
+    EXPECT_EQ(dx, 15.0f);
+    EXPECT_EQ(db, 6.0);
+    static_assert(std::is_same_v<decltype(db), const double>);
+    const auto [a, n, b] = gradient(product, 2.0f, 3, 5.0);
+    EXPECT_EQ(std::tuple(a, n, b), std::tuple(15.0f, 0, 6.0));
+}
+
+TEST(AutodiffFunctions, Case15_NestedModes) {
+    const double x = 1.23;
+    EXPECT_NEAR(series(x), std::sin(x), 1e-12);
+    EXPECT_NEAR(gradient(series, x), std::cos(x), 1e-12);
+    const auto second = gradient(gradient(series));
+    EXPECT_NEAR(second(x), -std::sin(x), 1e-12);
+    const auto fourth = gradient(gradient(second));
+    EXPECT_NEAR(fourth(x), std::sin(x), 1e-10);
+    EXPECT_NEAR(hessian_vector(series, x, 2.0), -2 * std::sin(x), 1e-12);
+    EXPECT_NEAR(gradient(second, x), -std::cos(x), 1e-11);  // reverse over forward over forward
+}
+
+TEST(AutodiffFunctions, InKernels) {
+    const auto slopes = kernel("slopes", [](Out<float> g, Out<float> h, In<float> x) {
+        auto i = global_index();
+        g[i] = gradient(wave, x[i]);
+        h[i] = hessian_vector(wave, x[i], 1.0f);
+    });
+    const std::vector<float> host{0.5f, 1.0f, 1.5f, -2.0f};
+    Array<float> x = device().upload(host), g = device().zeros<float>(4), h = device().zeros<float>(4);
+    slopes(ndrange(4), g, h, x);
+    for (size_t i = 0; i < 4; ++i) {
+        EXPECT_NEAR(g.download()[i], std::exp(host[i]) * (std::sin(host[i]) + std::cos(host[i])), 2e-5);
+        EXPECT_NEAR(h.download()[i], 2 * std::exp(host[i]) * std::cos(host[i]), 2e-5);
+    }
+    // and the derivative of a gradient in a kernel
+    Array<float> dx = device().zeros<float>(4), dg = device().full<float>(4, 1.0f);
+    autodiff(Reverse, slopes, ndrange(4), Duplicated(g, dg), Const(h), Duplicated(x, dx));
+    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(dx.download()[i], 2 * std::exp(host[i]) * std::cos(host[i]), 2e-5);
+}
+
+}  // namespace
