@@ -74,6 +74,14 @@ void Emitter::instruction(InstId id) {
         case Op::store: return store(i);
         case Op::atomic:
         case Op::compare_exchange: return atomic(i);
+        case Op::uniform: {
+            const Held h = held(k.operands(i)[0]);
+            if (h.kind == Kind::uniform) return define(k.result(i), h.scalar);
+            return define(k.result(i), extract(scalar_type(i.type), vector(k.operands(i)[0]), first_lane(running)));
+        }
+        case Op::subgroup: return subgroup(i);
+        case Op::print:
+        case Op::require: return report(i);
         case Op::if_: return if_(id);
         case Op::for_:
         case Op::while_: return loop(id);

@@ -31,6 +31,12 @@ const SleefIsa* sleef_for(Isa isa, int lanes, int bytes) {
     return best;
 }
 
+/// SLEEF's double functions give infinities or NaN for operands that these ops still have values for.
+bool in_all_its_range(Op op, Scalar type) {
+    constexpr Op short_ones[] = {Op::fmod, Op::remainder, Op::sinh, Op::cosh, Op::asinh, Op::acosh, Op::log1p};
+    return type == Scalar::f32 ? op != Op::fmod && op != Op::remainder : std::find(std::begin(short_ones), std::end(short_ones), op) == std::end(short_ones);
+}
+
 bool is_f16(Scalar t) { return t == Scalar::f16; }
 
 std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
@@ -191,13 +197,15 @@ std::string Emitter::divide(const std::string& op, Scalar type, const std::vecto
 /// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
 std::string Emitter::maths(Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string name(row(op).name), scalar = scalar_type(type);
-    const SleefIsa* sleef = target.sleef && vector && width > 1 ? sleef_for(target.isa, width, size_of(type)) : nullptr;
+    const SleefIsa* sleef = target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
     const bool f32 = type == Scalar::f32;
     if (!sleef) {
         // Where glibc has another name or none, or writes to a global, the host column's loop.
         if (vector && width > 1) return host_call(op, type, operands, vector);
         if (op == Op::lgamma || op == Op::exp10) return host_call(op, type, operands, vector);
-        const std::string function = name + (f32 ? "f" : "");
+        // glibc's double cbrt errs by several units in the last place.
+        const bool own = op == Op::cbrt && target.sleef;
+        const std::string function = text(own ? "Sleef_" : "", name, f32 ? "f" : "", own ? "_u10" : "");
         std::string arguments, types;
         for (const std::string& o : operands) {
             arguments += text(arguments.empty() ? "" : ", ", scalar, " ", o);

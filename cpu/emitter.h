@@ -143,6 +143,12 @@ private:
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
     void each_lane(const std::function<void(const std::string&)>& emit);
 
+    // ---- subgroups and reports (emit_subgroup.cpp) ----
+    void subgroup(const ir::Inst& i);
+    void combine(const ir::Inst& i, ir::Op op, ir::Subgroup what);
+    std::string permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source);
+    void report(const ir::Inst& i);
+
     // ---- control flow (emit_control.cpp) ----
     struct Loop {
         const ir::Inst* inst = nullptr;

@@ -15,11 +15,11 @@ struct FrameArgument {
 struct Frame {
     const FrameArgument* arguments = nullptr;
     std::byte* scratch = nullptr;  ///< Emitted::scratch_bytes, aligned to 64; what it holds before a group is never read
-    std::byte* ring = nullptr;     ///< where print and require write; null where the kernel has neither
+    std::byte* ring = nullptr;     ///< core/ring.h: where print and require write; null where the kernel has neither
     int32_t start[3] = {};         ///< first global index along each axis (axis 0 first)
     int32_t extent[3] = {1, 1, 1}; ///< items along each axis
     int32_t count[3] = {1, 1, 1};  ///< groups along each axis
-    int32_t unused = 0;
+    uint32_t launch = 0;           ///< the launch's number in the ring's records
 };
 static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 && sizeof(Frame) == 64);
 
