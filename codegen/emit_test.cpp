@@ -111,6 +111,7 @@ TEST_P(emit_golden, is_valid_in_every_mode) {
             for (const bool atomics : {false, true}) {
                 Options& options = g.options;
                 options.wide_offsets = wide;
+                if (options.pairs && wide) continue;  // wide offsets are 64-bit integers
                 const ir::Kernel k = lowered(g);
                 options.by_address.assign(k.params.size(), address);
                 options.float_atomics = atomics;
