@@ -165,6 +165,11 @@ void Sweep::reverse_operation(const Inst& i) {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
                 Value operands[3];
+                if (const Value final = plan.final_extreme(i)) {
+                    operands[1] = provided(v[1]);
+                    add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
+                    continue;
+                }
                 const unsigned from_what = uses(i.op, int(o));
                 for (size_t n = 0; n < v.size(); ++n)
                     if (from_what & (1u << n)) operands[n] = provided(v[n]);

@@ -21,7 +21,10 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
       count_holds(k.insts.size()),
       by_block(k.blocks.size()),
       counts_by_block(k.blocks.size()),
-      written(k.memories.size()) {
+      written(k.memories.size()),
+      use_counts(k.values.size()) {
+    for (const InstId id : where.order())
+        for (const Value v : k.operands(k[id])) ++use_counts[v.id];
     for (const InstId id : where.order()) {
         const Op op = k[id].op;
         if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
@@ -69,6 +72,7 @@ void Plan::demand_operation(const Inst& i) {
     const auto v = k.operands(i);
     if (i.op == Op::select) return need(v[0]);
     if (!is_scalar_op(i.op)) return;
+    if (const Value final = final_extreme(i)) return need(final), need(v[1]);
     for (size_t o = 0; o < v.size(); ++o) {
         if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
         if (has_none(i.op, int(o)))
@@ -78,6 +82,19 @@ void Plan::demand_operation(const Inst& i) {
             if (from & (1u << n)) need(v[n]);
         if (from & uses_result) need(k.result(i));
     }
+}
+
+Value Plan::final_extreme(const Inst& i) const {
+    if (i.op != Op::min && i.op != Op::max) return {};
+    const Value carried = k.operands(i)[0], next = k.result(i);
+    const ValueInfo& info = k[carried];
+    if (info.inst.id != none || !is_float(i.type) || k.operands(i)[1] == carried) return {};
+    const InstId id = where.owner_of(info.block);
+    if (id.id == none || k[id].op != Op::for_ || info.index == 0) return {};
+    const uint32_t c = info.index - 1;
+    const Value yielded = k.operands(last_inst(k, k[id].blocks[0]))[c];
+    if (yielded != next || use_counts[carried.id] != 1 || use_counts[next.id] != 1) return {};
+    return k.result(k[id], int(c));
 }
 
 void Plan::demand_subgroup(InstId id) {

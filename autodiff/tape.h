@@ -31,6 +31,10 @@ public:
     const std::vector<ir::Value>& values_of(ir::BlockId block) const { return by_block[block.id]; }
     /// Whiles in the block whose number of iterations is needed.
     const std::vector<ir::InstId>& counts_of(ir::BlockId block) const { return counts_by_block[block.id]; }
+    /// Where `i` is m = max(m, x) (or min) and m is what a loop carries for nothing else, the value that m ends with. It serves
+    /// as the result of every iteration: at the last x that attained it the two are equal, and from there backwards nothing
+    /// flows any more.
+    ir::Value final_extreme(const ir::Inst& i) const;
     /// What a value of Hold::induction grows by.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.
@@ -69,6 +73,7 @@ private:
     std::vector<std::vector<ir::Value>> by_block;
     std::vector<std::vector<ir::InstId>> counts_by_block;
     std::vector<bool> written;  ///< memories
+    std::vector<int> use_counts;  ///< of values
 };
 
 }  // namespace pumice::derive

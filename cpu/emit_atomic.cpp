@@ -68,6 +68,9 @@ void Emitter::atomic(const Inst& i) {
     const bool swaps = i.op == Op::compare_exchange;
     if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
+    if (a.how == Place::How::contiguous && k[i.memory].kind == MemoryKind::local && uses[r.id] == 0 && !swaps &&
+        Atomic(i.immediate) != Atomic::exchange)
+        return side_by_side(i, a);
     const std::string type = scalar_type(i.type), result = alloca_of(vector_type(type), "old");
     std::vector<std::string> operands;
     for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) operands.push_back(width == 1 ? scalar(v[o]) : vector(v[o]));
@@ -87,6 +90,19 @@ void Emitter::atomic(const Inst& i) {
     });
     if (uses[r.id]) define(r, let(text("load ", vector_type(type), ", ptr ", result)));
     else define(r, splat_constant(i.type, 0, true));
+}
+
+/// Each lane at its own place in local memory, which belongs to one thread: plain vectors.
+void Emitter::side_by_side(const Inst& i, const Place& a) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), given = vector(k.operands(i).back());
+    const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
+    const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
+    const std::string old = let(text("call ", whole, " ", load, "(ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ", ", whole, " zeroinitializer)"));
+    const std::string now = operation(op_of(Atomic(i.immediate)), i.type, {old, given}, true, false);
+    line(text("call void ", store, "(", whole, " ", now, ", ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ")"));
+    define(k.result(i), splat_constant(i.type, 0, true));
 }
 
 /// One lane's. Local memory belongs to one thread, for which plain accesses do.

@@ -139,6 +139,7 @@ private:
 
     // ---- atomics (emit_atomic.cpp) ----
     void atomic(const ir::Inst& i);
+    void side_by_side(const ir::Inst& i, const Place& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
     void each_lane(const std::function<void(const std::string&)>& emit);
