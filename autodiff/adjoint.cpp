@@ -81,6 +81,9 @@ void Sweep::inst(InstId id) {
     if (in_function) return copy(id);
     switch (i.op) {
         case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
+        case Op::store:
+            if (unneeded(i.memory)) return;
+            return copy(id);
         case Op::return_: return;  // the body's: the reverse sweep follows
         case Op::yield: {
             const BlockId block = where.block_of(id);
@@ -95,6 +98,14 @@ void Sweep::inst(InstId id) {
             return;
         default: return copy(id);
     }
+}
+
+/// Whether nobody reads what the primal stores there: the kernel does not, and the caller says that neither does he.
+bool Sweep::unneeded(MemoryId m) const {
+    if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need) return false;
+    return std::none_of(where.order().begin(), where.order().end(), [&](InstId id) {
+        return from[id].memory == m && from[id].op != Op::store && from[id].op != Op::extent;
+    });
 }
 
 /// Everything of the block is computed: what the reverse sweep needs of it is kept.

@@ -293,6 +293,48 @@ TEST(derivatives, of_a_running_maximum_need_no_tape) {
     for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
 }
 
+TEST(derivatives, of_tiles_fill_them_again) {
+    const std::string matmul = R"(kernel "matmul" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: in f64[2]) files ["m.cpp"] {
+        local ta: f64[4, 4]
+        local tb: f64[4, 4]
+        %col = global_index 0 : i32
+        %row = global_index 1 : i32
+        %lx = local_index 0 : i32
+        %ly = local_index 1 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %four = constant 4 : i32
+        %none = constant 0.0 : f64
+        %n = extent arg2, 0 : i32
+        %tiles = div %n, %four : i32
+        %sum = for %t = %zero to %tiles step %one carry (%acc = %none) : f64 {
+          %first = mul %t, %four : i32
+          %ac = add %first, %lx : i32
+          %a = load arg2[%row, %ac] : f64
+          store ta[%ly, %lx], %a : f64
+          %br = add %first, %ly : i32
+          %b = load arg3[%br, %col] : f64
+          store tb[%ly, %lx], %b : f64
+          barrier
+          %part = for %k = %zero to %four step %one carry (%s = %acc) : f64 {
+            %x = load ta[%ly, %k] : f64
+            %y = load tb[%k, %lx] : f64
+            %xy = mul %x, %y : f64
+            %p = add %s, %xy : f64
+            yield %p
+          }
+          barrier
+          yield %part
+        }
+        store arg1[%row, %col], %sum : f64
+        return
+    })";
+    const Values values{some(96, -1, 1, {8, 12}), some(64, -1, 1, {8, 8}), some(96, -1, 1, {8, 12})};
+    check_derivatives(matmul, values, {{8, 12}, {4, 4}});
+    const Derivatives d(matmul, {{8, 12}, {4, 4}});
+    EXPECT_TRUE(derive::adjoint(d.kernel, signature(values, true)).tapes.empty());
+}
+
 TEST(derivatives, of_functions_by_their_rules) {
     // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
     const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {

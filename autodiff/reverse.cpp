@@ -106,6 +106,11 @@ void Sweep::provide(BlockId block, Value iteration) {
     }
     for (const InstId loop : plan.counts_of(block))
         if (plan.count_hold(loop) == Hold::variable) counts[loop.id] = b.get(count_variables.at(loop.id));
+    for (const InstId store : plan.refills(block)) {
+        const Inst& i = from[store];
+        b.loc = i.loc;
+        b.store(i.memory, i.leaf, provided(indices_of(from, i)), provided(from.operands(i).back()));
+    }
 }
 
 // ---- control flow ----

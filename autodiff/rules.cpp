@@ -96,6 +96,13 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
         const Value numerator = k.operands(k[source])[0], denominator = k.operands(k[source])[1];
         return b.op(Op::mul, {b.op(Op::div, {factor, denominator}), numerator});
     }
+    // Of a choice between one and zero: a choice, which costs no product and keeps zero what is infinite elsewhere.
+    if (source.id != ir::none && k[source].op == Op::select) {
+        const Value c = k.operands(k[source])[0], x = k.operands(k[source])[1], y = k.operands(k[source])[2];
+        const Value one = b.constant_float(type, 1), nothing = b.constant_float(type, 0);
+        if (x == one && y == nothing) return b.select(c, factor, nothing);
+        if (x == nothing && y == one) return b.select(c, nothing, factor);
+    }
     if (source.id != ir::none && k[source].op == Op::neg) {
         const Value inner = k.operands(k[source])[0];
         return b.op(Op::neg, {b.op(Op::mul, {factor, inner})});

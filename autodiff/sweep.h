@@ -55,6 +55,7 @@ private:
     void body() override;
     void inst(ir::InstId id) override;
     void function(const ir::Function& f) override;
+    bool unneeded(ir::MemoryId m) const;
     void end_of_block(ir::BlockId block);
     void add_stacks();
     void declare_variables();

@@ -21,6 +21,7 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
       count_holds(k.insts.size()),
       by_block(k.blocks.size()),
       counts_by_block(k.blocks.size()),
+      refills_of(k.blocks.size()),
       written(k.memories.size()),
       use_counts(k.values.size()) {
     for (const InstId id : where.order())
@@ -176,7 +177,64 @@ Hold Plan::choose(Value v) {
         for (const Value operand : k.operands(i)) need(operand);
         return Hold::again;
     }
+    if (i.op == Op::load && refilled(info.inst)) {
+        for (const Value operand : k.operands(i)) need(operand);
+        return Hold::again;
+    }
     return kept(block);
+}
+
+bool Plan::refilled(InstId load) {
+    const MemoryId m = k[load].memory;
+    if (k[m].kind != MemoryKind::local) return false;
+    // All stores stand in one block, the body of a loop, at indices that do not change from one iteration to the next.
+    std::vector<InstId> stores;
+    for (const InstId id : where.order()) {
+        if (k[id].memory != m || k[id].op == Op::load) continue;
+        if (k[id].op != Op::store || (!stores.empty() && where.block_of(id) != where.block_of(stores[0]))) return false;
+        stores.push_back(id);
+    }
+    if (stores.empty()) return false;
+    const BlockId block = where.block_of(stores[0]);
+    const InstId loop = where.owner_of(block);
+    if (loop.id == none || !is_loop(k[loop].op)) return false;
+    for (const InstId store : stores)
+        for (const Value index : indices_of(k, k[store]))
+            if (!steady(loop, index)) return false;
+    // In the block's order: stores, a barrier, reads inside of constructs.
+    bool barrier_after_stores = false, read = false, barrier_after_reads = false;
+    for (const InstId id : k[block].insts) {
+        if (k[id].op == Op::barrier) (read ? barrier_after_reads : barrier_after_stores) = true;
+        if (k[id].op == Op::store && k[id].memory == m && (barrier_after_stores || read)) return false;
+        if (k[id].op == Op::load && k[id].memory == m) return false;
+        bool inside = false;
+        each_inside(k, k[id], [&](InstId inner) { inside = inside || (k[inner].op == Op::load && k[inner].memory == m); });
+        if (!inside) continue;
+        if (!barrier_after_stores || id == load) return false;
+        read = true;
+        barrier_after_reads = false;
+    }
+    if (!barrier_after_reads || where.ancestor_in(block, load).id == none || contains_load_outside(block, m)) return false;
+    auto& again = refills_of[block.id];
+    if (std::find(again.begin(), again.end(), stores[0]) != again.end()) return true;
+    again.insert(again.end(), stores.begin(), stores.end());
+    for (const InstId store : stores)
+        for (const Value operand : k.operands(k[store])) need(operand);
+    return true;
+}
+
+/// Whether the value is the same in all iterations of the loop.
+bool Plan::steady(InstId loop, Value v) const {
+    if (outside(loop, v)) return true;
+    if (k[v].inst.id == none || !is_pure(k[k[v].inst].op)) return false;
+    const auto operands = k.operands(k[k[v].inst]);
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return steady(loop, o); });
+}
+
+bool Plan::contains_load_outside(BlockId block, MemoryId m) const {
+    for (const InstId id : where.order())
+        if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return true;
+    return false;
 }
 
 Value Plan::increment(Value param) const {

@@ -31,6 +31,9 @@ public:
     const std::vector<ir::Value>& values_of(ir::BlockId block) const { return by_block[block.id]; }
     /// Whiles in the block whose number of iterations is needed.
     const std::vector<ir::InstId>& counts_of(ir::BlockId block) const { return counts_by_block[block.id]; }
+    /// Stores to local memory that each iteration of a loop fills anew, before a barrier, and only reads between this and another
+    /// one: the reverse of its body does them again first, instead of popping what every item has read.
+    const std::vector<ir::InstId>& refills(ir::BlockId block) const { return refills_of[block.id]; }
     /// Where `i` is m = max(m, x) (or min) and m is what a loop carries for nothing else, the value that m ends with. It serves
     /// as the result of every iteration: at the last x that attained it the two are equal, and from there backwards nothing
     /// flows any more.
@@ -60,6 +63,9 @@ private:
     void need_count(ir::InstId loop);
     Hold choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
+    bool refilled(ir::InstId load);
+    bool steady(ir::InstId loop, ir::Value v) const;
+    bool contains_load_outside(ir::BlockId block, ir::MemoryId m) const;
     bool in_loop(ir::BlockId block) const;
     bool outside(ir::InstId loop, ir::Value v) const;
     Hold kept(ir::BlockId block) const;
@@ -72,6 +78,7 @@ private:
     std::vector<Hold> holds, count_holds;
     std::vector<std::vector<ir::Value>> by_block;
     std::vector<std::vector<ir::InstId>> counts_by_block;
+    std::vector<std::vector<ir::InstId>> refills_of;
     std::vector<bool> written;  ///< memories
     std::vector<int> use_counts;  ///< of values
 };
