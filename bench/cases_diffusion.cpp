@@ -116,9 +116,9 @@ std::vector<Case> diffusion_cases() {
     };
     return {{"3-D diffusion, 256^3", Kind::kernel, 1.15, 8 * interior, "GB/s", [](Bench& bench) { return run(bench, n); }},
             constants("diffusion against constants", 1.03, Through::arrays, false),
-            constants("diffusion against constants, its group", 1.03, Through::arrays, true),
-            constants("diffusion through views", 1.05, Through::views, true),
-            constants("diffusion through a struct", 1.05, Through::members, true)};
+            constants("diffusion through views", 1.05, Through::views, false),
+            constants("diffusion through a struct", 1.05, Through::members, false),
+            constants("diffusion against constants, in their group", 1.15, Through::arrays, true)};
 }
 
 }  // namespace bench

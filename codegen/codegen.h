@@ -48,7 +48,8 @@ struct Binding {
 };
 
 /// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
-/// along axes 0, 1, 2 (default 1 each). The entry point is "main".
+/// along axes 0, 1, 2 (default 1 each). The bool 3 may be left false; a launch whose groups are all whole is faster
+/// with it. The entry point is "main".
 struct Shader {
     std::string name;
     std::string glsl;
@@ -57,6 +58,7 @@ struct Shader {
     std::vector<Field> push;
     uint32_t push_bytes = 0;
     int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
+    bool asks_full_groups = false;           ///< specialisation constant 3 is there
     std::vector<Feature> features;           ///< beyond what every Vulkan device has
     std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
     std::string hash;                        ///< of the lowered IR and the options, 32 hex digits

@@ -107,7 +107,8 @@ void Emitter::name_indices() {
     }
     const std::string inside =
         rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
-    if (usage.in_range_uses > 1) line("const bool inside = " + inside + ";");
+    // Guards in several places cost, around barriers most of all: where all groups are whole, drivers fold them.
+    if (usage.in_range_uses > 1) line("const bool inside = " + interface.full_groups() + " || " + inside + ";");
     for (const Inst& i : k.insts)
         if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
 }

@@ -219,6 +219,7 @@ Expression Interface::size_expression(Value v) const {
 
 std::string Interface::declarations() {
     std::string blocks;
+    if (asks_full_groups) blocks += "layout(constant_id = 3) const bool full_groups = false;\n";
     int binding = 0;
     for (uint32_t id = 0; id < k.memories.size(); ++id) {
         const MemoryId m{id};
@@ -307,6 +308,7 @@ void Interface::describe(Shader& shader) const {
     shader.push_bytes = push_bytes;
     shader.local_bytes = local_bytes;
     shader.features.assign(features.begin(), features.end());
+    shader.asks_full_groups = asks_full_groups;
 }
 
 }  // namespace pumice::codegen

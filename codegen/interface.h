@@ -43,6 +43,11 @@ public:
     /// Lines that read the push constants, for the start of main once its body is written: there they are read once for all
     /// items, which drivers do not make out of reads under a condition or in a loop.
     std::vector<std::string> push_constants();
+    /// The bool that says that no item of any group is past the range.
+    std::string full_groups() {
+        asks_full_groups = true;
+        return "full_groups";
+    }
     /// Lines that declare the private arrays, for the start of main.
     std::vector<std::string> private_arrays() const;
     void describe(Shader& shader) const;
@@ -68,6 +73,7 @@ private:
     std::vector<Binding> bindings;
     uint32_t push_bytes = 0;
     int64_t local_bytes = 0;
+    bool asks_full_groups = false;
 };
 
 }  // namespace pumice::codegen

@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Changes whenever the layout below does.
-constexpr uint32_t layout_version = 1;
+constexpr uint32_t layout_version = 2;
 
 struct Writer {
     std::string bytes;
@@ -64,6 +64,7 @@ void visit(Archive&& archive, Shader& shader) {
     archive(shader.push);
     archive(shader.push_bytes);
     archive(shader.local_bytes);
+    archive(shader.asks_full_groups);
     archive(shader.features);
     archive(shader.capabilities);
     archive(shader.hash);

@@ -98,16 +98,18 @@ void Variant::destroy(Context& context) {
     context.vk.DestroyShaderModule(context.device, module, nullptr);
 }
 
-VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const Extents& group,
-                             const std::function<int64_t()>& local_bytes) {
+VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::Kernel& kernel, const Launch& launch) {
+    const Extents& group = launch.group;
+    bool full = shader.asks_full_groups;
+    for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     for (const Made& one : made)
-        if (one.group == group) return one.pipeline;
-    if (const int64_t bytes = local_bytes(); bytes > context.plan.limits.local_memory)
+        if (one.group == group && one.full_groups == full) return one.pipeline;
+    if (const int64_t bytes = shader.local_bytes + sized_local_memory(kernel, group); bytes > context.plan.limits.local_memory)
         fail("the kernel ", shader.name, " needs ", bytes, " bytes of local memory in a group of ", group[0], " x ", group[1],
              " x ", group[2], " items, and ", context.name, " has ", context.plan.limits.local_memory);
-    const uint32_t values[3] = {uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2])};
-    const VkSpecializationMapEntry entries[3] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}};
-    const VkSpecializationInfo specialization{3, entries, sizeof values, values};
+    const uint32_t values[4] = {uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
+    const VkSpecializationMapEntry entries[4] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
+    const VkSpecializationInfo specialization{4, entries, sizeof values, values};
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -123,7 +125,7 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const Exte
     } catch (const Error& error) {
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
-    made.push_back({group, pipeline});
+    made.push_back({group, full, pipeline});
     return pipeline;
 }
 
@@ -200,8 +202,7 @@ Variants::Choice Variants::choose(Context& context, VkPipelineCache cache, const
     const std::lock_guard lock(mutex);
     Variant& chosen = !made.empty() && ordinary(context, launch) ? *made.front().variant
                                                                  : variant(context, options_for(context, &launch));
-    const auto local_bytes = [&] { return chosen.shader.local_bytes + sized_local_memory(*kernel, launch.group); };
-    return {&chosen, chosen.pipeline(context, cache, launch.group, local_bytes)};
+    return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
 }
 
 void Variants::destroy(Context& context) {

@@ -23,9 +23,8 @@ public:
     Variant(const Variant&) = delete;
     Variant& operator=(const Variant&) = delete;
     void destroy(Context& context);
-    /// The pipeline for this group; made at the first use. `local_bytes`: what a group of this size has of local memory.
-    VkPipeline pipeline(Context& context, VkPipelineCache cache, const Extents& group,
-                        const std::function<int64_t()>& local_bytes);
+    /// The pipeline for this launch's group, made at the first use.
+    VkPipeline pipeline(Context& context, VkPipelineCache cache, const ir::Kernel& kernel, const Launch& launch);
 
     struct Use {
         int argument;
@@ -43,6 +42,7 @@ public:
 private:
     struct Made {
         Extents group;
+        bool full_groups;  // see codegen::Shader
         VkPipeline pipeline;
     };
     void make_layouts(Context& context);

@@ -224,4 +224,32 @@ TEST(Ranges, WholeGroupsRunPastTheRange) {
     EXPECT_EQ(outside.download()[0], 6);
 }
 
+// Whole groups may be compiled without guards: the same kernel and group, with and without a rest, in turns.
+const auto turn = kernel("turn", [](InOut<int> a) {
+    Local<int, 16> ring;
+    auto i = global_index();
+    auto l = local_index();
+    ring[l] = a[i];
+    synchronize();
+    auto next = ring[(l + 1) % 8];
+    synchronize();
+    a[i] = next;
+});
+
+TEST(Ranges, Case04_WholeAndPartialGroupsInTurns) {
+    Array<int> a = device().zeros<int>(40);
+    for (const int n : {32, 40, 24}) {  // groups of 8, all whole; then the last group of 16 is a half
+        a.copy_from(suite::iota<int>(40));
+        turn(ndrange(n).group(8), a);
+        std::vector<int> want = suite::iota<int>(40);
+        for (int i = 0; i < n; ++i) want[size_t(i)] = i / 8 * 8 + (i + 1) % 8;
+        EXPECT_EQ(a.download(), want);
+        a.copy_from(suite::iota<int>(40));
+        turn(ndrange(n).group(16), a);
+        want = suite::iota<int>(40);
+        for (int i = 0; i < n; ++i) want[size_t(i)] = i / 16 * 16 + (i % 16 + 1) % 8;
+        EXPECT_EQ(a.download(), want);
+    }
+}
+
 }  // namespace
