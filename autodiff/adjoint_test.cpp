@@ -335,6 +335,34 @@ TEST(derivatives, of_tiles_fill_them_again) {
     EXPECT_TRUE(derive::adjoint(d.kernel, signature(values, true)).tapes.empty());
 }
 
+TEST(derivatives, of_subgroup_operations) {
+    const std::string text = R"(kernel "lanes" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files ["s.cpp"] {
+        %i = global_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %x = load arg2[%i] : f64
+        %a = subgroup reduce_add %x : f64
+        %b = subgroup reduce_max %x : f64
+        %c = subgroup inclusive_add %x : f64
+        %d = subgroup exclusive_add %x : f64
+        %e = subgroup broadcast %x, %zero : f64
+        %f = subgroup broadcast_first %x : f64
+        %g = subgroup shuffle_xor %x, %one : f64
+        %h = subgroup reduce_min %x : f64
+        %ab = mul %a, %b : f64
+        %cd = mul %c, %d : f64
+        %ef = mul %e, %f : f64
+        %gh = mul %g, %h : f64
+        %p = add %ab, %cd : f64
+        %q = sub %ef, %gh : f64
+        %r = atan2 %p, %q : f64
+        %s = mul %r, %x : f64
+        store arg1[%i], %s : f64
+        return
+    })";
+    check_derivatives(text, {some(32), some(32)}, {{32}, {8}});
+}
+
 TEST(derivatives, of_functions_by_their_rules) {
     // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
     const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {

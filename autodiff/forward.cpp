@@ -49,9 +49,6 @@ private:
             case Op::compare_exchange:
                 if (analysis.active(i.memory, i.leaf)) refuse(i, "an atomic compare_exchange of differentiated memory");
                 return copy(id);
-            case Op::subgroup:
-                if (analysis.active(from.result(i))) refuse(i, "a subgroup operation");
-                return copy(id);
             case Op::call: copy(id); return call(i);
             case Op::if_:
             case Op::for_:

@@ -1,0 +1,189 @@
+// The derivative kernels as text, how adjoints are added up, and what is refused.
+#include "autodiff/transform.h"
+
+#include "autodiff/derivative_test.h"
+
+namespace pumice::derive::test {
+namespace {
+
+constexpr Activity constant_ = Activity::constant, active = Activity::active, duplicated = Activity::duplicated;
+
+/// A kernel over arg1 (inout) and arg2 (in), with `%i` its index and more memories.
+ir::Kernel kernel(const std::string& body, const std::string& memories = "", const std::string& more = "") {
+    return ir::parse("kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]" + more + ") @2 files [\"k.cpp\"] {\n" + memories +
+                     "%i = global_index 0 : i32 @3\n" + body + "\nreturn @9\n}\n");
+}
+
+template <class F>
+std::string message(F f) {
+    try {
+        f();
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "";
+}
+std::string refusal_of_reverse(const ir::Kernel& k) {
+    return message([&] { adjoint(k, {{duplicated, duplicated}, 1}); });
+}
+std::string refusal_of_forward(const ir::Kernel& k) {
+    return message([&] { derive::forward(k, {{duplicated, duplicated}, 1}); });
+}
+
+TEST(transforms, square_in_text) {
+    const ir::Kernel k = kernel(R"(%x = load arg1[%i] : f32 @4
+        %y = mul %x, %x : f32 @4
+        store arg1[%i], %y : f32 @4)");
+    EXPECT_EQ(ir::print(adjoint(k, {{duplicated, constant_}, 1}).kernel), R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+  %0 = global_index 0 : i32 @3
+  %1 = load arg1[%0] : f32 @4
+  %2 = mul %1, %1 : f32 @4
+  store arg1[%0], %2 : f32 @4
+  %3 = load arg2[%0] : f32 @4
+  %4 = mul %3, %1 : f32 @4
+  %5 = add %4, %4 : f32 @4
+  store arg2[%0], %5 : f32 @4
+  return @2
+}
+)");
+    EXPECT_EQ(ir::print(derive::forward(k, {{duplicated, constant_}, 1})), R"(kernel "k.forward" math contract rank 1 (arg1: inout f32[1], arg2: inout f32[1], arg3: in f32[1]) @2 files ["k.cpp"] {
+  %0 = global_index 0 : i32 @3
+  %1 = load arg1[%0] : f32 @4
+  %2 = load arg2[%0] : f32 @4
+  %3 = mul %1, %1 : f32 @4
+  %4 = mul %2, %1 : f32 @4
+  %5 = add %4, %4 : f32 @4
+  store arg1[%0], %3 : f32 @4
+  store arg2[%0], %5 : f32 @4
+  return @9
+}
+)");
+}
+
+TEST(transforms, what_is_added_keeps_its_shadow_untouched) {
+    const ir::Kernel k = kernel(R"(%y = load arg1[%i] : f32 @4
+        %x = load arg2[%i] : f32 @4
+        %s = add %y, %x : f32 @4
+        store arg1[%i], %s : f32 @4)");
+    const std::string text = ir::print(adjoint(k, {{duplicated, constant_}, 1}).kernel);
+    EXPECT_EQ(text.find("store arg2"), std::string::npos) << text;
+}
+
+TEST(transforms, nothing_active_costs_nothing) {
+    const ir::Kernel k = kernel(R"(%x = load arg2[%i] : f32 @4
+        %y = sin %x : f32 @4
+        store arg1[%i], %y : f32 @4)");
+    const Adjoint made = adjoint(k, {{constant_, constant_}, 1});
+    EXPECT_TRUE(made.tapes.empty() && made.after.empty() && made.accumulated.empty());
+    EXPECT_EQ(ir::print(made.kernel), R"(kernel "k.adjoint" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]) @2 files ["k.cpp"] {
+  %0 = global_index 0 : i32 @3
+  %1 = load arg2[%0] : f32 @4
+  %2 = sin %1 : f32 @4
+  store arg1[%0], %2 : f32 @4
+  return @2
+}
+)");
+}
+
+/// How the adjoint of x[index] is added up.
+Accumulation of_load(const std::string& index, const std::string& before = "") {
+    const ir::Kernel k = kernel(before + index + R"( @5
+        %x = load arg2[%at] : f32 @6
+        %y = sin %x : f32 @6
+        store arg1[%i], %y : f32 @6)", "", ", arg3: in i32[1], arg4: i32");
+    const Adjoint made = adjoint(k, {{duplicated, duplicated, constant_, constant_}, 1});
+    EXPECT_EQ(made.accumulated.size(), 1u);
+    EXPECT_EQ(made.accumulated[0].memory, "arg2");
+    EXPECT_EQ(made.accumulated[0].loc.line, 6u);
+    return made.accumulated[0].how;
+}
+
+TEST(transforms, add_up_the_cheapest_safe_way) {
+    const std::string constants = "%two = constant 2 : i32\n%n = argument arg4 : i32\n";
+    EXPECT_EQ(of_load("%at = add %i, %two : i32", constants), Accumulation::plain);
+    EXPECT_EQ(of_load("%at = mul %i, %two : i32", constants), Accumulation::plain);
+    EXPECT_EQ(of_load("%at = add %i, %n : i32", constants), Accumulation::plain);
+    EXPECT_EQ(of_load("%at = sub %n, %i : i32", constants), Accumulation::plain);
+    EXPECT_EQ(of_load("%at = add %n, %two : i32", constants), Accumulation::group);
+    EXPECT_EQ(of_load("%at = div %i, %two : i32", constants), Accumulation::atomic);
+    EXPECT_EQ(of_load("%at = max %i, %two : i32", constants), Accumulation::atomic);
+    EXPECT_EQ(of_load("%at = mul %i, %n : i32", constants), Accumulation::atomic) << "n may be 0";
+    EXPECT_EQ(of_load("%at = load arg3[%i] : i32"), Accumulation::atomic);
+    EXPECT_EQ(of_load("%at = local_index 0 : i32"), Accumulation::atomic) << "groups share it";
+}
+
+TEST(transforms, an_item_owns_what_it_stores) {
+    const ir::Kernel k = kernel(R"(%j = load arg3[%i] : i32 @4
+        %y = load arg1[%j] : f32 @5
+        %z = mul %y, %y : f32 @5
+        store arg1[%j], %z : f32 @5)", "", ", arg3: in i32[1]");
+    const Adjoint made = adjoint(k, {{duplicated, constant_, constant_}, 1});
+    EXPECT_EQ(made.accumulated, (std::vector<Accumulated>{{{0, 5}, "arg1", Accumulation::plain}}));
+}
+
+TEST(transforms, tapes_are_of_the_size_that_is_needed) {
+    const auto loop = [](const std::string& limit) {
+        return kernel(limit + R"(
+            %zero = constant 0 : i32
+            %one = constant 1 : i32
+            %x = load arg2[%i] : f32
+            %y = for %k = %zero to %n step %one carry (%c = %x) : f32 {
+              %s = sin %c : f32
+              yield %s
+            }
+            store arg1[%i], %y : f32)", "", ", arg3: i32");
+    };
+    const Signature signature{{duplicated, duplicated, constant_}, 1};
+    const Adjoint small = adjoint(loop("%n = constant 100 : i32"), signature);
+    EXPECT_TRUE(small.tapes.empty());
+    EXPECT_NE(ir::print(small.kernel).find("private tape_f32: f32[100]"), std::string::npos);
+    const Adjoint large = adjoint(loop("%n = constant 5000 : i32"), signature);
+    ASSERT_EQ(large.tapes.size(), 1u);
+    EXPECT_TRUE(large.tapes[0].size == Tape::Size::item && large.tapes[0].count == 5000);
+    const Adjoint unknown = adjoint(loop("%n = argument arg3 : i32"), signature);
+    ASSERT_EQ(unknown.tapes.size(), 2u);
+    EXPECT_TRUE(unknown.tapes[0].size == Tape::Size::offsets && unknown.tapes[1].size == Tape::Size::counted);
+    ASSERT_TRUE(unknown.count);
+    EXPECT_FALSE(unknown.count->writes);
+    EXPECT_EQ(ir::print(unknown.count->kernel).find("sin"), std::string::npos) << "counting needs no values";
+}
+
+TEST(transforms, refuse_with_a_sentence) {
+    const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
+    EXPECT_EQ(refusal_of_reverse(minimum),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic min of differentiated memory on line 5, which has no reverse rule");
+    EXPECT_EQ(refusal_of_forward(minimum),
+              "kernel \"k\" (k.cpp:2) is differentiated through an atomic min on differentiated memory on line 5, which has no derivative");
+    EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = atomic exchange arg1[%i], %x : f32 @5")),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic exchange of differentiated memory on line 5, which has no reverse rule");
+    EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = compare_exchange arg1[%i], %x, %x : f32 @5")),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic compare_exchange of differentiated memory on line 5, which has no reverse rule");
+    EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = atomic add arg1[%i], %x : f32 @5\nstore arg1[%i], %old : f32 @6")),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through the old value of the atomic on line 5, which depends on the order of the "
+              "work-items and has no derivative");
+    const ir::Kernel shuffled = kernel("%x = load arg2[%i] : f32 @4\n%y = subgroup reduce_mul %x : f32 @5\nstore arg1[%i], %y : f32 @6");
+    EXPECT_EQ(refusal_of_reverse(shuffled),
+              "kernel \"k\" (k.cpp:2) is differentiated in reverse through subgroup reduce_mul on line 5, which has no reverse rule");
+    EXPECT_EQ(refusal_of_forward(shuffled), "kernel \"k\" (k.cpp:2) is differentiated through subgroup reduce_mul on line 5, which has no derivative");
+    const ir::Kernel trigamma = kernel("%x = load arg2[%i] : f32 @4\n%y = trigamma %x : f32 @5\nstore arg1[%i], %y : f32 @6");
+    EXPECT_EQ(refusal_of_reverse(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
+    EXPECT_EQ(refusal_of_forward(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
+}
+
+TEST(transforms, refuse_annotations_that_do_not_fit) {
+    const ir::Kernel k = kernel("", "", ", arg3: in i32[1], arg4: i32, arg5: f32");
+    const auto with = [&](std::vector<Activity> params, bool reverse = true) {
+        return message([&] { reverse ? void(adjoint(k, {params, 1})) : void(derive::forward(k, {params, 1})); });
+    };
+    const std::string is = "kernel \"k\" (k.cpp:2) is differentiated with ";
+    EXPECT_EQ(with({duplicated}), is + "1 annotations; it takes 5 arguments");
+    EXPECT_EQ(with({active, constant_, constant_, constant_, constant_}), is + "argument 1 Active: an array has a shadow, so it is Duplicated or Const");
+    EXPECT_EQ(with({constant_, constant_, duplicated, constant_, constant_}),
+              is + "argument 3 Duplicated: its elements have no floating-point member, so it is Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, active, constant_}), is + "argument 4 Active: it is of type i32, so it is Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, constant_, duplicated}), is + "argument 5 Duplicated: in reverse mode a scalar is Active or Const");
+    EXPECT_EQ(with({constant_, constant_, constant_, constant_, active}, false), is + "argument 5 Active: in forward mode a scalar is Duplicated or Const");
+}
+
+}  // namespace
+}  // namespace pumice::derive::test
