@@ -363,6 +363,44 @@ TEST(derivatives, of_subgroup_operations) {
     check_derivatives(text, {some(32), some(32)}, {{32}, {8}});
 }
 
+TEST(derivatives, of_whole_groups) {
+    // Items past the range share zeros, and tape what they do.
+    check_derivatives(R"(kernel "whole" math contract whole_groups rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: i32) files ["w.cpp"] {
+        local tile: f64[8]
+        %i = global_index 0 : i32
+        %l = local_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %eight = constant 8 : i32
+        %none = constant 0.0 : f64
+        %a = argument arg3 : f64
+        %n = argument arg4 : i32
+        %in = in_range : bool
+        %x = if %in : f64 {
+          %y = load arg2[%i] : f64
+          yield %y
+        } else { yield %none }
+        store tile[%l], %x : f64
+        barrier
+        %s = for %k = %zero to %eight step %one carry (%c = %a) : f64 {
+          %t = load tile[%k] : f64
+          %tt = mul %t, %c : f64
+          %u = sin %tt : f64
+          %v = add %c, %u : f64
+          yield %v
+        }
+        %p = for %q = %zero to %n step %one carry (%r = %s) : f64 {
+          %w = sin %r : f64
+          yield %w
+        }
+        if %in {
+          store arg1[%i], %p : f64
+          yield
+        } else { yield }
+        return
+    })", {some(21), some(21), real(0.7), whole(3)}, {{21}, {8}});
+}
+
 TEST(derivatives, of_functions_by_their_rules) {
     // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
     const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {

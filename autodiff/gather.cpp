@@ -156,93 +156,98 @@ void Sweep::gather_all() {
     }
 }
 
+/// The item's own place: in the range, and its indices.
+Sweep::Here Sweep::here() {
+    Here at;
+    for (int axis = 0; axis < from.rank; ++axis) {
+        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), b.index(Op::group_size, axis)});
+        at.position[size_t(axis)] = b.op(Op::add, {first, b.index(Op::local_index, axis)});
+        at.index[size_t(axis)] = b.index(Op::global_index, axis);
+    }
+    return at;
+}
+
+/// Whether the item that is this offset away lies in the range.
+Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
+    Value all = b.constant_bool(true);
+    for (int axis = 0; axis < from.rank; ++axis) {
+        const int64_t shift = sign * by[size_t(axis)];
+        const Value p = at.position[size_t(axis)], far = b.constant_int(Scalar::i32, std::abs(shift));
+        if (shift < 0) all = b.op(Op::and_, {all, b.op(Op::ge, {p, far})});
+        if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {b.index(Op::global_size, axis), far})})});
+    }
+    return all;
+}
+
+/// What the item whose load with this offset meets this item's element gives to it.
+Value Sweep::given_to(const Here& at, InstId load, const Gather::Offset& offset, int w) {
+    Elsewhere there;
+    there.indices = at.index;
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (offset[axis]) there.indices[axis] = b.op(Op::sub, {at.index[axis], b.constant_int(Scalar::i32, offset[axis])});
+    return adjoint_elsewhere(there, from.result(from[load]), w);
+}
+
+/// Adds to the shadow of this item's element: its indices are those of a load, less the offset.
+void Sweep::add_here(const Here& at, InstId load, int w, Value term) {
+    const Inst& i = from[load];
+    std::vector<Value> indices;
+    for (const Value v : indices_of(from, i)) {
+        int axis = 0;
+        int64_t constant = 0;
+        shifted_index(from, v, axis, constant);
+        indices.push_back(at.index[size_t(axis)]);
+    }
+    const MemoryId shadow = shadows->of(i.memory, w);
+    b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
+}
+
+void Sweep::gather_inside(const Here& at, const Gather::Loads& list, int w) {
+    std::map<uint32_t, std::pair<InstId, Value>> sums;  // by leaf
+    for (const auto& [id, offset] : list) {
+        const Value term = given_to(at, id, offset, w);
+        if (!term) continue;
+        auto& [load, sum] = sums[from[id].leaf];
+        load = id;
+        sum = sum ? b.op(Op::add, {sum, term}) : term;
+    }
+    for (const auto& [leaf, entry] : sums) add_here(at, entry.first, w, entry.second);
+}
+
+void Sweep::gather_at_the_rim(const Here& at, const Gather::Loads& list, int w) {
+    for (const auto& entry : list) {
+        const InstId load = entry.first;
+        const Gather::Offset& offset = entry.second;
+        emit_if(in_range_at(at, offset, -1), [&] {
+            if (const Value term = given_to(at, load, offset, w)) add_here(at, load, w, term);
+        });
+        emit_if(b.op(Op::not_, {in_range_at(at, offset, 1)}), [&] {
+            const Value term = given_to(at, load, {}, w);
+            if (!term) return;
+            Elsewhere own;
+            own.indices = at.index;
+            std::vector<Value> indices;
+            for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(own, v));
+            b.atomic(shadows->of(from[load].memory, w), from[load].leaf, Atomic::add, indices, term);
+        });
+    }
+}
+
 void Sweep::gather(MemoryId m, int w) {
-    const auto& list = primal.gather.loads.at(m.id);
+    const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].first].loc;
-    const MemoryId shadow = shadows->of(m, w);
-    const int rank = from.rank;
-    // The item's position in the range, and its element: the indices of the first load less its offset.
-    std::array<Value, 3> position, index;
+    const Here at = here();
     Gather::Offset reach{};
     for (const auto& [id, offset] : list)
         for (size_t axis = 0; axis < 3; ++axis) reach[axis] = std::max(reach[axis], std::abs(offset[axis]));
-    for (int axis = 0; axis < rank; ++axis) {
-        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), b.index(Op::group_size, axis)});
-        position[size_t(axis)] = b.op(Op::add, {first, b.index(Op::local_index, axis)});
-        index[size_t(axis)] = b.index(Op::global_index, axis);
-    }
-    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
-    const auto moved = [&](const std::array<Value, 3>& at, const Gather::Offset& by, int sign) {
-        std::array<Value, 3> there = at;
-        for (int axis = 0; axis < rank; ++axis)
-            if (by[size_t(axis)]) there[size_t(axis)] = b.op(Op::add, {at[size_t(axis)], number(sign * by[size_t(axis)])});
-        return there;
-    };
-    const auto inside = [&](const Gather::Offset& by, int sign) {
-        Value all = b.constant_bool(true);
-        for (int axis = 0; axis < rank; ++axis) {
-            const int64_t shift = sign * by[size_t(axis)];
-            const Value p = position[size_t(axis)];
-            if (shift < 0) all = b.op(Op::and_, {all, b.op(Op::ge, {p, number(-shift)})});
-            if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {b.index(Op::global_size, axis), number(shift)})})});
-        }
-        return all;
-    };
-    const auto given = [&](InstId id, const Gather::Offset& offset) {
-        Elsewhere there;
-        there.indices = moved(index, offset, -1);
-        return adjoint_elsewhere(there, from.result(from[id]), w);
-    };
-    const auto element = [&](const std::array<Value, 3>& at) {
-        std::vector<Value> indices;  // as the load names its axes
-        for (const Value v : indices_of(from, from[list[0].first])) {
-            int axis = 0;
-            int64_t constant = 0;
-            shifted_index(from, v, axis, constant);
-            indices.push_back(at[size_t(axis)]);
-        }
-        return indices;
-    };
-    const auto add_here = [&](uint32_t leaf, Value term) {
-        const std::vector<Value> here = element(index);
-        b.store(shadow, leaf, here, b.op(Op::add, {b.load(shadow, leaf, here), term}));
-    };
-    std::map<uint32_t, std::vector<std::pair<InstId, Gather::Offset>>> by_leaf;
-    for (const auto& entry : list) by_leaf[from[entry.first].leaf].push_back(entry);
-    const Value interior = b.op(Op::and_, {inside(reach, 1), inside(reach, -1)});
-    const auto all_inside = [&] {
-        for (const auto& [leaf, entries] : by_leaf) {
-            Value sum;
-            for (const auto& [id, offset] : entries)
-                if (const Value term = given(id, offset)) sum = sum ? b.op(Op::add, {sum, term}) : term;
-            if (sum) add_here(leaf, sum);
-        }
-    };
-    const auto at_the_rim = [&] {
-        for (const auto& [id, offset] : list) {
-            const uint32_t leaf = from[id].leaf;
-            emit_if(inside(offset, -1), [&, load = id, by = offset] {
-                if (const Value term = given(load, by)) add_here(leaf, term);
-            });
-            emit_if(b.op(Op::not_, {inside(offset, 1)}), [&, load = id, by = offset] {
-                if (const Value term = given(load, {})) {
-                    (void)by;
-                    Elsewhere here;
-                    here.indices = index;
-                    std::vector<Value> indices;
-                    for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(here, v));
-                    b.atomic(shadow, leaf, Atomic::add, indices, term);
-                }
-            });
-        }
-    };
+    const Value interior = b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)});
     const BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
-    all_inside();
+    gather_inside(at, list, w);
     b.terminate(Op::yield);
     b.leave();
     b.enter(no);
-    at_the_rim();
+    gather_at_the_rim(at, list, w);
     b.terminate(Op::yield);
     b.leave();
     b.control(Op::if_, {&interior, 1}, {yes, no});

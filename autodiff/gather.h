@@ -14,12 +14,14 @@ class Gather {
 public:
     using Offset = std::array<int64_t, 3>;  ///< along each axis
 
+    using Loads = std::vector<std::pair<ir::InstId, Offset>>;
+
     Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
     /// The active loads of each gathered memory, with their offsets.
-    std::map<uint32_t, std::vector<std::pair<ir::InstId, Offset>>> loads;
+    std::map<uint32_t, Loads> loads;
     /// Where a value is used so that derivatives flow: the instruction and the operand's position.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 

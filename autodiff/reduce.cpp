@@ -134,7 +134,6 @@ Kernel Sweep::sum_of_cells(const Kernel& filled) const {
     k.loc = filled.loc;
     k.math = filled.math;
     k.rank = filled.rank;
-    k.whole_groups = filled.whole_groups;
     k.params = filled.params;
     k.memories = filled.memories;
     std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // they stand first

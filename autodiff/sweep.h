@@ -132,6 +132,15 @@ private:
     ir::Value adjoint_elsewhere(Elsewhere& there, ir::Value v, int w);
     void gather_all();
     void gather(ir::MemoryId m, int w);
+    struct Here {
+        std::array<ir::Value, 3> position, index;
+    };
+    Here here();
+    ir::Value in_range_at(const Here& at, const Gather::Offset& by, int sign);
+    ir::Value given_to(const Here& at, ir::InstId load, const Gather::Offset& offset, int w);
+    void add_here(const Here& at, ir::InstId load, int w, ir::Value term);
+    void gather_inside(const Here& at, const Gather::Loads& list, int w);
+    void gather_at_the_rim(const Here& at, const Gather::Loads& list, int w);
     bool gathers() const { return primal.gather.any() && part == Part::both; }
 
     // ---- reduce.cpp: sums that all items contribute to ----
