@@ -3,6 +3,8 @@
 #include <map>
 
 #include "core/builder.h"
+#include "core/passes.h"
+#include "core/rewrite.h"
 
 namespace pumice::derive {
 namespace {
@@ -24,6 +26,37 @@ void find_uses(const ir::Kernel& kernel, std::vector<bool>& reads, std::vector<b
         }
 }
 
+/// Without the stores to arrays whose contents nobody asks for and nothing loads.
+class WithoutUnread : public ir::Rewriter {
+public:
+    WithoutUnread(const ir::Kernel& kernel, const std::vector<bool>& unread) : Rewriter(kernel), unread(unread) {}
+
+private:
+    void inst(ir::InstId id) override {
+        const ir::Inst& i = from[id];
+        const bool drop = i.op == ir::Op::store && from[i.memory].argument >= 0 && unread[size_t(from[i.memory].argument)];
+        if (!drop) copy(id);
+    }
+    const std::vector<bool>& unread;
+};
+
+/// By parameter of the derivative: the primal's NoNeed arrays that it does not load from.
+void drop_unread(Adjoint& a, const Signature& signature) {
+    std::vector<bool> reads, writes, unread;
+    find_uses(a.kernel, reads, writes);
+    for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
+    unread.resize(reads.size());
+    size_t at = 0;
+    bool any = false;
+    for (const Activity activity : signature.params) {
+        any |= unread[at] = activity == Activity::duplicated_no_need && writes[at] && !reads[at];
+        at += 1 + (activity == Activity::constant ? 0 : size_t(signature.width));
+    }
+    if (!any) return;
+    a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
+    for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
+}
+
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
@@ -36,6 +69,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     if (mode == Mode::forward) return ready(derive::forward(*primal, signature), {}, {}, {});
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
+        drop_unread(a, signature);
         return ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count));
     }
     Split s = derive::split(*primal, signature);
