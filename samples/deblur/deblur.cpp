@@ -11,7 +11,7 @@ namespace {
 
 constexpr int radius = 7;
 constexpr float sigma = 2.5f;
-constexpr float smoothness = 0.002f;
+constexpr float smoothness = 0.001f;
 constexpr float total_variation_epsilon = 1e-4f;
 
 float weight(int k) {
