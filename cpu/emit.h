@@ -14,10 +14,10 @@ namespace pumice::cpu {
 enum class Isa { none, sse2, sse4, avx2, avx512, neon };
 
 struct Target {
-    int width = 1;             ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
+    int width = 1;  ///< items a packet: 1, 2, 4, 8 or 16. It is also the subgroup's size
     Isa isa = Isa::none;
-    bool sleef = false;        ///< SLEEF's vector functions for `isa` can be called
-    std::string triple;        ///< of the module; "" leaves it out
+    bool sleef = false;  ///< SLEEF's vector functions for `isa` can be called
+    std::string triple;  ///< of the module; "" leaves it out
 };
 
 /// What else a compiled kernel is made for. A launch with other values needs another variant.
@@ -28,9 +28,9 @@ struct Variant {
 
 struct Emitted {
     std::string text;
-    std::string symbol;                 ///< of the Entry (cpu/frame.h)
-    int64_t scratch_bytes = 0;          ///< of each thread: local memory, and what items keep across barriers
-    std::vector<std::string> functions; ///< what the text calls besides LLVM's intrinsics: SLEEF's, and those of host_function()
+    std::string symbol;                  ///< of the Entry (cpu/frame.h)
+    int64_t scratch_bytes = 0;           ///< of each thread: local memory, and what items keep across barriers
+    std::vector<std::string> functions;  ///< what the text calls besides LLVM's intrinsics: SLEEF's, and those of host_function()
 };
 
 /// Recorded IR through the passes that emit_llvm needs. Throws Error as guard does.

@@ -77,7 +77,9 @@ void Emitter::atomic(const Inst& i) {
     std::string pointers = a.pointer;
     if (a.how == Place::How::contiguous) {
         const std::string p = vector_type("ptr");
-        pointers = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", ", vector_type("i32"), " ", lanes("i32", 1)), "p");
+        pointers =
+            let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", ", vector_type("i32"), " ", lanes("i32", 1)),
+                "p");
     }
     each_lane([&](const std::string& lane) {
         std::vector<std::string> own;
@@ -88,8 +90,10 @@ void Emitter::atomic(const Inst& i) {
         const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
         line(text("store ", type, " ", old, ", ptr ", at));
     });
-    if (uses[r.id]) define(r, let(text("load ", vector_type(type), ", ptr ", result)));
-    else define(r, splat_constant(i.type, 0, true));
+    if (uses[r.id])
+        define(r, let(text("load ", vector_type(type), ", ptr ", result)));
+    else
+        define(r, splat_constant(i.type, 0, true));
 }
 
 /// Each lane at its own place in local memory, which belongs to one thread: plain vectors.
@@ -111,22 +115,27 @@ std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, co
     const bool plain = k[i.memory].kind == MemoryKind::local;
     const Atomic what = Atomic(i.immediate);
     if (i.op == Op::compare_exchange) {
-        const auto as_bits = [&](const std::string& o) { return is_float(i.type) ? let(text("bitcast ", type, " ", o, " to ", bits)) : o; };
+        const auto as_bits = [&](const std::string& o) {
+            return is_float(i.type) ? let(text("bitcast ", type, " ", o, " to ", bits)) : o;
+        };
         const std::string expected = as_bits(operands[0]), desired = as_bits(operands[1]);
         std::string old;
         if (plain) {
             old = let(text("load ", bits, ", ptr ", pointer));
             const std::string same = let(text("icmp eq ", bits, " ", old, ", ", expected));
-            line(text("store ", bits, " ", let(text("select i1 ", same, ", ", bits, " ", desired, ", ", bits, " ", old)), ", ptr ", pointer));
+            line(text("store ", bits, " ", let(text("select i1 ", same, ", ", bits, " ", desired, ", ", bits, " ", old)),
+                      ", ptr ", pointer));
         } else {
-            const std::string both = let(text("cmpxchg ptr ", pointer, ", ", bits, " ", expected, ", ", bits, " ", desired, " monotonic monotonic"));
+            const std::string both =
+                let(text("cmpxchg ptr ", pointer, ", ", bits, " ", expected, ", ", bits, " ", desired, " monotonic monotonic"));
             old = let(text("extractvalue { ", bits, ", i1 } ", both, ", 0"));
         }
         return is_float(i.type) ? let(text("bitcast ", bits, " ", old, " to ", type)) : old;
     }
     if (!plain) return let(text("atomicrmw ", word(what, i.type), " ptr ", pointer, ", ", type, " ", operands[0], " monotonic"));
     const std::string old = let(text("load ", type, ", ptr ", pointer));
-    const std::string now = what == Atomic::exchange ? operands[0] : operation(op_of(what), i.type, {old, operands[0]}, false, false);
+    const std::string now =
+        what == Atomic::exchange ? operands[0] : operation(op_of(what), i.type, {old, operands[0]}, false, false);
     line(text("store ", type, " ", now, ", ptr ", pointer));
     return old;
 }
@@ -147,7 +156,8 @@ void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
     for (int half = width / 2; half >= 1; half /= 2) {
         std::string indices;
         for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l < half ? l + half : l);
-        const std::string upper = let(text("shufflevector ", whole, " ", value, ", ", whole, " poison, <", width, " x i32> <", indices, ">"));
+        const std::string upper =
+            let(text("shufflevector ", whole, " ", value, ", ", whole, " poison, <", width, " x i32> <", indices, ">"));
         value = operation(op, i.type, {value, upper}, true, false);
     }
     scalar_atomic(i, pointer, {extract(type, value, "0")});

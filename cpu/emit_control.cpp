@@ -101,9 +101,8 @@ void Emitter::instruction(InstId id) {
 bool Emitter::cheap(BlockId b) const {
     const auto& insts = k[b].insts;
     if (insts.size() > 9 || k[insts.back()].op != Op::yield) return false;
-    return std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) {
-        return is_pure(k[i].op) && (!is_scalar_op(k[i].op) || !is_costly(k[i]));
-    });
+    return std::all_of(insts.begin(), insts.end() - 1,
+                       [&](InstId i) { return is_pure(k[i].op) && (!is_scalar_op(k[i].op) || !is_costly(k[i])); });
 }
 
 void Emitter::if_(InstId id) {
@@ -269,8 +268,10 @@ void Emitter::loop(InstId id) {
     }
     start(l.latch);
     if (i.op == Op::for_) for_latch(i, l, index);
-    if (l.tracked) branch(any(read_mask(l.alive)), header, l.exit);
-    else jump(header);
+    if (l.tracked)
+        branch(any(read_mask(l.alive)), header, l.exit);
+    else
+        jump(header);
     start(l.exit);
     loops.pop_back();
     running = returns ? read_mask(l.left) : l.entered;
@@ -281,7 +282,8 @@ void Emitter::loop(InstId id) {
 }
 
 /// Whether the loop goes on with this index: index < to for positive steps, index > to for negative ones.
-std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step, bool vectors) {
+std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
+                             bool vectors) {
     const std::string t = vectors ? vector_type(scalar_type(type)) : scalar_type(type), b = vectors ? vector_type("i1") : "i1";
     const std::string u = is_unsigned_int(type) ? "u" : "s";
     const auto less = [&] { return let(text("icmp ", u, "lt ", t, " ", index, ", ", to)); };
@@ -326,12 +328,15 @@ void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
     const Value param = k[i.blocks[0]].params[0];
     const Scalar type = k.type_of(param);
     const std::string t = type_of(type, index.kind);
-    const std::string old = let(text("load ", t, ", ptr ", index.name)), step = text_of(v[2], index.kind == Kind::vector ? Kind::vector : Kind::uniform);
+    const std::string old = let(text("load ", t, ", ptr ", index.name)),
+                      step = text_of(v[2], index.kind == Kind::vector ? Kind::vector : Kind::uniform);
     uint64_t bits = 0;
     const bool constant = k.constant(v[2], bits);
     const bool one = constant && (bits == 1 || (is_signed_int(type) && bits == (~uint64_t(0) >> (64 - 8 * size_of(type)))));
     if (one) {
-        const std::string now = let(text("add ", index.kind == Kind::uniform && bits == 1 ? (is_unsigned_int(type) ? "nuw " : "nsw ") : "", t, " ", old, ", ", step));
+        const std::string now =
+            let(text("add ", index.kind == Kind::uniform && bits == 1 ? (is_unsigned_int(type) ? "nuw " : "nsw ") : "", t, " ",
+                     old, ", ", step));
         return line(text("store ", t, " ", now, ", ptr ", index.name));
     }
     const bool vectors = index.kind != Kind::uniform;
@@ -344,7 +349,8 @@ void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
     before.step = index.step;
     (index.kind == Kind::vector ? before.vector : before.scalar) = old;
     const std::string from = vectors ? vector_of(before, type) : old, by = vectors ? vector(v[2]) : step;
-    const std::string both = let(text("call { ", whole, ", ", b, " } ", function, "(", whole, " ", from, ", ", whole, " ", by, ")"));
+    const std::string both =
+        let(text("call { ", whole, ", ", b, " } ", function, "(", whole, " ", from, ", ", whole, " ", by, ")"));
     const std::string over = let(text("extractvalue { ", whole, ", ", b, " } ", both, ", 1"));
     line(text("store ", t, " ", let(text("add ", t, " ", old, ", ", step)), ", ptr ", index.name));
     if (vectors) {
@@ -368,7 +374,8 @@ void Emitter::capture_carried(const Loop& l, const Mask& who) {
         const Slot& from = l.carried[c];
         now.kind = from.kind;
         now.step = from.step;
-        (from.kind == Kind::vector ? now.vector : now.scalar) = let(text("load ", type_of(from.type, from.kind), ", ptr ", from.name));
+        (from.kind == Kind::vector ? now.vector : now.scalar) =
+            let(text("load ", type_of(from.type, from.kind), ", ptr ", from.name));
         write_held(l.results[c], now, who);
     }
     note_left(l, who);
@@ -415,8 +422,10 @@ void Emitter::terminator(InstId id) {
         if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
         return jump(l.latch);
     }
-    if (i.op == Op::break_) capture(l, v, l.tracked ? running : Mask{});
-    else next_iteration(l, v);
+    if (i.op == Op::break_)
+        capture(l, v, l.tracked ? running : Mask{});
+    else
+        next_iteration(l, v);
     if (!l.masked) {
         if (i.op == Op::continue_ && l.tracked) write_mask(l.alive, running);
         return jump(i.op == Op::break_ ? l.exit : l.latch);

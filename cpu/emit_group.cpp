@@ -18,7 +18,8 @@ constexpr int64_t most_private_on_stack = 32 << 10;  ///< bytes of a packet's pr
 int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 bool is_of_subgroups(Op op) {
-    return op == Op::subgroup || op == Op::subgroup_size || op == Op::subgroup_lane || op == Op::subgroup_index || op == Op::subgroup_count;
+    return op == Op::subgroup || op == Op::subgroup_size || op == Op::subgroup_lane || op == Op::subgroup_index ||
+           op == Op::subgroup_count;
 }
 
 /// Rows shorter than a packet take narrower packets. Subgroups keep the device's size.
@@ -82,7 +83,9 @@ void Emitter::place_memories() {
     }
 }
 
-std::string Emitter::memory_text(MemoryId m) { return k[m].kind == MemoryKind::array ? text("%array", k[m].argument) : text("%local", m.id); }
+std::string Emitter::memory_text(MemoryId m) {
+    return k[m].kind == MemoryKind::array ? text("%array", k[m].argument) : text("%local", m.id);
+}
 
 std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
     if (!private_names[m.id].empty()) return private_names[m.id][leaf];
@@ -102,7 +105,8 @@ std::string Emitter::frame_load(const std::string& key, const std::string& type,
 }
 
 std::string Emitter::argument_text(int parameter, Scalar type) {
-    return frame_load(text("argument", parameter), memory_type(type), "%arguments", int64_t(parameter) * int64_t(sizeof(FrameArgument)));
+    return frame_load(text("argument", parameter), memory_type(type), "%arguments",
+                      int64_t(parameter) * int64_t(sizeof(FrameArgument)));
 }
 
 /// An i64.
@@ -115,7 +119,9 @@ std::string Emitter::extent_text(MemoryId m, int axis) {
 /// start, extent or count along an axis, an i32.
 std::string Emitter::axis_text(const char* field, int axis) {
     const std::string_view f = field;
-    const size_t offset = f == "start" ? offsetof(Frame, start) : f == "extent" ? offsetof(Frame, extent) : offsetof(Frame, count);
+    const size_t offset = f == "start"    ? offsetof(Frame, start)
+                          : f == "extent" ? offsetof(Frame, extent)
+                                          : offsetof(Frame, count);
     return frame_load(text(field, axis), "i32", "%frame", int64_t(offset) + 4 * axis);
 }
 
@@ -140,7 +146,8 @@ void Emitter::pure_value(const Inst& i) {
         case Op::extent: {
             const Memory& m = k[i.memory];
             if (m.kind == MemoryKind::array) return define(r, let(text("trunc i64 ", extent_text(i.memory, axis), " to i32")));
-            const int64_t elements = m.extents.empty() ? interp::local_elements(k, m, variant.group) : m.extents[m.extents.size() - 1 - size_t(axis)];
+            const int64_t elements =
+                m.extents.empty() ? interp::local_elements(k, m, variant.group) : m.extents[m.extents.size() - 1 - size_t(axis)];
             return define(r, std::to_string(elements));
         }
         case Op::in_range: return in_range(r);
@@ -178,6 +185,8 @@ void Emitter::in_range(Value r) {
 
 bool Emitter::is_costly(const Inst& i) const {
     if (!is_scalar_op(i.op)) return false;
+    uint64_t bits = 0;
+    if ((i.op == Op::div || i.op == Op::rem) && k.constant(k.operands(i)[1], bits) && bits != 0) return false;
     const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
     return cell == "host" || cell.starts_with("sleef") || cell.starts_with("divide");
 }
@@ -275,7 +284,8 @@ std::string Emitter::rows_left(int axis) {
 void Emitter::group_without_barriers() {
     std::array<std::string, 3> counts;
     const bool trimmed = !k.whole_groups;
-    for (int axis = 0; axis < 3; ++axis) counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
+    for (int axis = 0; axis < 3; ++axis)
+        counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
     all_in_range = trimmed;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
     rows(counts, trimmed, [&] { sequence(k.body().insts); });
@@ -290,8 +300,10 @@ void Emitter::group() {
     }
     return_label = label("group_end");
     const std::string end = return_label;
-    if (has_barriers) group_with_barriers();
-    else group_without_barriers();
+    if (has_barriers)
+        group_with_barriers();
+    else
+        group_without_barriers();
     if (open) jump(end);
     start(end);
 }
@@ -300,12 +312,11 @@ void Emitter::group() {
 /// written: launches check that.
 std::string Emitter::parameters(bool call) {
     std::string all = call ? "ptr %frame, ptr %arguments" : "ptr noalias readonly %frame, ptr noalias readonly %arguments";
-    const auto add = [&](const std::string& p, const char* attributes) {
-        all += text(", ptr ", call ? "" : attributes, p);
-    };
+    const auto add = [&](const std::string& p, const char* attributes) { all += text(", ptr ", call ? "" : attributes, p); };
     for (size_t at = 0; at < k.memories.size(); ++at) {
         const Memory& m = k.memories[at];
-        if (m.kind == MemoryKind::array) add(memory_text({uint32_t(at)}), m.access == ir::Access::in ? "noalias readonly " : "noalias ");
+        if (m.kind == MemoryKind::array)
+            add(memory_text({uint32_t(at)}), m.access == ir::Access::in ? "noalias readonly " : "noalias ");
         if (m.kind == MemoryKind::local) add(memory_text({uint32_t(at)}), "noalias align 64 ");
     }
     if (has_barriers || packet_bytes) add("%kept", "noalias align 64 ");
@@ -325,7 +336,8 @@ void Emitter::function() {
     start(inside);
     std::string rest = g;
     for (int axis = 0; axis < 3; ++axis) {
-        const std::string count = frame_texts[text("wide_count", axis)].empty() ? name("count") : frame_texts[text("wide_count", axis)];
+        const std::string count =
+            frame_texts[text("wide_count", axis)].empty() ? name("count") : frame_texts[text("wide_count", axis)];
         if (frame_texts[text("wide_count", axis)].empty()) {
             const std::string narrow = axis_text("count", axis);
             entry += text("  ", count, " = zext i32 ", narrow, " to i64\n");
@@ -340,20 +352,24 @@ void Emitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind {\nentry:\n", allocas, entry, body,
-                "}\n");
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind {\nentry:\n",
+                allocas, entry, body, "}\n");
     std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
-    outer += "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr %scratch_at\n";
+    outer +=
+        "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr "
+        "%scratch_at\n";
     for (size_t at = 0; at < k.memories.size(); ++at) {
         const Memory& m = k.memories[at];
         const std::string p = memory_text({uint32_t(at)});
         if (m.kind == MemoryKind::array)
-            outer += text("  ", p, "_at = getelementptr i8, ptr %arguments, i64 ", int64_t(m.argument) * int64_t(sizeof(FrameArgument)), "\n  ", p,
-                          " = load ptr, ptr ", p, "_at\n");
-        if (m.kind == MemoryKind::local) outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_places[at], "\n");
+            outer += text("  ", p, "_at = getelementptr i8, ptr %arguments, i64 ",
+                          int64_t(m.argument) * int64_t(sizeof(FrameArgument)), "\n  ", p, " = load ptr, ptr ", p, "_at\n");
+        if (m.kind == MemoryKind::local)
+            outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_places[at], "\n");
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
-    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true), ", i64 %first, i64 %end)\n  ret void\n}\n");
+    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),
+                  ", i64 %first, i64 %end)\n  ret void\n}\n");
     module_text = outer + "\n" + body;
 }
 

@@ -10,7 +10,9 @@ using namespace ir;
 
 namespace {
 /// The largest power of two that divides both an element's size and its leaf's offset.
-int alignment(const Element& e, const Leaf& l) { return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type)))); }
+int alignment(const Element& e, const Leaf& l) {
+    return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type))));
+}
 }  // namespace
 
 /// An index as i32, or as i64 where offsets are wide. In narrow arrays every index inside is below 2^31, so that i32 holds it
@@ -74,7 +76,8 @@ Held Emitter::offset(const Inst& i, bool wide, bool& contiguous) {
 std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index) {
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
-    const std::string place = let(text("getelementptr [", m.element.size, " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
+    const std::string place =
+        let(text("getelementptr [", m.element.size, " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
     const uint32_t leaf = m.element.leaves[i.leaf].offset;
     if (leaf == 0) return place;
     return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
@@ -99,7 +102,8 @@ Emitter::Place Emitter::access(const Inst& i) {
             // Lanes that do not run may hold anything: counted back from the first that does.
             const std::string lane = first_lane(running);
             first = extract(t, index.vector, lane);
-            if (lane != "0") first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
+            if (lane != "0")
+                first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
         }
         a.pointer = pointer_to(i, t, first);
     } else {
@@ -126,7 +130,8 @@ Emitter::Place Emitter::lane_access(const Inst& i) {
     }
     a.how = Place::How::scattered;
     const std::string v = vector_type("i32");
-    const std::string scaled = let(text("mul ", v, " ", vector_of(index, Scalar::i32), ", ", splat("i32", std::to_string(width))));
+    const std::string scaled =
+        let(text("mul ", v, " ", vector_of(index, Scalar::i32), ", ", splat("i32", std::to_string(width))));
     const std::string place = let(text("add ", v, " ", scaled, ", ", lanes("i32", 1)));
     a.pointer = let(text("getelementptr ", memory_type(leaf.type), ", ptr ", base, ", ", v, " ", place), "p");
     return a;
@@ -158,10 +163,11 @@ void Emitter::load(const Inst& i) {
     } else {
         const bool gathers = a.how == Place::How::scattered;
         const std::string suffix = intrinsic_suffix(scalar, true), pointers = gathers ? vector_type("ptr") : "ptr";
-        const std::string function = gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
+        const std::string function =
+            gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
         declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
-        loaded = let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ", vector_type("i1"), " ",
-                          mask_text(running), ", ", whole, " zeroinitializer)"));
+        loaded = let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
+                          vector_type("i1"), " ", mask_text(running), ", ", whole, " zeroinitializer)"));
     }
     define_lanes(r, from_memory(i.type, loaded, true));
 }
@@ -201,10 +207,11 @@ void Emitter::store(const Inst& i) {
         return line(text("store ", whole, " ", value, ", ptr ", a.pointer, ", align ", a.align));
     const bool scatters = a.how == Place::How::scattered;
     const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
-    const std::string function = scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
+    const std::string function =
+        scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
     declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ", vector_type("i1"), " ",
-              mask_text(running), ")"));
+    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
+              vector_type("i1"), " ", mask_text(running), ")"));
 }
 
 }  // namespace pumice::cpu

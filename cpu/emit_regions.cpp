@@ -55,7 +55,8 @@ void Emitter::plan_regions() {
         const Value v{uint32_t(m)};
         if (keep.outer) keep.spilled = keep.exported = false;
         // What is uniform goes by a slot, the rest to its packet's memory.
-        if (keep.spilled && kind_of(v) == Kind::uniform && uniformity.of(v) <= Scope::group) keep.spilled = false, keep.exported = true;
+        if (keep.spilled && kind_of(v) == Kind::uniform && uniformity.of(v) <= Scope::group)
+            keep.spilled = false, keep.exported = true;
         if (keep.spilled && keep.place < 0) keep.place = spill_place(v);
         if (keep.exported && keep.slot.name.empty())
             keep.slot = {alloca_of(scalar_type(k.type_of(v)), "export"), Kind::uniform, k.type_of(v), 0};
@@ -93,7 +94,8 @@ void Emitter::plan_block(BlockId b, int& region) {
             for (const BlockId inner : i.blocks) {
                 if (inner.id == none) continue;
                 for (const Value p : k[inner].params)
-                    if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0])) keeps[p.id].outer = true;
+                    if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
+                        keeps[p.id].outer = true;
                 plan_block(inner, region);
                 ++region;
             }
@@ -133,14 +135,16 @@ bool Emitter::computable_again(Value v, int& budget) const {
     return true;
 }
 
-/// Where an open construct's results and carried values are: what is the same for the group in slots, else in the packets' memory.
+/// Where an open construct's results and carried values are: in slots what the group shares, else in the packets' memory.
 void Emitter::plan_columns(InstId id) {
     const Inst& i = k[id];
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = k.result(i, int(c));
         if (!is_loop(i.op)) {
-            if (keeps[result.id].outer) keeps[result.id].slot = slot_for(result, "if");
-            else keeps[result.id].spilled = true, keeps[result.id].place = spill_place(result);
+            if (keeps[result.id].outer)
+                keeps[result.id].slot = slot_for(result, "if");
+            else
+                keeps[result.id].spilled = true, keeps[result.id].place = spill_place(result);
             continue;
         }
         const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
@@ -170,7 +174,8 @@ void Emitter::group_with_barriers() {
             packets_of_group([&] {
                 const std::string v = vector_type("i8");
                 const std::string all = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-                line(text("store ", v, " ", all, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
+                line(text("store ", v, " ", all, ", ptr ",
+                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
             });
         region_block(BlockId{0});
         values = before_values;
@@ -202,7 +207,8 @@ void Emitter::group_with_barriers() {
 
 /// Calls `body` in a loop over all packets of the group, those past the range included.
 void Emitter::packets_of_group(const Body& body) {
-    const std::array<std::string, 3> counts{std::to_string(variant.group[0]), std::to_string(variant.group[1]), std::to_string(variant.group[2])};
+    const std::array<std::string, 3> counts{std::to_string(variant.group[0]), std::to_string(variant.group[1]),
+                                            std::to_string(variant.group[2])};
     rows(counts, false, [&] {
         const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
         packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
@@ -220,8 +226,10 @@ void Emitter::region_block(BlockId b) {
         } else if (i.op == Op::barrier || open_inst[id.id]) {
             region(run, {});
             run.clear();
-            if (i.op == Op::if_) open_if(id);
-            else if (is_loop(i.op)) open_loop(id);
+            if (i.op == Op::if_)
+                open_if(id);
+            else if (is_loop(i.op))
+                open_loop(id);
             if (!open) return;
         } else if (is_terminator(i.op)) {
             region(run, id);
@@ -370,7 +378,8 @@ std::string Emitter::outer_scalar(Value v) {
 
 void Emitter::open_if(InstId id) {
     const Inst& i = k[id];
-    const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"), end = label("end");
+    const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"),
+                      end = label("end");
     branch(condition, then, otherwise);
     bool reached = false;
     for (int arm = 0; arm < 2; ++arm) {
@@ -402,15 +411,19 @@ void Emitter::open_loop(InstId id) {
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value p = carried[params + c];
-        if (!keeps[p.id].outer) spilled.push_back(c);
-        else line(text("store ", type_of(k.type_of(p), keeps[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ", keeps[p.id].slot.name));
+        if (!keeps[p.id].outer)
+            spilled.push_back(c);
+        else
+            line(text("store ", type_of(k.type_of(p), keeps[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ",
+                      keeps[p.id].slot.name));
     }
     if (!spilled.empty())
         packets_of_group([&] {
             for (const size_t c : spilled) bring_in(v[leading + c]);
             std::vector<Held> taken;
             for (const size_t c : spilled) taken.push_back(held(v[leading + c]));
-            for (size_t n = 0; n < spilled.size(); ++n) keep(carried[params + spilled[n]], taken[n], keeps[carried[params + spilled[n]].id].place);
+            for (size_t n = 0; n < spilled.size(); ++n)
+                keep(carried[params + spilled[n]], taken[n], keeps[carried[params + spilled[n]].id].place);
         });
     start(header);
     for (size_t c = 0; c < i.result_count; ++c)
@@ -430,7 +443,8 @@ void Emitter::open_loop(InstId id) {
             if (keeps[carried[1 + c].id].outer && !keeps[k.result(i, int(c)).id].outer) parted.push_back(c);
         if (!parted.empty())
             packets_of_group([&] {
-                for (const size_t c : parted) keep(k.result(i, int(c)), held(carried[1 + c]), keeps[k.result(i, int(c)).id].place);
+                for (const size_t c : parted)
+                    keep(k.result(i, int(c)), held(carried[1 + c]), keeps[k.result(i, int(c)).id].place);
             });
         jump(l.exit);
     } else {

@@ -41,7 +41,8 @@ std::string Emitter::permuted(const std::string& type, const std::string& value,
     if (width == 1) return value;
     std::string indices;
     for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", source(l));
-    return let(text("shufflevector ", vector_type(type), " ", value, ", ", vector_type(type), " poison, <", width, " x i32> <", indices, ">"));
+    return let(text("shufflevector ", vector_type(type), " ", value, ", ", vector_type(type), " poison, <", width, " x i32> <",
+                    indices, ">"));
 }
 
 void Emitter::subgroup(const Inst& i) {
@@ -51,11 +52,14 @@ void Emitter::subgroup(const Inst& i) {
     const Scalar type = v.empty() ? Scalar::boolean : k.type_of(v[0]);
     const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
     if (const auto op = combines(what)) return combine(i, *op, what);
-    const auto one = [&](const std::string& scalar) { define(r, kind_of(r) == Kind::vector ? splat(scalar_type(i.type), scalar) : scalar); };
+    const auto one = [&](const std::string& scalar) {
+        define(r, kind_of(r) == Kind::vector ? splat(scalar_type(i.type), scalar) : scalar);
+    };
     switch (what) {
         case Subgroup::any: return one(any(narrowed(running, vector(v[0]))));
         case Subgroup::all: {
-            const std::string not_all = any(narrowed(running, let(text("xor ", b, " ", vector(v[0]), ", ", splat_constant(Scalar::boolean, 1, true)))));
+            const std::string not_all =
+                any(narrowed(running, let(text("xor ", b, " ", vector(v[0]), ", ", splat_constant(Scalar::boolean, 1, true)))));
             return one(let(text("xor i1 ", not_all, ", true")));
         }
         case Subgroup::elect: {
@@ -93,8 +97,8 @@ void Emitter::subgroup(const Inst& i) {
     const std::string suffix = intrinsic_suffix(memory_type(type), true);
     const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
     declare(text("declare ", memory, " ", function, "(", vector_type("ptr"), ", i32, ", b, ", ", memory, ")"));
-    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", places, ", i32 ", size_of(type), ", ", b,
-                                       " splat (i1 true), ", memory, " zeroinitializer)"));
+    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", places, ", i32 ",
+                                       size_of(type), ", ", b, " splat (i1 true), ", memory, " zeroinitializer)"));
     define(r, from_memory(type, taken, true));
 }
 
@@ -105,8 +109,7 @@ void Emitter::combine(const Inst& i, Op op, Subgroup what) {
     const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
     const std::string nothing = splat_constant(type, identity(op, type), true);
     std::string value = vector(given);
-    if (!running.all())
-        value = let(text("select ", b, " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
+    if (!running.all()) value = let(text("select ", b, " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
     if (!is_scan(what)) {
         for (int half = width / 2; half >= 1; half /= 2)
             value = operation(op, type, {value, permuted(t, value, [&](int l) { return l ^ half; })}, width > 1, false);
@@ -150,7 +153,8 @@ void Emitter::report(const Inst& i) {
     for (const Value o : v) vectors.push_back(vector(o));
     each_lane([&](const std::string& lane) {
         const auto put = [&](size_t word, const std::string& type, const std::string& value) {
-            line(text("store ", type, " ", value, ", ptr ", let(text("getelementptr i32, ptr ", record, ", i64 ", word)), ", align 4"));
+            line(text("store ", type, " ", value, ", ptr ", let(text("getelementptr i32, ptr ", record, ", i64 ", word)),
+                      ", align 4"));
         };
         for (int axis = 0; axis < 3; ++axis) {
             const std::string here = let(text("add i32 ", origin[size_t(axis)], ", ", local_at[size_t(axis)]));
@@ -160,13 +164,18 @@ void Emitter::report(const Inst& i) {
         for (size_t n = 0; n < v.size(); ++n) {
             const Scalar type = k.type_of(v[n]);
             std::string one = extract(scalar_type(type), vectors[n], lane);
-            if (type == Scalar::boolean) one = let(text("zext i1 ", one, " to i32")), put(at, "i32", one);
-            else if (type == Scalar::f16) put(at, "float", cast(type, Scalar::f32, one, false));
-            else if (size_of(type) < 4) put(at, "i32", cast(type, is_signed_int(type) ? Scalar::i32 : Scalar::u32, one, false));
-            else put(at, scalar_type(type), one);
+            if (type == Scalar::boolean)
+                one = let(text("zext i1 ", one, " to i32")), put(at, "i32", one);
+            else if (type == Scalar::f16)
+                put(at, "float", cast(type, Scalar::f32, one, false));
+            else if (size_of(type) < 4)
+                put(at, "i32", cast(type, is_signed_int(type) ? Scalar::i32 : Scalar::u32, one, false));
+            else
+                put(at, scalar_type(type), one);
             at += ring::words_of(type);
         }
-        line(text("call void @pumice_cpu_report(ptr %frame, i32 ", failure ? 1 : 0, ", i32 ", i.immediate, ", ptr ", record, ", i32 ", words, ")"));
+        line(text("call void @pumice_cpu_report(ptr %frame, i32 ", failure ? 1 : 0, ", i32 ", i.immediate, ", ptr ", record,
+                  ", i32 ", words, ")"));
     });
     if (failure) start(end);
     running = outer;

@@ -63,7 +63,8 @@ std::string Emitter::constant(Scalar t, uint64_t bits) const {
         case Scalar::boolean: return bits ? "true" : "false";
         case Scalar::f16: std::snprintf(hex, sizeof hex, "0xH%04X", unsigned(bits)); return hex;
         case Scalar::f32:  // LLVM writes a float as the double of the same value; a NaN keeps its payload
-            std::snprintf(hex, sizeof hex, "0x%016llX", (unsigned long long)std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(bits)))));
+            std::snprintf(hex, sizeof hex, "0x%016llX",
+                          (unsigned long long)std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(bits)))));
             return hex;
         case Scalar::f64: std::snprintf(hex, sizeof hex, "0x%016llX", (unsigned long long)bits); return hex;
         default: break;
@@ -148,15 +149,15 @@ void Emitter::define(Value v, const std::string& defined) {
 
 // ---- masks ----
 
-std::string Emitter::mask_text(const Mask& m) const {
-    return m.all() ? (width == 1 ? "true" : "splat (i1 true)") : m.text;
-}
+std::string Emitter::mask_text(const Mask& m) const { return m.all() ? (width == 1 ? "true" : "splat (i1 true)") : m.text; }
 
 /// A condition of items that do not run may be poison, which `select` stops and `and` does not.
 Mask Emitter::narrowed(const Mask& m, const std::string& condition) {
     if (m.all()) return {condition};
     const std::string type = vector_type("i1");
-    return {let(text("select ", type, " ", m.text, ", ", type, " ", condition, ", ", type, width == 1 ? " false" : " zeroinitializer"), "m")};
+    return {let(
+        text("select ", type, " ", m.text, ", ", type, " ", condition, ", ", type, width == 1 ? " false" : " zeroinitializer"),
+        "m")};
 }
 
 Mask Emitter::united(const Mask& a, const Mask& b) {

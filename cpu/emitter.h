@@ -58,8 +58,8 @@ private:
     std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
     std::string label(const char* stem) { return stem + std::to_string(++names); }
     std::string let(const std::string& instruction, const char* stem = "v");  ///< `%vN = instruction`; gives %vN
-    void start(const std::string& label);   ///< begins a block, into which an open one before it runs
-    void jump(const std::string& label);    ///< ends the block; nothing follows
+    void start(const std::string& label);  ///< begins a block, into which an open one before it runs
+    void jump(const std::string& label);   ///< ends the block; nothing follows
     void branch(const std::string& condition, const std::string& yes, const std::string& no);
     std::string alloca_of(const std::string& type, const char* stem);
     void declare(const std::string& declaration) { declarations.insert(declaration); }
@@ -110,12 +110,14 @@ private:
     std::string instruction_text(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector,
                                  const std::map<std::string, std::string>& locals);
     std::string named_constant(std::string_view what, Scalar type, bool vector) const;
-    std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector, bool constant_divisor);
+    std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
+                       bool constant_divisor);
     std::string maths(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string estimated_rsqrt(const std::string& x);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
     std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
-    void pure_value(const ir::Inst& i);      ///< any pure instruction
+    void pure_value(const ir::Inst& i);  ///< any pure instruction
     void in_range(ir::Value v);
 
     // ---- memory (emit_memory.cpp) ----
@@ -186,7 +188,8 @@ private:
     bool masked_jump(ir::InstId i) const;
     bool cheap(ir::BlockId b) const;
     bool is_costly(const ir::Inst& i) const;
-    std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step, bool vector);
+    std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
+                        bool vector);
 
     // ---- packets, groups, the module (emit_group.cpp) ----
     using Body = std::function<void()>;
@@ -260,23 +263,24 @@ private:
     std::vector<bool> has_value;
     std::vector<Loop> loops;
     std::vector<Arm> arms;
-    std::string return_label;                       ///< of the packet, or of the group outside of packets
-    std::array<std::string, 3> group_at, origin, local_at;  ///< i32: the group's index; its first global index; the packet's first item
+    std::string return_label;  ///< of the packet, or of the group outside of packets
+    std::array<std::string, 3> group_at, origin,
+        local_at;  ///< i32: the group's index; its first global index; the packet's first item
     std::map<std::string, std::string> frame_texts;
     bool all_in_range = false;
     int64_t scratch_bytes = 0;
-    std::vector<int64_t> memory_places;             ///< local memory: bytes into the scratch memory
+    std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
     std::vector<std::vector<std::string>> private_names;
 
     // barriers
     bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
     std::vector<bool> open_inst;
-    std::vector<int> region_of;                     ///< of values; -1: outside of packets
+    std::vector<int> region_of;  ///< of values; -1: outside of packets
     std::vector<int> inst_region;
     std::vector<Keep> keeps;
     std::vector<std::vector<int64_t>> private_places;
     int64_t packet_bytes = 0, alive_place = -1;
-    std::string packet_area;                        ///< ptr: the packet's part of the scratch memory
+    std::string packet_area;  ///< ptr: the packet's part of the scratch memory
     std::vector<OpenLoop> open_loops;
 };
 

@@ -14,14 +14,15 @@ struct FrameArgument {
 /// One thread's part of a launch. `scratch` and `ring` are the thread's, all else is the launch's.
 struct Frame {
     const FrameArgument* arguments = nullptr;
-    std::byte* scratch = nullptr;  ///< Emitted::scratch_bytes, aligned to 64; what it holds before a group is never read
-    std::byte* ring = nullptr;     ///< core/ring.h: where print and require write; null where the kernel has neither
-    int32_t start[3] = {};         ///< first global index along each axis (axis 0 first)
-    int32_t extent[3] = {1, 1, 1}; ///< items along each axis
-    int32_t count[3] = {1, 1, 1};  ///< groups along each axis
-    uint32_t launch = 0;           ///< the launch's number in the ring's records
+    std::byte* scratch = nullptr;   ///< Emitted::scratch_bytes, aligned to 64; what it holds before a group is never read
+    std::byte* ring = nullptr;      ///< core/ring.h: where print and require write; null where the kernel has neither
+    int32_t start[3] = {};          ///< first global index along each axis (axis 0 first)
+    int32_t extent[3] = {1, 1, 1};  ///< items along each axis
+    int32_t count[3] = {1, 1, 1};   ///< groups along each axis
+    uint32_t launch = 0;            ///< the launch's number in the ring's records
 };
-static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 && sizeof(Frame) == 64);
+static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 &&
+              sizeof(Frame) == 64);
 
 /// A compiled kernel: runs `count` groups from the linear index `first` on (axis 0 is the fastest).
 using Entry = void(const Frame* frame, int64_t first, int64_t count);

@@ -1,7 +1,7 @@
 // What compiled code calls for ops that neither LLVM nor SLEEF has: the interpreter's loops.
 #include "core/interp_scalar.h"
-#include "core/ring.h"
 #include "core/ops.h"
+#include "core/ring.h"
 #include "cpu/emit.h"
 #include "cpu/frame.h"
 

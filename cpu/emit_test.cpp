@@ -1,0 +1,134 @@
+// LLVM text against tests/golden/llvm_*.txt: a line of options, kernel text, "----", the module. PUMICE_BLESS=1 rewrites them.
+// LLVM reads and compiles each.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/ops.h"
+#include "cpu/emit.h"
+#include "cpu/llvm.h"
+#include "tests/source_folder.h"
+
+namespace pumice::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string separator = "\n----\n";
+
+std::vector<fs::path> goldens() {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator(source_folder() / "tests/golden"))
+        if (entry.path().filename().string().starts_with("llvm_")) out.push_back(entry.path());
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+ir::Kernel lowered(const std::string& kernel) {
+    const ir::Kernel k = ir::parse(kernel);
+    EXPECT_EQ(ir::verify(k), "");
+    return lower(k, false);
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, text) {
+    std::ifstream file(GetParam());
+    std::stringstream all;
+    all << file.rdbuf();
+    const std::string contents = all.str();
+    const size_t line = contents.find('\n'), cut = contents.find(separator);
+    ASSERT_TRUE(line != contents.npos && cut != contents.npos) << "no options line or no ----";
+    std::istringstream head(contents.substr(0, line));
+    std::string word;
+    Target target;
+    Variant variant;
+    while (head >> word) {
+        if (word == "width") head >> target.width;
+        if (word == "group") head >> variant.group[0] >> variant.group[1] >> variant.group[2];
+    }
+    const std::string got = emit_llvm(lowered(contents.substr(line + 1, cut - line)), target, variant).text;
+    EXPECT_FALSE(make_object(got, host_machine()).bytes.empty());
+    if (const char* bless = std::getenv("PUMICE_BLESS"); bless && std::string(bless) == "1") {
+        std::ofstream(GetParam()) << contents.substr(0, cut) << separator << got;
+        return;
+    }
+    EXPECT_EQ(got, contents.substr(cut + separator.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Emit, Golden, testing::ValuesIn(goldens()), [](const auto& of) { return of.param.stem().string(); });
+
+/// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64.
+std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}) {
+    const ir::Kernel k =
+        lowered(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n"
+                     "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n",
+                     body, "return\n}\n"));
+    Target target;
+    target.width = width;
+    return emit_llvm(k, target, {group, false}).text;
+}
+
+int count(const std::string& in, const std::string& what) {
+    int n = 0;
+    for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + 1)) ++n;
+    return n;
+}
+
+TEST(Emit, whole_packets_have_no_masks) {
+    const std::string t = emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n");
+    EXPECT_EQ(count(t, "= load <8 x i32>"), 1);
+    EXPECT_EQ(count(t, "store <8 x i32>"), 1);
+    EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.load"), 1);  // the tail
+    EXPECT_EQ(count(t, "gather"), 0);
+}
+
+TEST(Emit, accesses_follow_the_index) {
+    // The same for all: one scalar. In place, with an offset: a vector. Else lane by lane.
+    const std::string same = emitted("%2 = load arg2[%1] : i32\nstore arg1[%0], %2 : i32\n");
+    EXPECT_EQ(count(same, "= load <8 x i32>") + count(same, "masked.load") + count(same, "gather"), 0);
+    const std::string moved = emitted("%2 = add %0, %1 : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
+    EXPECT_EQ(count(moved, "= load <8 x i32>"), 1);
+    EXPECT_EQ(count(moved, "add <8 x i32>"), 0);  // the index is one scalar
+    const std::string indirect = emitted("%2 = load arg2[%0] : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
+    EXPECT_EQ(count(indirect, "call <8 x i32> @llvm.masked.gather"), 2);
+}
+
+TEST(Emit, uniform_conditions_are_branches) {
+    const auto with = [](const char* condition) {
+        return emitted(text("%2 = constant 5 : i32\n%3 = lt ", condition,
+                            ", %2 : bool\nif %3 {\nstore arg1[%0], %2 : i32\nyield\n} else {\nyield\n}\n"));
+    };
+    EXPECT_EQ(count(with("%1"), "call void @llvm.masked.store"), 1);  // in the tail alone
+    EXPECT_EQ(count(with("%0"), "call void @llvm.masked.store"), 2);
+}
+
+TEST(Emit, short_rows_take_narrow_packets) {
+    const std::string body = "store arg1[%0], %1 : i32\n";
+    EXPECT_EQ(count(emitted(body, 16, {4, 4, 1}), "<4 x i32>") > 0, true);
+    EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
+}
+
+TEST(Emit, host_functions) {
+    EXPECT_NE(host_function("pumice_cpu_digamma_f32"), nullptr);
+    EXPECT_NE(host_function("pumice_cpu_report"), nullptr);
+    EXPECT_EQ(host_function("pumice_cpu_digamma_i32"), nullptr);
+    EXPECT_EQ(host_function("sinf"), nullptr);
+}
+
+TEST(Emit, every_op_has_text_for_its_types) {
+    for (int o = 0; o < ir::scalar_op_count; ++o)
+        for (int t = 0; t < scalar_count; ++t)
+            if (accepts(ir::Op(o), Scalar(t))) {
+                const std::string_view cell = llvm_text(ir::Op(o), Scalar(t));
+                EXPECT_FALSE(cell.empty() || cell == "-") << row(ir::Op(o)).name << " of " << name_of(Scalar(t));
+            }
+}
+
+}  // namespace
+}  // namespace pumice::cpu
