@@ -1,4 +1,4 @@
-// bench: Pumice against hand-written GLSL dispatched by raw Vulkan, on one device in one run.
+// bench: Pumice on the CPU beside OpenMP, PoCL and others, and on Vulkan beside hand-written GLSL dispatched by raw Vulkan.
 #include <unistd.h>
 
 #include <cmath>
@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/cpu/run.h"
 #include "bench/harness.h"
 
 namespace bench {
@@ -20,11 +21,11 @@ constexpr const char* usage =
     "bench [--filter TEXT] [--quick] [--cpu] [--strict] [--list] [--out FILE]\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
-    "  --cpu          processor time instead of wall time: for a software driver on a busy machine\n"
+    "  --cpu          on Vulkan, processor time instead of wall time: for a software driver on a busy machine\n"
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
     "  --out FILE     where the results go as JSON (default: bench/results/latest.json of the repository)\n"
-    "The device is what PUMICE_DEVICE says, else the best Vulkan device; VK_DRIVER_FILES selects the driver.\n";
+    "Without PUMICE_DEVICE: the cases of the device cpu, then those of the best Vulkan device; VK_DRIVER_FILES selects the driver.\n";
 
 struct Options {
     std::string filter;
@@ -126,6 +127,7 @@ void print_row(const Case& c, const Measurement& m) {
 nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
     nlohmann::json j{{"case", c.name},          {"device", bench.raw.name},
                      {"ours_ms", m.ours_ms},    {"peers", nlohmann::json::object()},
+                     {"limit_share", nullptr},
                      {"measurements", m.pairs}, {"times", m.times}};
     if (m.peer_ms > 0) {
         j["peers"]["raw Vulkan"] = m.peer_ms;
@@ -138,28 +140,18 @@ nlohmann::json row(const Case& c, const Measurement& m, const Bench& bench) {
     return j;
 }
 
-int run(int argc, char** argv) {
-    const Options options = parse(argc, argv);
-    if (options.help) return std::fputs(usage, stdout), 0;
-    const std::vector<Case> cases = chosen_cases(options.filter);
-    if (options.list) {
-        for (const Case& c : cases) std::puts(c.name.c_str());
-        return 0;
-    }
-    if (cases.empty()) pumice::fail("no case's name contains \"", options.filter, "\": --list prints them");
-
-    const OwnCache cache;
-    const pumice::Device device = pumice::Device::open(std::getenv("PUMICE_DEVICE") ? "" : "vulkan");
+/// The cases that are held against raw Vulkan. The number of wrong ones and of missed targets.
+std::pair<int, int> run_vulkan(const Options& options, const std::vector<Case>& cases, nlohmann::json& results) {
+    const char* named = std::getenv("PUMICE_DEVICE");
+    const pumice::Device device = pumice::Device::open(named && *named ? "" : "vulkan");
     const int index = vulkan_index(device.name());
     Bench bench{device, raw::Device(index), options.quick, options.cpu, index};
     if (device.name().find(bench.raw.name) == std::string::npos)
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
     if (options.cpu && !bench.raw.software)
         pumice::fail("--cpu measures nothing on ", bench.raw.name, ", which has a processor of its own");
-    if (!options.cpu) warn_of_a_busy_machine();
     std::printf("%s\n%-40s %9s %9s  %-18s %6s\n", device.name().c_str(), "", "ours ms", "raw ms", "ratio (quartiles)", "target");
 
-    nlohmann::json results = nlohmann::json::array();
     int wrong = 0, misses = 0, kernels = 0;
     double logs = 0;
     for (const Case& c : cases) {
@@ -186,10 +178,40 @@ int run(int argc, char** argv) {
                            {"reached", mean <= target}});
         misses += mean > target;
     }
-    if (!options.out.parent_path().empty()) std::filesystem::create_directories(options.out.parent_path());
-    std::ofstream file(options.out);
-    file << results.dump(2) << "\n";
-    if (!file.flush()) pumice::fail("the results cannot be written to ", options.out.string());
+    return {wrong, misses};
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+    if (!path.parent_path().empty()) std::filesystem::create_directories(path.parent_path());
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) pumice::fail("the results cannot be written to ", path.string());
+}
+
+int run(int argc, char** argv) {
+    const Options options = parse(argc, argv);
+    if (options.help) return std::fputs(usage, stdout), 0;
+    const std::vector<Case> cases = chosen_cases(options.filter);
+    if (options.list) {
+        cpu::list(options.filter);
+        for (const Case& c : cases) std::puts(c.name.c_str());
+        return 0;
+    }
+    const OwnCache cache;
+    const char* named = std::getenv("PUMICE_DEVICE");
+    const std::string wanted = named ? named : "";
+    if (!options.cpu) warn_of_a_busy_machine();
+
+    nlohmann::json results = nlohmann::json::array();
+    int wrong = 0, misses = 0;
+    if (wanted.empty() || wanted == "cpu") misses += cpu::run({options.filter, options.quick}, results);
+    if (wanted != "cpu" && !cases.empty()) {
+        const auto [more_wrong, more_misses] = run_vulkan(options, cases, results);
+        wrong += more_wrong, misses += more_misses;
+    }
+    if (results.empty()) pumice::fail("no case's name contains \"", options.filter, "\": --list prints them");
+    write(options.out, results.dump(2) + "\n");
+    write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
     return wrong ? 1 : options.strict && misses ? 2 : 0;
 }
 

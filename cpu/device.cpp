@@ -6,6 +6,7 @@
 
 #include "core/debug.h"
 #include "core/error.h"
+#include "core/ring.h"
 #include "cpu/group.h"
 #include "cpu/launch.h"
 
@@ -13,12 +14,15 @@ namespace pumice::cpu {
 namespace {
 
 struct PointEvent final : EventState {
-    PointEvent(std::shared_ptr<Backend> device, Streams& streams, Point point)
+    PointEvent(std::shared_ptr<Device> device, Streams& streams, Point point)
         : device(std::move(device)), streams(streams), point(point) {}
-    void wait() override { streams.wait(point); }
+    void wait() override {
+        streams.wait(point);
+        device->settle();
+    }
     bool done() override { return streams.poll(point); }
 
-    const std::shared_ptr<Backend> device;
+    const std::shared_ptr<Device> device;
     Streams& streams;
     const Point point;
 };
@@ -80,6 +84,13 @@ Device::~Device() {
         streams = nullptr;  // waits for its work, which the team does
         team = nullptr;
     };
+    try {
+        streams.finish();
+        std::vector<Point> unfinished;
+        if (take_reports(unfinished)) reports.deliver_lines();
+    } catch (...) {
+        // Nobody is left to be told.
+    }
     // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
     if (Team::on_its_thread()) std::thread(end, std::move(owned_streams), std::move(owned_team)).detach();
     else end(std::move(owned_streams), std::move(owned_team));
@@ -99,6 +110,7 @@ void Device::wait_for_uses(const Memory& memory, bool write) {
         conflicts(memory, nullptr, streams[0], write, points);
     }
     for (const Point& point : points) streams.wait(point);
+    settle();
 }
 
 void Device::transfer(void* to, const void* from, int64_t bytes) {
@@ -164,7 +176,7 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 }
 
 template <class Kind>
-void Device::submit(int stream, Kind& work, std::span<const Use> uses) {
+Point Device::submit(int stream, Kind& work, std::span<const Use> uses) {
     std::unique_lock lock(streams.mutex);
     Stream& on = streams[stream];
     std::vector<Point> after;
@@ -172,6 +184,7 @@ void Device::submit(int stream, Kind& work, std::span<const Use> uses) {
     const Point point{&on, on.submitted + 1};
     for (const Use& use : uses) note_use(*use.memory, point, use.write);
     streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock);
+    return point;
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
@@ -187,7 +200,44 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         uses.push_back({&memory, kernel[kernel.params[i].memory].access != ir::Access::in});
         work.held.push_back(memory.shared_from_this());
     }
-    submit(launch.stream, work, uses);
+    if (!program.reports) return void(submit(launch.stream, work, uses));
+    std::vector<Point> unfinished;
+    if (!ring.empty() && ring[ring::used] > ring[ring::capacity] / 2) take_reports(unfinished);
+    const std::lock_guard lock(reporting);
+    if (ring.empty()) {
+        ring.resize(ring::words);
+        ring::clear(ring);
+    }
+    work.report(ring.data(), reports.add(program.kernel, {launch.start, launch.extent, launch.group, launch.rank}));
+    reporting_work.push_back(submit(launch.stream, work, uses));
+    reported = true;
+}
+
+/// Takes what was reported where no launch that reports is unfinished; else gives those.
+bool Device::take_reports(std::vector<Point>& unfinished) {
+    const std::lock_guard lock(reporting);
+    std::erase_if(reporting_work, [](const Point& point) { return point.reached(); });
+    unfinished = reporting_work;
+    if (!unfinished.empty()) return false;
+    if (reported) reports.take(ring);
+    if (reported) ring::clear(ring);
+    reported = false;
+    return true;
+}
+
+void Device::settle() {
+    if (!reported) return;
+    std::vector<Point> unfinished;
+    while (!take_reports(unfinished)) {
+        if (CallWork::inside()) return;  // another wait hands them over
+        for (const Point& point : unfinished) streams.wait(point);
+    }
+    reports.deliver();
+}
+
+void Device::synchronize() {
+    streams.finish();
+    settle();
 }
 
 // ---- streams -------------------------------------------------------------------------------------------------------
@@ -199,7 +249,7 @@ void Device::call(int stream, std::function<void()> act) {
 }
 
 std::shared_ptr<EventState> Device::record(int stream) {
-    return std::make_shared<PointEvent>(shared_from_this(), streams, streams.last(stream));
+    return std::make_shared<PointEvent>(std::static_pointer_cast<Device>(shared_from_this()), streams, streams.last(stream));
 }
 
 void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {

@@ -33,7 +33,10 @@ public:
     void call(int stream, std::function<void()> act) override;
     std::shared_ptr<EventState> record(int stream) override;
     void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
-    void synchronize() override { streams.finish(); }
+    void synchronize() override;
+
+    /// After a wait: hands over what kernels have reported; throws Error for a requirement that failed.
+    void settle();
 
 private:
     struct Use {
@@ -42,12 +45,19 @@ private:
     };
     /// Gives the stream work that uses memory. `Kind` is copied where it is not done at once.
     template <class Kind>
-    void submit(int stream, Kind& work, std::span<const Use> uses);
+    Point submit(int stream, Kind& work, std::span<const Use> uses);
     /// Blocks until the memory's uses that conflict with the host's are done.
     void wait_for_uses(const Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
 
     const std::shared_ptr<Compiler> compiler;
+    bool take_reports(std::vector<Point>& unfinished);
+
+    std::mutex reporting;              ///< over the next two, and while a launch that reports is given to its stream
+    std::vector<uint32_t> ring;        ///< where kernels report to; empty until one does
+    std::vector<Point> reporting_work; ///< launches since the ring was last taken
+    std::atomic<bool> reported = false;
+
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     std::unique_ptr<Team> owned_team;
     std::unique_ptr<Streams> owned_streams;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 
@@ -73,6 +74,24 @@ void LaunchWork::run(const Crew& crew) {
     if (groups == 1 || cost() < worth_sharing_ns) return run_groups(0, groups);
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)));
     crew.run(groups, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });
+}
+
+void LaunchWork::report(uint32_t* ring, uint32_t number) {
+    frame.ring = reinterpret_cast<std::byte*>(ring);
+    frame.launch = number;
+}
+
+namespace {
+thread_local bool in_a_call = false;
+}
+bool CallWork::inside() { return in_a_call; }
+
+void CallWork::run(const Crew&) {
+    struct Inside {
+        const bool before = std::exchange(in_a_call, true);
+        ~Inside() { in_a_call = before; }
+    } inside;
+    act();
 }
 
 void FillWork::run(const Crew& crew) {

@@ -21,6 +21,8 @@ class LaunchWork final : public Work {
 public:
     LaunchWork(std::shared_ptr<Native> native, const Launch& launch);
     LaunchWork(LaunchWork&& other);
+    /// The kernel reports into this ring, as the launch of this number.
+    void report(uint32_t* ring, uint32_t number);
     void run(const Crew& crew) override;
     double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
 
@@ -59,7 +61,9 @@ struct CopyWork final : Work {
 /// A function of the user's.
 struct CallWork final : Work {
     std::function<void()> act;
-    void run(const Crew&) override { act(); }
+    void run(const Crew&) override;
+    /// Whether the calling thread is in such a function: it may not wait for what comes after it.
+    static bool inside();
     double cost() const override { return 1e6; }  // unknown: never on the thread that gives it
 };
 

@@ -9,6 +9,7 @@
 
 #include "core/backend.h"
 #include "core/disk_cache.h"
+#include "core/reports.h"
 #include "cpu/emit.h"
 #include "cpu/frame.h"
 #include "cpu/llvm.h"
@@ -56,6 +57,7 @@ public:
     std::shared_ptr<Native> variant(const Launch& launch);
 
     const std::shared_ptr<const ir::Kernel> kernel;
+    const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
 
 private:
     struct Made {

@@ -1,0 +1,49 @@
+// Cases of the CPU device: one piece of work done by Pumice on cpu, on lavapipe, and by what a user would pick instead.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <pumice/pumice.h>
+
+namespace bench::cpu {
+
+/// One side of a case, with its data in place.
+struct Side {
+    std::string name;
+    std::function<void()> once;                  ///< does the work and returns when it is done
+    std::function<std::vector<float>()> result;  ///< of the last time
+};
+
+enum class Bound { memory, compute };  ///< which of the machine's limits the case is held against
+
+struct Case {
+    std::string name;
+    Bound bound = Bound::memory;
+    double work = 0;          ///< bytes moved, or operations, of one time
+    double tolerance = 1e-5;  ///< of results, relative to the larger of the value and 1
+    std::function<Side(const pumice::Device&)> ours;
+    std::vector<std::function<Side()>> peers;  ///< OpenMP, hand-written vectors, Halide, OpenCL
+};
+
+std::vector<Case> stream_cases();   ///< triad, diffusion, elementwise maths, transpose
+std::vector<Case> group_cases();    ///< tiled matmul, reduction, histogram
+std::vector<Case> compute_cases();  ///< n-body, mandelbrot, Black-Scholes
+std::vector<Case> flow_cases();     ///< LBM, particle push
+
+/// Host memory as the library's is: in huge pages, first touched by OpenMP's threads in their parts.
+class HostArray {
+public:
+    explicit HostArray(size_t count);
+    explicit HostArray(const std::vector<float>& from);
+    float* data() const { return memory.get(); }
+    std::vector<float> vector() const { return {memory.get(), memory.get() + count}; }
+    const size_t count;
+
+private:
+    std::shared_ptr<float[]> memory;
+};
+
+}  // namespace bench::cpu

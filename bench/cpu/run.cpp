@@ -1,0 +1,251 @@
+#include "bench/cpu/run.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "bench/cpu/halide.h"
+#include "bench/cpu/opencl.h"
+#include "bench/cpu/openmp.h"
+#include "core/debug.h"
+#include "cpu/cpu.h"
+
+namespace bench::cpu {
+namespace {
+
+double now_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+template <class F>
+double milliseconds_of(F&& act) {
+    const double start = now_ms();
+    act();
+    return now_ms() - start;
+}
+double median(std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + long(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+/// What the machine can do, measured in this run: bytes and operations a millisecond.
+struct Machine {
+    double bytes = 0, flops = 0;
+    Machine() {
+        constexpr int n = 24'000'000;
+        HostArray a(n), b(n), c(n);
+        std::vector<double> times;
+        for (int k = 0; k < 12; ++k) times.push_back(milliseconds_of([&] { openmp::triad(a.data(), b.data(), c.data(), 2, n); }));
+        bytes = 12.0 * n / *std::min_element(times.begin(), times.end());
+        for (int k = 0; k < 3; ++k) flops = std::max(flops, by_hand::peak_flops() / 1e3);
+    }
+};
+
+/// The sides by turns until the time is spent; milliseconds of each, the first ours.
+std::vector<double> measure(const std::vector<Side>& sides, double budget_ms) {
+    std::vector<std::vector<double>> times(sides.size());
+    for (const Side& side : sides) side.once();
+    double spent = 0;
+    for (int round = 0; round < 5 || (spent < budget_ms && round < 200); ++round)
+        for (size_t s = 0; s < sides.size(); ++s) {
+            // The others' threads spin for a while after their work.
+            std::this_thread::sleep_for(std::chrono::milliseconds(4));
+            times[s].push_back(milliseconds_of(sides[s].once));
+            spent += times[s].back();
+        }
+    std::vector<double> medians;
+    for (const auto& t : times) medians.push_back(median(t));
+    return medians;
+}
+
+/// "" where the results agree; a negative tolerance compares the sums of absolute values.
+std::string difference(const std::vector<float>& ours, const std::vector<float>& theirs, double tolerance) {
+    if (ours.size() != theirs.size()) return pumice::text(ours.size(), " and ", theirs.size(), " numbers");
+    double apart = 0, size = 0;
+    for (size_t i = 0; i < ours.size(); ++i) {
+        const double d = std::abs(double(ours[i]) - double(theirs[i])), scale = std::max(1.0, double(std::abs(theirs[i])));
+        if (tolerance >= 0 && !(d <= tolerance * scale)) return pumice::text("element ", i, " is ", ours[i], " and ", theirs[i]);
+        apart += d, size += scale;
+    }
+    if (tolerance < 0 && !(apart <= -tolerance * size)) return pumice::text("they are ", apart / size, " apart on the mean");
+    return "";
+}
+
+std::optional<pumice::Device> lavapipe() {
+    for (const pumice::DeviceInfo& info : pumice::Device::all())
+        if (info.usable && info.name.find("llvmpipe") != std::string::npos) return pumice::Device::open(info.spec);
+    return std::nullopt;
+}
+
+std::vector<Case> chosen(const std::string& filter) {
+    std::vector<Case> all;
+    for (const auto& cases : {stream_cases, group_cases, compute_cases, flow_cases})
+        for (Case& c : cases())
+            if (c.name.find(filter) != std::string::npos) all.push_back(std::move(c));
+    return all;
+}
+
+/// The device with another number of threads.
+pumice::Device with_threads(int threads) {
+    setenv("PUMICE_CPU_THREADS", std::to_string(threads).c_str(), 1);
+    pumice::debug::reload();
+    pumice::Device device(pumice::cpu::open());
+    unsetenv("PUMICE_CPU_THREADS");
+    pumice::debug::reload();
+    return device;
+}
+
+struct Totals {
+    std::map<std::string, std::pair<double, int>> logs;  ///< by peer: sum of logarithms of its ratios, and their number
+    void add(const std::string& peer, double ratio) {
+        auto& [sum, count] = logs[peer];
+        sum += std::log(ratio), ++count;
+    }
+};
+
+class Runner {
+public:
+    Runner(const Options& options, nlohmann::json& results)
+        : options(options), results(results), device(pumice::cpu::open()), one_thread(with_threads(1)), software(lavapipe()) {}
+
+    int all() {
+        std::printf("%s; its limits in this run: %.1f GB/s (triad), %.0f GFLOP/s (multiply and add)\n", device.name().c_str(),
+                    machine.bytes / 1e6, machine.flops / 1e6);
+        if (!opencl_unavailable().empty()) std::printf("without PoCL: %s\n", opencl_unavailable().c_str());
+        if (!halide()) std::printf("without Halide (Debian's package libhalide14-0-dev)\n");
+        if (!software) std::printf("without lavapipe\n");
+        std::printf("Ratios are the peer's time over ours. Targets: 0.95 of the best of OpenMP and PoCL.\n");
+        for (const Case& c : chosen(options.filter)) {
+            try {
+                kernel(c);
+            } catch (const std::exception& e) {
+                ++wrong;
+                std::printf("%-32s FAILED: %s\n", c.name.c_str(), e.what());
+            }
+            std::fflush(stdout);
+        }
+        for (const auto& [peer, total] : totals.logs)
+            if (total.second > 1) std::printf("geometric mean against %-16s %6.2f  (%d cases)\n", peer.c_str(), std::exp(total.first / total.second), total.second);
+        return missed + wrong;
+    }
+
+private:
+    void kernel(const Case& c) {
+        std::vector<Side> sides{c.ours(device)};
+        for (const auto& make : c.peers) {
+            try {
+                if (Side side = make(); side.once) sides.push_back(std::move(side));
+            } catch (const pumice::Error& e) {
+                if (opencl_unavailable().empty()) throw;
+            }
+        }
+        const size_t fast = sides.size();
+        if (software) {
+            sides.push_back(c.ours(*software));
+            sides.back().name = "lavapipe";
+        }
+        // Those that are slow by a factor are measured for scale, and less often.
+        const std::vector<Side> close(sides.begin(), sides.begin() + long(fast));
+        std::vector<double> ms = measure(close, options.quick ? 300 : 2500);
+        const std::vector<float> expected = sides[0].result();
+        for (size_t s = 1; s < fast; ++s) check(c, sides[s], expected);
+        if (software) slow(c, sides[fast], ms);
+        print(c, sides, ms);
+    }
+
+    void slow(const Case& c, const Side& side, std::vector<double>& ms) {
+        side.once();
+        // A case whose sides go on from their last state is not compared: this side has taken fewer steps.
+        if (c.tolerance >= 0) check(c, side, c_result(c));
+        std::vector<double> times;
+        for (int k = 0; k < 3; ++k) times.push_back(milliseconds_of(side.once));
+        ms.push_back(median(times));
+    }
+    std::vector<float> c_result(const Case& c) {
+        const Side again = c.ours(device);
+        again.once();
+        return again.result();
+    }
+
+    void check(const Case& c, const Side& side, const std::vector<float>& expected) {
+        const std::string difference_found = difference(expected, side.result(), c.tolerance);
+        if (!difference_found.empty()) {
+            ++wrong;
+            std::printf("%-32s WRONG: ours and %s's differ: %s\n", c.name.c_str(), side.name.c_str(), difference_found.c_str());
+        }
+    }
+
+    void print(const Case& c, const std::vector<Side>& sides, const std::vector<double>& ms) {
+        const double speed = c.work / ms[0], limit = c.bound == Bound::memory ? machine.bytes : machine.flops, share = speed / limit;
+        nlohmann::json peers = nlohmann::json::object();
+        double best = 0;  // of OpenMP and PoCL
+        std::string ratios;
+        for (size_t s = 1; s < sides.size(); ++s) {
+            const double ratio = ms[s] / ms[0];
+            peers[sides[s].name] = ms[s];
+            totals.add(sides[s].name, ratio);
+            if (sides[s].name == "OpenMP" || sides[s].name == "PoCL") best = best == 0 ? ratio : std::min(best, ratio);
+            char part[64];
+            std::snprintf(part, sizeof part, "  %s %.2f", sides[s].name.c_str(), ratio);
+            ratios += part;
+        }
+        if (best > 0) totals.add("the best of OpenMP and PoCL", best);
+        const double two = scaling(c);
+        const bool miss = best > 0 && best < 0.95;
+        missed += miss;
+        std::printf("%-32s %9.3f ms %7.1f %-7s %4.0f %%  x%.2f by threads %s%s\n", c.name.c_str(), ms[0], speed / 1e6,
+                    c.bound == Bound::memory ? "GB/s" : "GFLOP/s", 100 * share, two, ratios.c_str(), miss ? "  MISS" : "");
+        results.push_back({{"case", c.name}, {"device", device.name()}, {"ours_ms", ms[0]}, {"peers", peers}, {"limit_share", share},
+                           {"speed", {{"value", speed / 1e6}, {"unit", c.bound == Bound::memory ? "GB/s" : "GFLOP/s"}}},
+                           {"thread_scaling", two}});
+    }
+
+    /// How many times faster all threads are than one.
+    double scaling(const Case& c) {
+        const std::vector<double> ms = measure({c.ours(device), c.ours(one_thread)}, options.quick ? 100 : 600);
+        return ms[1] / ms[0];
+    }
+
+    const Options& options;
+    nlohmann::json& results;
+    const Machine machine;
+    const pumice::Device device, one_thread;
+    const std::optional<pumice::Device> software;
+    Totals totals;
+    int missed = 0, wrong = 0;
+};
+
+}  // namespace
+
+HostArray::HostArray(size_t n) : count(n) {
+    const size_t page = size_t(2) << 20, bytes = (n * sizeof(float) + page - 1) / page * page;
+    float* const begin = static_cast<float*>(std::aligned_alloc(page, bytes));
+    madvise(begin, bytes, MADV_HUGEPAGE);
+    memory = std::shared_ptr<float[]>(begin, [](float* p) { std::free(p); });
+    openmp::touch(begin, long(n));
+}
+HostArray::HostArray(const std::vector<float>& from) : HostArray(from.size()) {
+    std::memcpy(memory.get(), from.data(), from.size() * sizeof(float));
+}
+
+void list(const std::string& filter) {
+    for (const Case& c : chosen(filter)) std::printf("cpu: %s\n", c.name.c_str());
+}
+
+int run(const Options& options, nlohmann::json& results) {
+    if (const std::string reason = pumice::cpu::unavailable_reason(); !reason.empty()) {
+        std::printf("The cases of the device cpu are left out: %s\n", reason.c_str());
+        return 0;
+    }
+    const int missed = Runner(options, results).all();
+    return missed + run_small(options, results);
+}
+
+}  // namespace bench::cpu

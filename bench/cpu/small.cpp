@@ -1,0 +1,99 @@
+// What a launch and a first use cost on the CPU device, beside the work itself.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include <pumice/pumice.h>
+
+#include "bench/cpu/run.h"
+#include "core/debug.h"
+#include "cpu/cpu.h"
+
+namespace bench::cpu {
+namespace {
+
+using namespace pumice;
+
+auto fresh_saxpy() {
+    return kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
+        auto i = global_index();
+        y[i] = a * x[i] + y[i];
+    });
+}
+
+/// Five hundred operations, none of which is like another.
+auto fresh_large() {
+    return kernel("large", [](InOut<float> y, In<float> x, Val<float> a) {
+        auto i = global_index();
+        Var v = x[i], w = y[i];
+        for (int k = 0; k < 125; ++k) {
+            v = v * a + w;
+            w = select(v > float(k), w - v, v * (0.25f + float(k)));
+        }
+        y[i] = v + w;
+    });
+}
+
+double median_ms(int times, const std::function<void()>& act, int per_time = 1) {
+    std::vector<double> all;
+    for (int t = 0; t < times; ++t) {
+        const auto start = std::chrono::steady_clock::now();
+        act();
+        all.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / per_time);
+    }
+    std::nth_element(all.begin(), all.begin() + times / 2, all.end());
+    return all[size_t(times) / 2];
+}
+
+Device opened(const char* cache) {
+    const std::string before = debug::value("PUMICE_CACHE_DIR");
+    setenv("PUMICE_CACHE_DIR", cache ? cache : before.c_str(), 1);
+    debug::reload();
+    Device device(pumice::cpu::open());
+    setenv("PUMICE_CACHE_DIR", before.c_str(), 1);
+    debug::reload();
+    return device;
+}
+
+}  // namespace
+
+int run_small(const Options& options, nlohmann::json& results) {
+    const Device cached = opened(nullptr), uncached = opened("off");
+    const auto arrays = [](const Device& d) { return std::pair(d.zeros<float>(64), d.zeros<float>(64)); };
+    const auto [y, x] = arrays(cached);
+    const auto [v, u] = arrays(uncached);
+    const auto warm = fresh_saxpy();
+    warm(ndrange(64).group(64), y, x, 0.5f).wait();
+    fresh_saxpy()(ndrange(64).group(64), v, u, 0.5f).wait();
+    fresh_large()(ndrange(64).group(64), y, x, 0.5f).wait();
+
+    int missed = 0;
+    const auto report = [&, d = cached.name()](const std::string& name, double target, const std::function<double()>& measure) {
+        if (name.find(options.filter) == std::string::npos) return;
+        const double ms = measure();
+        const bool miss = ms > target;
+        missed += miss;
+        std::printf("%-44s %10.5f ms  target %7.3f ms%s\n", name.c_str(), ms, target, miss ? "  MISS" : "");
+        results.push_back({{"case", name}, {"device", d}, {"ours_ms", ms}, {"peers", nlohmann::json::object()}, {"limit_share", nullptr},
+                           {"target_ms", target}, {"reached", !miss}});
+    };
+    const int times = options.quick ? 11 : 31;
+    report("cpu: one launch and wait", 0.005, [&] {
+        return median_ms(times, [&] { for (int k = 0; k < 200; ++k) warm(ndrange(64).group(64), y, x, 0.5f).wait(); }, 200);
+    });
+    report("cpu: 1,000 dependent launches, each", 0.002, [&] {
+        return median_ms(times, [&] {
+            for (int k = 0; k < 1000; ++k) warm(ndrange(64).group(64), y, x, 0.5f);
+            cached.synchronize();
+        }, 1000);
+    });
+    report("cpu: saxpy, record to native code and run", 10, [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
+    report("cpu: 500 operations, record to native code and run", 60, [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
+    report("cpu: saxpy from the disk cache", 1, [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
+    report("cpu: 500 operations from the disk cache", 1, [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });
+    return missed;
+}
+
+}  // namespace bench::cpu
