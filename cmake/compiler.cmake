@@ -7,9 +7,9 @@ set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # a rebuilt libpumice.so does not link its
 
 find_program(PUMICE_CCACHE ccache)
 if(PUMICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # The sloppiness is what ccache's manual asks for to work with precompiled headers.
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-        ${PUMICE_CCACHE})
+    # The sloppiness that ccache needs for precompiled headers, and no more: with include_file_mtime it would keep what was
+    # compiled while a header was being edited.
+    set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PUMICE_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
