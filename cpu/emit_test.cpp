@@ -114,6 +114,21 @@ TEST(Emit, short_rows_take_narrow_packets) {
     EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
 }
 
+TEST(Emit, wide_offsets) {
+    const ir::Kernel k =
+        lower(ir::parse("kernel \"k\" math contract rank 2 (arg1: inout i32[2], arg2: in i64[1]) files [\"k.cpp\"] {\n"
+                        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg1[%1, %0] : i32\n"
+                        "%3 = load arg2[%0] : i64\n%4 = load arg1[%3, %1] : i32\n%5 = add %2, %4 : i32\n"
+                        "store arg1[%1, %0], %5 : i32\nreturn\n}\n"),
+              true);
+    Target target;
+    target.width = 8;
+    const std::string t = emit_llvm(k, target, {{64, 2, 1}, true}).text;
+    EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+    EXPECT_EQ(count(t, "= load <8 x i32>"), 1);                         // a row in place
+    EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.gather"), 2) << t;  // rows that the item names
+}
+
 TEST(Emit, host_functions) {
     EXPECT_NE(host_function("pumice_cpu_digamma_f32"), nullptr);
     EXPECT_NE(host_function("pumice_cpu_report"), nullptr);
