@@ -45,12 +45,22 @@ void ProgramTape::execute(const Command& c, int index) {
     }
 }
 
+/// Waits for the devices: memory that was let go with work pending is held until then, and the host would run far ahead.
+void ProgramTape::settle() {
+    dropped = 0;
+    const detail::DeviceState* last = nullptr;
+    for (const Buffer& b : buffers)
+        if (b.device.get() != last) b.device->backend->synchronize(), last = b.device.get();
+}
+
 /// Runs the commands [from, to). Buffers that no command before `end` uses any more go.
 void ProgramTape::advance(int from, int to, int end) {
     for (int i = from; i < to; ++i) {
         execute(commands[size_t(i)], i);
         for (const Span& s : commands[size_t(i)].spans)
-            if (s.any() && buffers[size_t(s.buffer)].inside && !used(s.buffer, i + 1, end)) buffers[size_t(s.buffer)].memory = nullptr;
+            if (s.any() && buffers[size_t(s.buffer)].inside && buffers[size_t(s.buffer)].memory && !used(s.buffer, i + 1, end))
+                buffers[size_t(s.buffer)].memory = nullptr, ++dropped;
+        if (dropped >= 4) settle();
     }
 }
 
@@ -115,9 +125,12 @@ void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at
         } else {
             const int middle = from + int(binomial_advance(to - from, spare + 1)), at = groups[size_t(middle)];
             advance(start, at, end);
-            const Snapshot snapshot = take(at, end);
-            reverse_groups(middle, to, spare - 1, snapshot);
-            to = middle;
+            {
+                const Snapshot snapshot = take(at, end);
+                reverse_groups(middle, to, spare - 1, snapshot);
+                to = middle;
+            }
+            settle();
         }
         restore(at_from, start, groups[size_t(to)]);
     }

@@ -8,7 +8,8 @@ namespace pumice::derive {
 void ProgramTape::reverse() {
     find_live();
     detail::Observing aside(outer);
-    for (const Buffer& b : buffers) b.device->backend->synchronize();  // streams of the program's own end here
+    if (streams_used)  // the way back runs on the default stream
+        for (const Buffer& b : buffers) b.device->backend->synchronize();
     for (const Span& s : seeds)
         for (int w = 0; w < width; ++w) {
             const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);

@@ -58,6 +58,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     c.kernel.emplace(kernel);
     c.range = range;
     if (range.stream.state) {  // the copies that are saved, and the way back, run on the default stream
+        streams_used = true;
         range.stream.state->device->backend->synchronize();
         c.range.stream = Stream();
     }
@@ -110,6 +111,7 @@ void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
     if (is_varied(c.spans[0])) c.ended = c.spans;
     open_group(c, c.spans);
     overwrite(c.spans[0], c);
+    streams_used = streams_used || stream;
     if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[0], false);
     // An upload of what was read carries what varied, for all we know: so its way to the results is followed.
@@ -146,6 +148,7 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
     c.varied = {varies, varies};
     open_group(c, std::span(c.spans).subspan(1));
     overwrite(c.spans[1], c);
+    streams_used = streams_used || stream;
     if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[1], varies);
     push(std::move(c));

@@ -71,6 +71,7 @@ private:
     void reverse_from_states();
     void reverse_groups(int from, int to, int spare, const Snapshot& at_from);
     void reverse_group(int group);
+    void settle();
     void advance(int from, int to, int end);
     void execute(const Command& command, int index);
     Snapshot take(int at, int end);
@@ -81,7 +82,7 @@ private:
     const int states;
     std::vector<Command> commands;
     std::vector<Span> seeds;
-    bool read_what_varies = false, next_starts_group = false;
+    bool read_what_varies = false, next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
     // By buffer; those that come later have none yet.
@@ -98,6 +99,7 @@ private:
         return table[size_t(buffer)];
     }
     std::vector<Use> table;
+    int dropped = 0;          ///< buffers that were let go since the devices were waited for
     std::vector<int> groups;  ///< first command of each, then the number of commands
     std::map<std::pair<int, int>, std::weak_ptr<ArrayState>> copies;  ///< by buffer and version
 };
