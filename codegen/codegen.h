@@ -20,9 +20,10 @@ struct Options {
     bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
+    uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
 };
 
-/// A 4- or 8-byte field of the push-constant block, filled at each launch.
+/// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.
 struct Field {
     enum class Kind : uint8_t {
         start,        ///< first global index along `axis` of this dispatch (i32)
@@ -42,7 +43,8 @@ struct Field {
 };
 
 struct Binding {
-    int argument = 0;   ///< parameter index
+    static constexpr int argument_block = -1;
+    int argument = 0;   ///< parameter index, or the argument block
     int binding = 0;    ///< in set 0, storage buffer
     ir::Access access = ir::Access::inout;
 };
@@ -57,6 +59,9 @@ struct Shader {
     std::vector<Binding> bindings;
     std::vector<Field> push;
     uint32_t push_bytes = 0;
+    /// Where the push constants have no room for all fields: those that are not the dispatch's, in a storage buffer.
+    std::vector<Field> block;
+    uint32_t block_bytes = 0;
     int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
     bool asks_full_groups = false;           ///< specialisation constant 3 is there
     std::vector<Feature> features;           ///< beyond what every Vulkan device has
@@ -68,7 +73,7 @@ struct Shader {
 ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
 /// The passes in the order in which lower() runs them; one that runs twice stands twice.
 std::vector<std::string_view> pass_names();
-/// GLSL text of a kernel lowered for the same options; fills everything of the Shader but spirv and capabilities.
+/// GLSL text of a kernel lowered for the same options, with an argument block where push constants do not suffice; fills everything of the Shader but spirv and capabilities.
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
 Shader compile(const ir::Kernel& recorded, const Options& options = {});

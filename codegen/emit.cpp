@@ -18,11 +18,8 @@ std::string hash_of(const ir::Kernel& lowered, const Options& options, const std
     return hash.text();
 }
 
-}  // namespace
-
-Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
-    const Usage usage(lowered);
-    Interface interface(lowered, options, usage);
+Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usage, bool with_block) {
+    Interface interface(lowered, options, usage, with_block);
     for (size_t i = 0; i < lowered.insts.size(); ++i)
         if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
 
@@ -41,6 +38,15 @@ Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
     interface.describe(shader);
     shader.hash = hash_of(lowered, options, shader.glsl);
     return shader;
+}
+
+}  // namespace
+
+Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
+    const Usage usage(lowered);
+    Shader shader = emit(lowered, options, usage, false);
+    // What the kernel needs of them is known once its text is written.
+    return shader.push_bytes <= options.push_bytes ? shader : emit(lowered, options, usage, true);
 }
 
 }  // namespace pumice::codegen

@@ -13,7 +13,7 @@ namespace {
 
 using namespace ir;
 
-constexpr const char* axis_names[3] = {"x", "y", "z"};
+constexpr const char* axis_names[max_rank] = {"x", "y", "z", "3", "4", "5"};
 
 std::string field_name(const Field& f) {
     const std::string argument = text("arg", f.index + 1);
@@ -48,7 +48,8 @@ std::string member_name(const Leaf& leaf) {
 
 }  // namespace
 
-Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u) : k(kernel), options(o), usage(u) {
+Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u, bool block)
+    : k(kernel), options(o), usage(u), with_block(block) {
     int locals = 0, privates = 0;
     for (const Memory& m : k.memories) {
         if (m.kind == MemoryKind::array)
@@ -64,7 +65,12 @@ std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type)
     const Field f{kind, index, axis, 0, type};
     if (std::none_of(fields.begin(), fields.end(), [&](const Field& g) { return same(f, g); })) fields.push_back(f);
     if (kind != Field::Kind::address) need_type(type);
-    return kind == Field::Kind::address ? "push." + field_name(f) : field_name(f);
+    return kind == Field::Kind::address ? text(holder(f), ".", field_name(f)) : field_name(f);
+}
+
+const char* Interface::holder(const Field& f) const {
+    const bool of_launch = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address;
+    return with_block && of_launch ? "block" : "push";
 }
 
 bool Interface::by_address(MemoryId m) const {
@@ -242,14 +248,28 @@ std::string Interface::declarations() {
     if (fields.empty()) return blocks;
 
     sort_fields();
-    std::string push = "layout(push_constant, std430) uniform Push {\n";
-    for (Field& f : fields) {
-        f.offset = push_bytes;
-        push_bytes += uint32_t(size_of(f.type));
-        push += text("    ", push_type(f), " ", field_name(f), ";\n");
-        if (f.kind == Field::Kind::address && options.wide_offsets) need_type(Scalar::u64);
+    const std::string push = fields_of("push", pushed, push_bytes), block = fields_of("block", in_block, block_bytes);
+    std::string out;
+    if (!pushed.empty()) out += "layout(push_constant, std430) uniform Push {\n" + push + "} push;\n";
+    if (!in_block.empty()) {
+        bindings.push_back({Binding::argument_block, binding, Access::in});
+        out += text("layout(set = 0, binding = ", binding, ", std430) restrict readonly buffer Block {\n", block, "} block;\n");
     }
-    return push + "} push;\n" + blocks;
+    return out + blocks;
+}
+
+/// The members of a block, with their offsets.
+std::string Interface::fields_of(const char* holder_name, std::vector<Field>& into, uint32_t& bytes) {
+    std::string members;
+    for (Field f : fields) {
+        if (holder(f) != std::string_view(holder_name)) continue;
+        f.offset = bytes;
+        bytes += uint32_t(size_of(f.type));
+        members += text("    ", push_type(f), " ", field_name(f), ";\n");
+        if (f.kind == Field::Kind::address && options.wide_offsets) need_type(Scalar::u64);
+        into.push_back(f);
+    }
+    return members;
 }
 
 /// The wide fields first, so that none needs padding.
@@ -270,7 +290,7 @@ std::vector<std::string> Interface::push_constants() {
     std::vector<std::string> out;
     for (const Field& f : fields)
         if (f.kind != Field::Kind::address)
-            out.push_back(text("const ", push_type(f), " ", field_name(f), " = push.", field_name(f), ";"));
+            out.push_back(text("const ", push_type(f), " ", field_name(f), " = ", holder(f), ".", field_name(f), ";"));
     return out;
 }
 
@@ -304,8 +324,10 @@ std::vector<std::string> Interface::private_arrays() const {
 
 void Interface::describe(Shader& shader) const {
     shader.bindings = bindings;
-    shader.push = fields;
+    shader.push = pushed;
     shader.push_bytes = push_bytes;
+    shader.block = in_block;
+    shader.block_bytes = block_bytes;
     shader.local_bytes = local_bytes;
     shader.features.assign(features.begin(), features.end());
     shader.asks_full_groups = asks_full_groups;

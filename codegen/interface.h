@@ -13,7 +13,8 @@ namespace pumice::codegen {
 /// Collects what the body turns out to need, then declares it.
 class Interface {
 public:
-    Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage);
+    /// With a block, the fields that are the same for all dispatches of a launch lie in it instead of the push constants.
+    Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage, bool with_block = false);
 
     /// The text that reads a field of the push-constant block, which has the field from now on: in main the name of a constant
     /// (see push_constants), of addresses the member itself, everywhere. `index` counts from 0, names from 1.
@@ -59,6 +60,9 @@ private:
     std::string buffer(ir::MemoryId m, int binding);
     std::string array_extents(ir::MemoryId m) const;
     std::string push_type(const Field& f) const;
+    /// The variable of the block that has the field: "push" or "block".
+    const char* holder(const Field& f) const;
+    std::string fields_of(const char* holder_name, std::vector<Field>& into, uint32_t& bytes);
     void sort_fields();
     Expression size_expression(ir::Value v) const;
 
@@ -69,9 +73,10 @@ private:
     std::set<std::string> extensions;
     std::set<Feature> features;
     std::set<Scalar> types;
-    std::vector<Field> fields;
+    const bool with_block;
+    std::vector<Field> fields, pushed, in_block;
     std::vector<Binding> bindings;
-    uint32_t push_bytes = 0;
+    uint32_t push_bytes = 0, block_bytes = 0;
     int64_t local_bytes = 0;
     bool asks_full_groups = false;
 };

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* axis_names[3] = {"x", "y", "z"};
+constexpr const char* axis_names[ir::max_rank] = {"x", "y", "z", "3", "4", "5"};
 
 const char* name_of(ir::Access access) {
     switch (access) {
@@ -81,6 +81,12 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     out["whole_groups"] = recorded.whole_groups;
     out["bindings"] = Json::array();
     for (const Binding& b : shader.bindings) {
+        if (b.argument == Binding::argument_block) {
+            Json fields = Json::array();
+            for (const Field& f : shader.block) fields.push_back(field(f));
+            out["argument_block"] = {{"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}, {"bytes", shader.block_bytes}, {"fields", fields}};
+            continue;
+        }
         const ir::Memory& m = recorded[recorded.params[size_t(b.argument)].memory];
         out["bindings"].push_back({{"argument", b.argument + 1},
                                    {"set", 0},

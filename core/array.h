@@ -15,7 +15,7 @@ namespace pumice {
 template <class T, int N = 1>
 class Array {
 public:
-    static_assert(N >= 1 && N <= 3, "pumice: arrays have 1 to 3 dimensions");
+    static_assert(N >= 1 && N <= ir::max_rank, "pumice: arrays have 1 to 6 dimensions");
     static_assert(ScalarType<T> || detail::Composite<T>, "pumice: array elements are bool, a fixed-width integer, half, float, double, a vector, or a "
                                                          "struct that PUMICE_STRUCT describes");
 

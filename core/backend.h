@@ -50,7 +50,12 @@ struct Launch {
         Allocation* memory = nullptr;   ///< null for an array of no elements
         int64_t offset = 0;             ///< bytes from the allocation's start
         int64_t bytes = 0;              ///< what the array spans
-        std::array<int64_t, 3> extents{1, 1, 1};  ///< axis 0 first, unused ones 1
+        std::array<int64_t, ir::max_rank> extents = ones();  ///< axis 0 first, unused ones 1
+        static constexpr std::array<int64_t, ir::max_rank> ones() {
+            std::array<int64_t, ir::max_rank> all{};
+            for (int64_t& one : all) one = 1;
+            return all;
+        }
     };
     struct Argument {
         Array array;                    ///< where the parameter is an array

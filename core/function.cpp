@@ -106,7 +106,7 @@ std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgumen
     const int64_t bytes = int64_t(8 * results.size());
     if (bytes) {
         memory = interpreter().allocate(bytes, true);
-        launch.arguments.push_back({{memory.get(), 0, bytes, {1, 1, 1}}, 0});
+        launch.arguments.push_back({{memory.get(), 0, bytes, Launch::Array::ones()}, 0});
     }
     interpreter().launch(executable, launch);
     if (bytes) interpreter().read(*memory, 0, results.data(), bytes);

@@ -7,21 +7,26 @@
 namespace pumice {
 namespace detail {
 Val<int> index_along(ir::Op which, int axis, Place place);
+/// Along the n > 3 dimensions of a range whose first n - 2 are axis 2 of the device.
+std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place);
 
 template <int N>
 auto indices(ir::Op which, const char* name, Place place) {
-    static_assert(N >= 1 && N <= 3, "pumice: ranges have 1 to 3 dimensions");
+    static_assert(N >= 1 && N <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
     Recorder::current(name, place).require_rank(N, name, place);
     if constexpr (N == 1) return index_along(which, 0, place);
     else if constexpr (N == 2) return std::array<Val<int>, 2>{index_along(which, 1, place), index_along(which, 0, place)};
-    else return std::array<Val<int>, 3>{index_along(which, 2, place), index_along(which, 1, place), index_along(which, 0, place)};
+    else if constexpr (N > 3) {
+        const std::vector<Val<int>> all = folded_indices(which, N, place);
+        return [&]<size_t... D>(std::index_sequence<D...>) { return std::array<Val<int>, size_t(N)>{all[D]...}; }(std::make_index_sequence<size_t(N)>());
+    } else return std::array<Val<int>, 3>{index_along(which, 2, place), index_along(which, 1, place), index_along(which, 0, place)};
 }
 Val<int> linear_index(ir::Op index, ir::Op size, Place place);
 Val<int> linear_size(ir::Op size, Place place);
 Val<int> global_linear(Place place);
 }  // namespace detail
 
-// Each gives an int, or for N = 2, 3 an array of them in the order of the range's dimensions.
+// Each gives an int, or for N = 2 to 6 an array of them in the order of the range's dimensions.
 
 /// The item's index in the range, the range's offset included.
 template <int N = 1> auto global_index(PUMICE_AT) { return detail::indices<N>(ir::Op::global_index, "global_index", PUMICE_HERE); }

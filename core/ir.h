@@ -97,6 +97,9 @@ enum class Subgroup : uint8_t {
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };
 
+/// Dimensions that arrays and ranges may have. Devices know ranges of 3: see Kernel::folded.
+inline constexpr int max_rank = 6;
+
 inline constexpr uint32_t none = ~0u;
 struct Value { uint32_t id = none; bool operator==(const Value&) const = default; explicit operator bool() const { return id != none; } };
 struct InstId { uint32_t id = none; bool operator==(const InstId&) const = default; };
@@ -145,12 +148,17 @@ struct Memory {
     Loc loc;
 };
 
+/// What a scalar parameter gets: an argument of the launch, or where its range starts or how far it extends along a dimension.
+enum class Given : uint8_t { argument, range_start, range_extent };
+
 /// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
 struct Parameter {
     bool is_array = false;
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
     std::string label{};        ///< what messages call it; "": "argument N". Not part of kernel text
+    Given given = Given::argument;
+    int dimension = 0;          ///< of the range, from the slowest; i32
     bool operator==(const Parameter&) const = default;
 };
 
@@ -182,6 +190,9 @@ struct Kernel {
     bool whole_groups = false;  ///< items past the range run too
     Math math = Math::contract;
     int rank = 0;               ///< of the ranges it takes; 0: any
+    /// Dimensions of its ranges that axis 2 stands for: rank 3 and folded 2 is a range of 4. Groups have extent 1 along them.
+    int folded = 1;
+    int dimensions() const { return rank == 0 ? 0 : rank + folded - 1; }  ///< of its ranges; 0: any
     // Extents fixed at definition, axis 0 first; zeros where the launch gives them. group_size, global_size and group_count are
     // then constants. With them the rank is not 0, and axes past it have extent 1.
     std::array<int64_t, 3> group{}, range{};

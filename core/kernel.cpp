@@ -1,5 +1,6 @@
 #include "core/kernel.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/interp_program.h"
@@ -11,10 +12,10 @@ namespace pumice {
 // ---- ranges --------------------------------------------------------------------------------------------------------
 
 Range Range::with_group(std::initializer_list<int64_t> extents) const {
-    if (extents.size() > 3) fail("a group of ", extents.size(), " dimensions is asked for; the limit is 3");
+    if (extents.size() > ir::max_rank) fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
     Range r = *this;
     r.group_rank = int(extents.size());
-    r.group_extents = {1, 1, 1};
+    r.group_extents = Launch::Array::ones();
     std::copy(extents.begin(), extents.end(), r.group_extents.begin());
     return r;
 }
@@ -156,7 +157,9 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
         try {
             fix_extents(recorder.kernel, state->options);
             state->record(recorder);
-            state->recorded = recorder.finish();
+            const std::shared_ptr<const ir::Kernel> finished = recorder.finish();
+            ir::refuse_divergent_barriers(*finished);
+            state->recorded = finished;
         } catch (const Error& e) {
             const Error first = recorder.misused().empty() ? e : Error(recorder.misused());
             throw first.within(text("while recording kernel \"", state->name, "\" (", where(state->place), ")"));
@@ -231,13 +234,17 @@ private:
     }
 
     void check_arguments() {
-        if (arguments.size() != kernel.params.size())
-            refuse("it takes ", kernel.params.size(), kernel.params.size() == 1 ? " argument" : " arguments", " and is given ", arguments.size());
-        launch.arguments.resize(arguments.size());
-        size_t first = 0;
-        for (size_t i = 0; i < arguments.size(); ++i) {
-            const detail::HostArgument& given = arguments[i];
+        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), [](const ir::Parameter& p) { return p.given == ir::Given::argument; }));
+        if (arguments.size() != takes) refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
+        launch.arguments.resize(kernel.params.size());
+        size_t first = 0, next = 0;
+        for (size_t i = 0; i < kernel.params.size(); ++i) {
             const ir::Parameter& wanted = kernel.params[i];
+            if (wanted.given != ir::Given::argument) {
+                launch.arguments[i].bits = range_bits(wanted);
+                continue;
+            }
+            const detail::HostArgument& given = arguments[next++];
             if (given.is_array != wanted.is_array)
                 refuse(kernel.label(i), " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ", wanted.is_array ? "an array" : "a scalar");
             if (given.is_array ? *given.element != kernel[wanted.memory].element : given.type != wanted.type)
@@ -253,7 +260,7 @@ private:
             if (given.device->backend != device->backend)
                 refuse(kernel.label(i), " lies on ", given.device->name, ", and ", kernel.label(first), " on ", device->name);
             Launch::Array& array = launch.arguments[i].array;
-            array = {given.array->memory.get(), given.array->offset, given.array->bytes, {1, 1, 1}};
+            array = {given.array->memory.get(), given.array->offset, given.array->bytes, Launch::Array::ones()};
             for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
         }
         const Stream& stream = range.stream;
@@ -267,9 +274,15 @@ private:
         if (!device) device = Device::open().state;
     }
 
+    /// As the i32 that the kernel takes.
+    uint64_t range_bits(const ir::Parameter& p) const {
+        const size_t d = size_t(p.dimension);
+        return uint32_t(p.given == ir::Given::range_start ? range.from[d] : range.to[d] - range.from[d]);
+    }
+
     void check_aliases() const {
-        for (size_t i = 0; i < arguments.size(); ++i)
-            for (size_t j = i + 1; j < arguments.size(); ++j) {
+        for (size_t i = 0; i < launch.arguments.size(); ++i)
+            for (size_t j = i + 1; j < launch.arguments.size(); ++j) {
                 const Launch::Array &a = launch.arguments[i].array, &b = launch.arguments[j].array;
                 if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) continue;
                 const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in, written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
@@ -280,12 +293,12 @@ private:
 
     bool check_range() {
         if (range.rank == 0) return own_range();
-        if (kernel.rank != 0 && kernel.rank != range.rank)
-            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.rank, "-dimensional indices");
-        launch.rank = range.rank;
+        if (kernel.rank != 0 && kernel.dimensions() != range.rank)
+            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.dimensions(), "-dimensional indices");
+        launch.rank = std::min(range.rank, 3);
         bool empty = false;
         for (int d = 0; d < range.rank; ++d) {
-            const int axis = range.rank - 1 - d;
+            const int axis = std::min(range.rank - 1 - d, 2);
             if (range.from[d] > range.to[d] && range.from[d] == 0)
                 refuse("its range has extent ", range.to[d], " along dimension ", d, ": extents are not negative");
             if (range.from[d] > range.to[d])
@@ -295,8 +308,12 @@ private:
                        " to ", INT32_MAX - 1);
             const int64_t extent = range.to[d] - range.from[d];
             if (extent > INT32_MAX) refuse("its range has extent ", extent, " along dimension ", d, "; the limit is ", INT32_MAX);
-            launch.start[axis] = range.from[d];
-            launch.extent[axis] = extent;
+            // Of more than 3 dimensions, the first ones are one axis, which starts at 0.
+            const bool folds = range.rank > 3 && axis == 2;
+            launch.start[axis] = folds ? 0 : range.from[d];
+            launch.extent[axis] = folds && d > 0 ? launch.extent[axis] * extent : extent;
+            if (launch.extent[axis] > INT32_MAX)
+                refuse("the first ", range.rank - 2, " dimensions of its range have more than ", INT32_MAX, " items, which is the limit for them together");
             empty = empty || extent == 0;
         }
         if (kernel.range[0] && launch.extent != kernel.range)
@@ -316,10 +333,16 @@ private:
 
     void take_group() {
         if (range.group_rank) {
-            if (range.group_rank != launch.rank)
-                refuse("its group has ", range.group_rank, " dimensions and its range ", launch.rank);
+            const int dimensions = std::max(range.rank, launch.rank);
+            if (range.group_rank != dimensions)
+                refuse("its group has ", range.group_rank, " dimensions and its range ", dimensions);
             launch.group = {1, 1, 1};
-            for (int d = 0; d < launch.rank; ++d) launch.group[launch.rank - 1 - d] = range.group_extents[d];
+            for (int d = 0; d < dimensions; ++d) {
+                if (dimensions > 3 && d < dimensions - 2 && range.group_extents[d] != 1)
+                    refuse("its group has extent ", range.group_extents[d], " along dimension ", d, "; of a ", dimensions,
+                           "-dimensional range, groups have extent 1 along all dimensions but the last two");
+                launch.group[std::min(dimensions - 1 - d, 2)] = range.group_extents[d];
+            }
         }
         if (!kernel.group[0]) return;
         if (range.group_rank && launch.group != kernel.group)
@@ -347,6 +370,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     std::shared_ptr<Executable> executable = device.compiled(state->number);
     if (!executable) executable = state->compile(kernel, check.device);
     if (!fixed) check.launch.group = device.backend->choose_group(*kernel, check.launch);
+    if (range.rank > 3) check.launch.group[2] = 1;
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
     detail::Observer* observer = detail::observer();

@@ -10,7 +10,8 @@
 
 namespace pumice {
 
-/// The index space of a launch: 1 to 3 dimensions, written like the indices (dimension 0 the slowest).
+/// The index space of a launch: 1 to 6 dimensions, written like the indices (dimension 0 the slowest). Devices know 3: of more, all
+/// but the last two are one axis, from which kernels recover their indices by division; groups have extent 1 along them.
 class Range {
 public:
     /// Fixes the group's extents, as many as the range has dimensions; without, the device chooses.
@@ -19,8 +20,8 @@ public:
     Range on(const Stream& stream) const;
 
     int rank = 1;                                ///< 0: the kernel's own range
-    std::array<int64_t, 3> from{}, to{1, 1, 1};  ///< the end excluded
-    std::array<int64_t, 3> group_extents{};      ///< zeros: the device chooses
+    std::array<int64_t, ir::max_rank> from{}, to = Launch::Array::ones();  ///< the end excluded
+    std::array<int64_t, ir::max_rank> group_extents{};                     ///< zeros: the device chooses
     int group_rank = 0;
     Stream stream;
 
@@ -36,7 +37,7 @@ inline Range ndrange() {
 /// A range of extents.
 template <std::integral... E> requires(sizeof...(E) >= 1)
 Range ndrange(E... extents) {
-    static_assert(sizeof...(E) <= 3, "pumice: ranges have 1 to 3 dimensions");
+    static_assert(sizeof...(E) <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
     Range r;
     r.rank = int(sizeof...(E));
     r.to = {int64_t(extents)...};
@@ -45,7 +46,7 @@ Range ndrange(E... extents) {
 /// A range with an offset, the end excluded: ndrange({1, 1}, {nx - 1, ny - 1}).
 template <std::size_t N>
 Range ndrange(const int64_t (&from)[N], const int64_t (&to)[N]) {
-    static_assert(N <= 3, "pumice: ranges have 1 to 3 dimensions");
+    static_assert(N <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
     Range r;
     r.rank = int(N);
     for (std::size_t d = 0; d < N; ++d) r.from[d] = from[d], r.to[d] = to[d];
@@ -79,7 +80,7 @@ public:
 
 private:
     template <int... E> static std::vector<int64_t> fixed() {
-        static_assert(sizeof...(E) >= 1 && sizeof...(E) <= 3, "pumice: ranges have 1 to 3 dimensions");
+        static_assert(sizeof...(E) >= 1 && sizeof...(E) <= 3, "pumice: static groups and ranges have 1 to 3 dimensions");
         static_assert(((E > 0) && ...), "pumice: the extents of a static group or range are positive");
         return {E...};
     }
@@ -96,7 +97,7 @@ struct HostArgument {
     const Element* element = nullptr;   ///< arrays
     const ArrayState* array = nullptr;  ///< null: never allocated
     std::shared_ptr<DeviceState> device;
-    std::array<int64_t, 3> extents{1, 1, 1};  ///< dimension 0 first
+    std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
     int rank = 1;
     Scalar type = Scalar::f32;          ///< scalars
     uint64_t bits = 0;

@@ -78,7 +78,7 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
     m.kind = kind;
     m.element = element;
     m.rank = extents.empty() ? 1 : int(extents.size());
-    if (m.rank > 3) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is 3");
+    if (m.rank > ir::max_rank) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is ", ir::max_rank);
     m.extents = std::move(extents);
     m.size = size;
     check_size(r, m, place);

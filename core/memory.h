@@ -49,7 +49,7 @@ public:
     }
     template <class T>
     Val<T> load(std::initializer_list<IndexOperand> indices) const {
-        ir::Value values[3];
+        ir::Value values[ir::max_rank];
         Recorder& r = recorder(indices.begin()->place);
         const auto used = collect(r, indices, values);
         std::array<Handle, size_t(leaf_count<T>())> handles;
@@ -60,7 +60,7 @@ public:
     }
     template <class T>
     Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
-        ir::Value values[3];
+        ir::Value values[ir::max_rank];
         Recorder& r = recorder(indices.begin()->place);
         const auto used = collect(r, indices, values);
         return Ref<T>(id, 0, used, r, indices.begin()->place);
@@ -93,7 +93,9 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
     result operator()(detail::IndexOperand i, detail::IndexOperand j) const requires(rank == 2) { return this->template how<T>({i, j}); } \
     result operator()(detail::IndexOperand i, detail::IndexOperand j, detail::IndexOperand k) const requires(rank == 3) {          \
         return this->template how<T>({i, j, k});                                                                                   \
-    }
+    }                                                                                                                              \
+    template <class... I> requires(rank > 3 && sizeof...(I) == size_t(rank) && (std::is_convertible_v<const I&, detail::IndexOperand> && ...)) \
+    result operator()(const I&... i) const { return this->template how<T>({detail::IndexOperand(i, "", 0)...}); }
 
 /// A kernel parameter: an array that is read, and that no written argument overlaps. `a[i]` is linear (row-major), `a(i, j)`
 /// takes one index a dimension.

@@ -103,6 +103,7 @@ private:
         k.whole_groups = in.accept_word("whole_groups");
         in.expect_word("rank");
         k.rank = int(in.number("a rank", 3));
+        if (in.accept_word("folded")) k.folded = int(in.number("a number of dimensions", max_rank));
         if (in.accept_word("group")) k.group = extents();
         if (in.accept_word("range")) k.range = extents();
         in.expect("(");
@@ -143,6 +144,11 @@ private:
             m.access = Access::out;
         else if (!in.accept_word("inout")) {
             p.type = in.scalar();
+            if (in.accept("=")) {
+                p.given = in.accept_word(given_name(Given::range_start)) ? Given::range_start : Given::range_extent;
+                if (p.given == Given::range_extent) in.expect_word(given_name(p.given));
+                p.dimension = int(in.number("a dimension", max_rank));
+            }
             if (!scalars.emplace(name, k.params.size()).second || memories.count(name))
                 in.error(pumice::text("`", name, "` is defined twice"));
             k.params.push_back(p);

@@ -12,6 +12,10 @@ Kernel inlining(const Kernel& kernel);
 /// transforms that obey the rules; the other passes take such kernels too, but for guard.
 Kernel inlining_without_rules(const Kernel& kernel);
 
+/// Throws Error where a barrier stands that, as far as can be told (see Uniformity), some items of a group may not reach. For kernels as
+/// recorded, calls included.
+void refuse_divergent_barriers(const Kernel& kernel);
+
 /// Variables become values: results, carried values, yields. Early, since the other passes see through values only.
 Kernel promote(const Kernel& kernel);
 

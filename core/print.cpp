@@ -114,6 +114,7 @@ private:
         out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : " math contract");
         if (k.whole_groups) out += " whole_groups";
         out += text(" rank ", k.rank);
+        if (k.folded != 1) out += text(" folded ", k.folded);
         extents(" group", k.group);
         extents(" range", k.range);
         out += " (";
@@ -121,7 +122,7 @@ private:
             const Parameter& p = k.params[i];
             if (i) out += ", ";
             if (!p.is_array)
-                out += text("arg", i + 1, ": ", name_of(p.type));
+                out += text("arg", i + 1, ": ", name_of(p.type), p.given == Given::argument ? "" : text(" = ", given_name(p.given), " ", p.dimension));
             else if (p.memory.id >= k.memories.size())
                 out += "?";
             else {

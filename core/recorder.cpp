@@ -95,10 +95,19 @@ ir::Value Recorder::real_constant(Scalar type, double real, Place place) {
 }
 
 void Recorder::require_rank(int rank, const char* what, Place place) {
-    if (kernel.rank != 0 && kernel.rank != rank)
-        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ", kernel.rank,
+    if (kernel.rank != 0 && kernel.dimensions() != rank)
+        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ", kernel.dimensions(),
              "-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)");
-    kernel.rank = rank;
+    kernel.rank = std::min(rank, 3);
+    kernel.folded = std::max(rank - 2, 1);
+}
+
+ir::Value Recorder::range_value(ir::Given what, int dimension) {
+    auto& params = kernel.params;
+    const auto found = std::find_if(params.begin(), params.end(), [&](const ir::Parameter& p) { return p.given == what && p.dimension == dimension; });
+    const int index = int(found - params.begin());
+    if (found == params.end()) params.push_back({false, Scalar::i32, {}, "", what, dimension});
+    return build.argument(index, Scalar::i32);
 }
 
 ir::MemoryId Recorder::add_memory(ir::Memory memory, Place place) {

@@ -79,6 +79,8 @@ public:
     ir::Value constant(Scalar type, std::floating_point auto real, Place place) { return real_constant(type, double(real), place); }
     /// N-dimensional indices make an N-dimensional kernel; throws Error when the kernel already is of another rank.
     void require_rank(int rank, const char* what, Place place);
+    /// Where the range starts, or how far it extends, along a dimension: a parameter that the launch fills in.
+    ir::Value range_value(ir::Given what, int dimension);
     ir::MemoryId add_memory(ir::Memory memory, Place place);
     /// An index operand as i32 or i64.
     ir::Value index_value(ir::Value v);

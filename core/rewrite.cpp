@@ -14,6 +14,7 @@ Kernel Rewriter::run() {
     to.whole_groups = from.whole_groups;
     to.math = from.math;
     to.rank = from.rank;
+    to.folded = from.folded;
     to.group = from.group;
     to.range = from.range;
     to.params = from.params;

@@ -19,6 +19,7 @@ inline constexpr std::string_view access_names[] = {"in", "out", "inout"};
 
 inline std::string_view atomic_name(Atomic a) { return int(a) < int(std::size(atomic_names)) ? atomic_names[int(a)] : "?"; }
 inline std::string_view subgroup_name(Subgroup s) { return size_t(s) < std::size(subgroup_names) ? subgroup_names[int(s)] : "?"; }
+inline std::string_view given_name(Given g) { return g == Given::range_start ? "range_start" : g == Given::range_extent ? "range_extent" : "argument"; }
 inline std::string_view access_name(Access a) { return access_names[int(a)]; }
 
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

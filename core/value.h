@@ -266,7 +266,7 @@ public:
     detail::Handle value;  ///< the element when it was subscripted
     ir::MemoryId memory;
     uint32_t leaf = 0;     ///< which scalar of the element
-    ir::Value indices[3];
+    ir::Value indices[ir::max_rank];
     int index_count;
     detail::Place place;
     std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }

@@ -96,6 +96,8 @@ private:
 
     void parameters() const {
         if (k.rank < 0 || k.rank > 3) broken("the kernel's rank is ", k.rank, "; it must be 0 to 3");
+        if (k.folded < 1 || (k.folded > 1 && k.rank != 3) || k.folded > max_rank - 2)
+            broken("axis 2 stands for ", k.folded, " dimensions in a kernel of rank ", k.rank, "; ", max_rank - 2, " in rank 3 is the limit");
         fixed_extents("group", k.group);
         fixed_extents("range", k.range);
         std::set<std::string> names;
@@ -105,6 +107,8 @@ private:
         }
         for (size_t p = 0; p < k.params.size(); ++p) {
             const Parameter& param = k.params[p];
+            if (param.given != Given::argument && (param.is_array || param.type != Scalar::i32 || param.dimension < 0 || param.dimension >= k.dimensions()))
+                broken("parameter ", p + 1, " is given ", given_name(param.given), " ", param.dimension, ", and is not an i32, or the range has no such dimension");
             if (!param.is_array) {
                 if (names.count(text("arg", p + 1))) broken("a memory is called \"arg", p + 1, "\" as a scalar parameter is");
                 continue;
@@ -140,7 +144,7 @@ private:
         if (m.kind == MemoryKind::array) {
             if (m.argument < 0 || size_t(m.argument) >= k.params.size() || !k.params[m.argument].is_array)
                 broken("the array \"", m.name, "\" is no parameter");
-            if (m.rank > 3) broken("the array \"", m.name, "\" has rank ", m.rank, "; the limit is 3");
+            if (m.rank > max_rank) broken("the array \"", m.name, "\" has rank ", m.rank, "; the limit is ", max_rank);
             if (!m.extents.empty() || m.size) broken("the array \"", m.name, "\" has a size of its own");
             return;
         }

@@ -178,6 +178,18 @@ TEST(verify, memories) {
               "the size of \"a\" depends on a value that no instruction yields");
 }
 
+TEST(verify, folded_ranges) {
+    EXPECT_EQ(problem("return", "rank 3 folded 4"), "");
+    EXPECT_EQ(problem("return", "rank 2 folded 2"), "axis 2 stands for 2 dimensions in a kernel of rank 2; 4 in rank 3 is the limit");
+    EXPECT_EQ(problem("return", "rank 3 folded 5"), "axis 2 stands for 5 dimensions in a kernel of rank 3; 4 in rank 3 is the limit");
+    const auto given = [](const std::string& rank, const std::string& p) {
+        return verify(parse("kernel \"k\" math contract " + rank + " (arg1: " + p + ") files [] {\nreturn\n}\n"));
+    };
+    EXPECT_EQ(given("rank 3 folded 2", "i32 = range_extent 3"), "");
+    EXPECT_EQ(given("rank 3 folded 2", "i32 = range_start 4"), "parameter 1 is given range_start 4, and is not an i32, or the range has no such dimension");
+    EXPECT_EQ(given("rank 3", "f32 = range_extent 0"), "parameter 1 is given range_extent 0, and is not an i32, or the range has no such dimension");
+}
+
 TEST(verify, fixed_extents) {
     EXPECT_EQ(problem("return", "rank 1 group [8] range [100]"), "");
     EXPECT_EQ(problem("return", "rank 2 group [8, 0]"), "the kernel's group has extent 0 along axis 0; it must be 1 to 2147483647");
@@ -340,8 +352,8 @@ TEST(verify, what_only_the_tables_hold) {
     }
     {
         Broken b;
-        b.k.memories[0].rank = 4;
-        EXPECT_EQ(verify(b.k), "the array \"arg1\" has rank 4; the limit is 3");
+        b.k.memories[0].rank = 7;
+        EXPECT_EQ(verify(b.k), "the array \"arg1\" has rank 7; the limit is 6");
     }
     {
         Broken b;

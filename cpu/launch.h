@@ -31,7 +31,7 @@ private:
 
     std::shared_ptr<Native> native;
     std::vector<FrameArgument> arguments;
-    std::vector<std::array<int64_t, 3>> extents;  ///< of the arguments, which point here
+    std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
     Frame frame;
     int64_t groups = 1;
 

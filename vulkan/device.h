@@ -110,7 +110,9 @@ private:
 
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch);
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch);
+    std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch);  // without it
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block);
+    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
                      const Extents& base);
     void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);

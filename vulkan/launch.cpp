@@ -63,17 +63,36 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     context.require_alive();
     const Program& program = static_cast<const Program&>(*executable);
     const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
+    const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
     const std::lock_guard lock(queue.mutex);
     list_accesses(*variant, launch);
+    if (block) {
+        const int64_t begin = block->range.offset;
+        accesses.push_back({block->range.block->id, begin, begin + block->bytes, false});
+    }
     const VkCommandBuffer commands = queue.begin(accesses);
     queue.bind(pipeline);
-    bind_arrays(commands, *variant, launch);
+    bind_arrays(commands, *variant, launch, block.get());
     dispatch(commands, *variant, launch);
     for (const Variant::Use& use : variant->uses)
         if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             used(static_cast<Buffer&>(*memory), use.write);
+    if (block) used(*block, false);
     touched(launch.stream);
     queue.end();
+}
+
+/// The arguments that push constants have no room for, in memory that goes back when the launch is done.
+std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Launch& launch) {
+    if (variant.shader.block_bytes == 0) return nullptr;
+    std::vector<std::byte> bytes(variant.shader.block_bytes);
+    for (const codegen::Field& field : variant.shader.block) {
+        const uint64_t value = field_value(variant, field, launch);
+        std::memcpy(bytes.data() + field.offset, &value, size_t(size_of(field.type)));
+    }
+    auto block = std::make_unique<Buffer>(self(), allocate_range(int64_t(bytes.size())), int64_t(bytes.size()));
+    write(*block, 0, bytes.data(), int64_t(bytes.size()));
+    return block;
 }
 
 void Device::list_accesses(const Variant& variant, const Launch& launch) {
@@ -87,7 +106,7 @@ void Device::list_accesses(const Variant& variant, const Launch& launch) {
     }
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch) {
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block) {
     bool same = bound.batch == queue.batch() && bound.variant == &variant;
     if (!same) {
         bound.batch = queue.batch();
@@ -96,7 +115,9 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
     }
     if (variant.buffers.empty()) return;
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
-        const Launch::Array& array = launch.arguments[size_t(variant.shader.bindings[i].argument)].array;
+        const int argument = variant.shader.bindings[i].argument;
+        const Launch::Array of_block{const_cast<Buffer*>(block), 0, block ? block->bytes : 0, Launch::Array::ones()};
+        const Launch::Array& array = argument == codegen::Binding::argument_block ? of_block : launch.arguments[size_t(argument)].array;
         const bool some = array.memory && array.bytes > 0;
         const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
         // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
@@ -119,6 +140,28 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
     context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
 }
 
+/// What a launch gives a field that is the same for all its dispatches.
+uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const {
+    using Kind = codegen::Field::Kind;
+    const size_t axis = size_t(field.axis);
+    switch (field.kind) {
+        case Kind::end: return uint64_t(launch.start[axis] + launch.extent[axis]);
+        case Kind::size: return uint64_t(launch.extent[axis]);
+        case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
+        case Kind::argument:
+            return widened(variant.argument_types[size_t(field.index)], launch.arguments[size_t(field.index)].bits);
+        case Kind::address: {
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
+            return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
+        }
+        case Kind::start:
+        case Kind::group_base:
+        case Kind::group_count: break;
+    }
+    library_bug("a field that each dispatch has of its own is asked for of a launch");
+}
+
 /// Writes the fields for the dispatch whose first group is `base`, of `groups` in all.
 void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
                          const Extents& base) {
@@ -129,22 +172,9 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
         uint64_t value = 0;
         switch (field.kind) {
             case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
-            case Kind::end: value = uint64_t(launch.start[axis] + launch.extent[axis]); break;
-            case Kind::size: value = uint64_t(launch.extent[axis]); break;
             case Kind::group_base: value = uint64_t(base[axis]); break;
             case Kind::group_count: value = uint64_t(groups[axis]); break;
-            case Kind::extent: value = uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]); break;
-            case Kind::argument: {
-                const auto& parameter = launch.arguments[size_t(field.index)];
-                value = widened(variant.argument_types[size_t(field.index)], parameter.bits);
-                break;
-            }
-            case Kind::address: {
-                const Launch::Array& array = launch.arguments[size_t(field.index)].array;
-                const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
-                value = range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
-                break;
-            }
+            default: value = field_value(variant, field, launch);
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }

@@ -63,6 +63,8 @@ void visit(Archive&& archive, Shader& shader) {
     archive(shader.bindings);
     archive(shader.push);
     archive(shader.push_bytes);
+    archive(shader.block);
+    archive(shader.block_bytes);
     archive(shader.local_bytes);
     archive(shader.asks_full_groups);
     archive(shader.features);

@@ -31,7 +31,9 @@ void check_limits(const Context& context, const codegen::Shader& shader) {
 }
 
 int64_t elements(const Launch::Array& array) {
-    return array.extents[0] * array.extents[1] * array.extents[2];
+    int64_t count = 1;
+    for (const int64_t extent : array.extents) count *= extent;
+    return count;
 }
 
 }  // namespace
@@ -49,10 +51,13 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         destroy(context);
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
-    for (const codegen::Binding& binding : shader.bindings) uses.push_back({binding.argument, binding.access != ir::Access::in});
-    for (const codegen::Field& field : shader.push)
-        if (field.kind == codegen::Field::Kind::address)
-            uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
+    for (const codegen::Binding& binding : shader.bindings)
+        if (binding.argument != codegen::Binding::argument_block)
+            uses.push_back({binding.argument, binding.access != ir::Access::in});
+    for (const auto* fields : {&shader.push, &shader.block})
+        for (const codegen::Field& field : *fields)
+            if (field.kind == codegen::Field::Kind::address)
+                uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
     for (const ir::Parameter& parameter : kernel.params) argument_types.push_back(parameter.type);
     buffers.resize(shader.bindings.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -156,13 +161,16 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.pairs = !plan.int64;
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
+    options.push_bytes = limits.maxPushConstantsSize;
     size_t bound = 0;
+    // One binding is left for the argument block, where there may be one.
+    const size_t bindings = plan.max_bindings - (kernel->params.size() > 8 ? 1 : 0);
     for (const int parameter : arrays) {
         const Launch::Array* array = launch ? &launch->arguments[size_t(parameter)].array : nullptr;
         const bool large = array && array->bytes > int64_t(limits.maxStorageBufferRange);
         const bool unaligned = array && array->offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0;
         if (array && elements(*array) > std::numeric_limits<int32_t>::max()) options.wide_offsets = true;
-        if (!plan.all_by_address && !large && !unaligned && bound < plan.max_bindings) {
+        if (!plan.all_by_address && !large && !unaligned && bound < bindings) {
             ++bound;
             continue;
         }
@@ -175,7 +183,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
                 fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at multiples of ",
                      limits.minStorageBufferOffsetAlignment, " and has no device addresses");
             fail("the kernel ", kernel->name, " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
-                 plan.max_bindings, " and has no device addresses");
+                 bindings, " and has no device addresses");
         }
         options.by_address[size_t(parameter)] = any = true;
     }

@@ -1,4 +1,7 @@
 // Control flow, variables, local and private memory, barriers. Numbers in the names are those of shared/cases/kernels.md.
+#include <algorithm>
+#include <utility>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -382,6 +385,56 @@ TEST(Language, Case23_ManyOperationsAndDeepLoops) {
     EXPECT_EQ(out.download(), std::vector<int>(2, 192));
 }
 
+// 63 scalars and an array: more than push constants hold anywhere.
+const auto many_arguments = kernel("many_arguments", [](InOut<int> out, Val<int> s0, Val<int> s1, Val<int> s2, Val<int> s3, Val<int> s4, Val<int> s5, Val<int> s6, Val<int> s7, Val<int> s8, Val<int> s9, Val<int> s10,
+    Val<int> s11, Val<int> s12, Val<int> s13, Val<int> s14, Val<int> s15, Val<int> s16, Val<int> s17, Val<int> s18, Val<int> s19, Val<int> s20, Val<int>
+    s21, Val<int> s22, Val<int> s23, Val<int> s24, Val<int> s25, Val<int> s26, Val<int> s27, Val<int> s28, Val<int> s29, Val<int> s30, Val<int> s31,
+    Val<int> s32, Val<int> s33, Val<int> s34, Val<int> s35, Val<int> s36, Val<int> s37, Val<int> s38, Val<int> s39, Val<int> s40, Val<int> s41, Val<int>
+    s42, Val<int> s43, Val<int> s44, Val<int> s45, Val<int> s46, Val<int> s47, Val<int> s48, Val<int> s49, Val<int> s50, Val<int> s51, Val<int> s52,
+    Val<int> s53, Val<int> s54, Val<int> s55, Val<int> s56, Val<int> s57, Val<int> s58, Val<int> s59, Val<int> s60, Val<int> s61, Val<int> s62) {
+    auto i = global_index();
+    out[i] += i + s0 * 1 + s1 * 2 + s2 * 3 + s3 * 4 + s4 * 5 + s5 * 6 + s6 * 7 + s7 * 8 + s8 * 9 + s9 * 10 + s10 * 11 + s11 * 12 + s12 * 13 + s13 * 14 + s14 * 15 + s15
+        * 16 + s16 * 17 + s17 * 18 + s18 * 19 + s19 * 20 + s20 * 21 + s21 * 22 + s22 * 23 + s23 * 24 + s24 * 25 + s25 * 26 + s26 * 27 + s27 * 28 + s28 * 29 +
+        s29 * 30 + s30 * 31 + s31 * 32 + s32 * 33 + s33 * 34 + s34 * 35 + s35 * 36 + s36 * 37 + s37 * 38 + s38 * 39 + s39 * 40 + s40 * 41 + s41 * 42 + s42 *
+        43 + s43 * 44 + s44 * 45 + s45 * 46 + s46 * 47 + s47 * 48 + s48 * 49 + s49 * 50 + s50 * 51 + s51 * 52 + s52 * 53 + s53 * 54 + s54 * 55 + s55 * 56 +
+        s56 * 57 + s57 * 58 + s58 * 59 + s59 * 60 + s60 * 61 + s61 * 62 + s62 * 63;
+});
+// 40 arrays of two dimensions, whose extents count, too, and scalars of other types.
+template <size_t... N>
+auto many_arrays_kernel(std::index_sequence<N...>) {
+    return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int8_t> small, Val<float> scale, std::conditional_t<N < 100, In<float, 2>, void>... in) {
+        auto [i, j] = global_index<2>();
+        Var sum = cast<float>(small);
+        ((sum += in(i, j) * float(N + 1)), ...);
+        $if (on) { out(i, j) = sum * scale + cast<float>((in.size(1) + ...)); }
+    });
+}
+
+TEST(Language, Case23_SixtyFourArguments) {
+    for (int round = 0; round < 3; ++round) {  // the same launch again and again, and after others
+        Array<int> out = device().zeros<int>(5);
+        for (int launch = 0; launch < 4; ++launch)
+            many_arguments(ndrange(5), out, -500, -499, -496, -491, -484, -475, -464, -451, -436, -419, -400, -379, -356, -331, -304, -275, -244, -211, -176, -139, -100, -59, -16, 29, 76, 125,
+                176, 229, 284, 341, 400, 461, 524, 589, 656, 725, 796, 869, 944, 1021, 1100, 1181, 1264, 1349, 1436, 1525, 1616, 1709, 1804, 1901, 2000, 2101, 2204,
+                2309, 2416, 2525, 2636, 2749, 2864, 2981, 3100, 3221, 3344);
+        int sum = 0;
+        for (int k = 0; k < 63; ++k) sum += (k * k - 500) * (k + 1);
+        EXPECT_EQ(out.download(), (std::vector<int>{4 * sum, 4 * (sum + 1), 4 * (sum + 2), 4 * (sum + 3), 4 * (sum + 4)}));
+    }
+}
+
+TEST(Language, Case23_FortyArrays) {
+    const auto many_arrays = many_arrays_kernel(std::make_index_sequence<40>());
+    Array<float, 2> out = device().zeros<float>({2, 3}), in = device().upload(suite::iota<float>(6), {2, 3});
+    const auto launch = [&]<size_t... N>(std::index_sequence<N...>) {
+        many_arrays(ndrange(2, 3), out, true, int8_t(-7), 0.5f, (void(N), in)...);
+    };
+    const std::string message = suite::message_of([&] { launch(std::make_index_sequence<40>()); });
+    if (message.find("has no device addresses") != std::string::npos) GTEST_SKIP() << "SKIPPED: " << message;
+    ASSERT_EQ(message, "(no error)");
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(out.download()[size_t(i)], (float(i) * 820 - 7) * 0.5f + 120);
+}
+
 const auto atomics = kernel("atomics", [](InOut<int> a, InOut<uint32_t> u, InOut<float> f) {
     auto i = global_index();
     Local<int, 1> most;
@@ -412,6 +465,128 @@ TEST(Language, Atomics) {
     EXPECT_EQ(a.download(), (std::vector<int>{n * (n - 1) / 2, -2 * n, 5 - (n - 1), n - 1, 77, 1}));
     EXPECT_EQ(u.download(), (std::vector<uint32_t>{0xffff0000u, 0xffffffffu, x}));
     EXPECT_EQ(f.download(), (std::vector<float>{100.0f, 199.0f}));
+}
+
+// ---- shapes of barriers ----
+
+/// n items of a group each hold their local index; passing all to the right `times` times rotates them.
+Val<int> rotated(Local<int, 8>& tile, const Val<int>& value) {
+    auto l = local_index();
+    tile[l] = value;
+    synchronize();
+    Val<int> from = tile[(l + 7) % 8];
+    synchronize();
+    return from;
+}
+const auto after_while = kernel("after_while", [](InOut<int> a, Val<int> n) {
+    Local<int, 8> tile;
+    Var v = a[global_index()];
+    Var k = 0;
+    $while (v % 16 != 5 && k < n + local_index()) { k += 1; v += 1; }  // items leave at different times
+    v = rotated(tile, v);
+    a[global_index()] = v * 100 + k;
+});
+const auto in_nested_loops = kernel("in_nested_loops", [](InOut<int> a, Val<int> n) {
+    Local<int, 8> tile;
+    Var v = a[global_index()];
+    $for (i, range(n)) {
+        $for (j, range(i)) {
+            v = rotated(tile, v);
+            $if (v % 2 == 0) { v += 1; }
+        }
+        v = rotated(tile, v);
+    }
+    a[global_index()] = v;
+});
+const auto back_to_back = kernel("back_to_back", [](InOut<int> a, Val<int> n) {
+    Local<int, 8> tile;
+    Private<int, 4> mine;
+    $for (i, range(4)) { mine[i] = a[global_index()] + i; }
+    $for (i, range(n)) { mine[i % 4] = rotated(tile, mine[i % 4]); }
+    $for (i, range(n, 0, -1)) { mine[i % 4] = rotated(tile, mine[i % 4] + 1); }
+    a[global_index()] = mine[0] + 10 * mine[1] + 100 * mine[2] + 1000 * mine[3];
+});
+const auto trips_from_local = kernel("trips_from_local", [](InOut<int> a) {
+    Local<int, 8> tile;
+    Local<int, 1> count;
+    $if (local_index() == 0) { count[0] = a[global_index()] % 5; }
+    synchronize();
+    Var v = a[global_index()];
+    $for (i, range(count[0])) { v = rotated(tile, v) + i; }
+    a[global_index()] = v;
+});
+const auto rotate_function = function("rotate_function", [](Val<int> v) {
+    Local<int, 8> tile;
+    return rotated(tile, v);
+});
+const auto in_called_functions = kernel("in_called_functions", [](InOut<int> a, Val<int> n) {
+    Var v = rotate_function(a[global_index()]);
+    $for (i, range(n)) { v = rotate_function(v + i); }
+    a[global_index()] = v;
+});
+
+/// The values of one group after passing to the right.
+void rotate(std::vector<int>& v) { std::rotate(v.begin(), v.end() - 1, v.end()); }
+template <class K, class F, class... A>
+void check_groups(const K& k, F host, A... arguments) {
+    Array<int> a = device().upload(suite::iota<int>(24, 3));
+    k(ndrange(24).group(8), a, arguments...);
+    const std::vector<int> got = a.download();
+    for (int g = 0; g < 3; ++g) {
+        std::vector<int> v = suite::iota<int>(8, 3 + 8 * g);
+        host(v);
+        EXPECT_EQ(std::vector<int>(got.begin() + 8 * g, got.begin() + 8 * g + 8), v) << k.name() << ", group " << g;
+    }
+}
+
+TEST(Language, BarriersAfterAWhile) {
+    check_groups(after_while, [](std::vector<int>& v) {
+        std::vector<int> k(8);
+        for (int l = 0; l < 8; ++l) while (v[size_t(l)] % 16 != 5 && k[size_t(l)] < 4 + l) ++k[size_t(l)], ++v[size_t(l)];
+        rotate(v);
+        for (size_t l = 0; l < 8; ++l) v[l] = v[l] * 100 + k[l];
+    }, 4);
+}
+TEST(Language, BarriersInNestedLoops) {
+    check_groups(in_nested_loops, [](std::vector<int>& v) {
+        for (int i = 0; i < 4; ++i) {
+            for (int j = 0; j < i; ++j) {
+                rotate(v);
+                for (int& x : v) x += x % 2 == 0;
+            }
+            rotate(v);
+        }
+    }, 4);
+}
+TEST(Language, BarriersInTwoLoopsBackToBackAroundAPrivateArray) {
+    check_groups(back_to_back, [](std::vector<int>& v) {
+        std::vector<int> mine[4] = {v, v, v, v};
+        for (int i = 0; i < 4; ++i) for (int& x : mine[i]) x += i;
+        for (int i = 0; i < 6; ++i) rotate(mine[i % 4]);
+        for (int i = 6; i > 0; --i) {
+            for (int& x : mine[i % 4]) ++x;
+            rotate(mine[i % 4]);
+        }
+        for (size_t l = 0; l < 8; ++l) v[l] = mine[0][l] + 10 * mine[1][l] + 100 * mine[2][l] + 1000 * mine[3][l];
+    }, 6);
+}
+TEST(Language, BarriersInATripCountFromLocalMemory) {
+    check_groups(trips_from_local, [](std::vector<int>& v) {
+        const int n = v[0] % 5;
+        for (int i = 0; i < n; ++i) {
+            rotate(v);
+            for (int& x : v) x += i;
+        }
+    });
+}
+TEST(Language, BarriersInCalledFunctions) {
+    check_groups(in_called_functions, [](std::vector<int>& v) {
+        rotate(v);
+        for (int i = 0; i < 5; ++i) {
+            for (int& x : v) x += i;
+            rotate(v);
+        }
+    }, 5);
 }
 
 const auto hinted = kernel("hinted", [](Out<int> out, In<int> a) {

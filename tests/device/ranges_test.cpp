@@ -147,6 +147,58 @@ TEST(Ranges, Case05_WrongRankIsAnError) {
     EXPECT_NE(message.find("it is launched over a 2-dimensional range and uses 1-dimensional indices"), std::string::npos) << message;
 }
 
+const auto five = kernel("five", [](Out<int, 5> out, InOut<int> sizes) {
+    auto [a, b, c, d, e] = global_index<5>();
+    auto size = global_size<5>();
+    auto group = group_index<5>();
+    auto local = local_index<5>();
+    out(a, b, c, d, e) = (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
+    // Groups are rows and columns of the last two dimensions.
+    $if ((group[0] != a - 1) || (group[1] != b) || (group[2] != c) || (group[3] * group_size<5>()[3] + local[3] != d) || (local[0] + local[1] + local[2] != 0)) {
+        atomic_add(sizes[5], 1);
+    }
+    $if (global_index_linear() == global_size_linear() - 1) {
+        for (int k = 0; k < 5; ++k) sizes[k] = size[size_t(k)] * 100 + out.size(k);
+    }
+});
+
+TEST(Ranges, Case05_MoreThanThreeDimensions) {
+    for (const bool grouped : {false, true}) {
+        Array<int, 5> out = device().full<int>({3, 4, 2, 5, 6}, -1);
+        Array<int> sizes = device().zeros<int>(6);
+        const Range range = ndrange({1, 0, 0, 0, 0}, {3, 4, 2, 5, 5});
+        five(grouped ? range.group(1, 1, 1, 2, 4) : range, out, sizes);
+        const std::vector<int> got = out.download();
+        size_t n = 0;
+        for (int a = 0; a < 3; ++a) for (int b = 0; b < 4; ++b) for (int c = 0; c < 2; ++c) for (int d = 0; d < 5; ++d) for (int e = 0; e < 6; ++e, ++n)
+            EXPECT_EQ(got[n], a == 0 || e == 5 ? -1 : (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e) << n;
+        EXPECT_EQ(sizes.download(), (std::vector<int>{203, 404, 202, 505, 506, 0}));
+    }
+    // The text knows what the launch fills in.
+    const AnyKernel read = parse_ir(five.ir());
+    Array<int, 5> out = device().full<int>({3, 4, 2, 5, 6}, -1);
+    Array<int> sizes = device().zeros<int>(6);
+    read(ndrange(3, 4, 2, 5, 6), out, sizes);
+    EXPECT_EQ(out.download()[719], 23145);
+}
+
+const auto six = kernel("six", [](InOut<int, 6> a) {
+    auto i = global_index<6>();
+    Private<int, 1, 2, 1, 2, 1, 3> p;
+    p(0, 1, 0, 1, 0, 2) = a(i[0], i[1], i[2], i[3], i[4], i[5]);
+    a(i[0], i[1], i[2], i[3], i[4], i[5]) = p[11] * 2 + i[5];
+});
+const auto any_rank = kernel("any_rank", [](Out<int> a) { a[global_index_linear()] = global_index_linear() + global_size_linear(); });
+
+TEST(Ranges, Case05_SixDimensionsAndAnyRank) {
+    Array<int, 6> a = device().upload(suite::iota<int>(64), {2, 2, 2, 2, 2, 2});
+    six(ndrange(2, 2, 2, 2, 2, 2), a);
+    for (int n = 0; n < 64; ++n) EXPECT_EQ(a.download()[size_t(n)], 2 * n + n % 2);
+    Array<int> b = device().zeros<int>(48);
+    any_rank(ndrange(2, 3, 2, 4), b);
+    EXPECT_EQ(b.download(), suite::iota<int>(48, 48));
+}
+
 TEST(Ranges, Case06_EmptyRangesDoNothing) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     count_items(ndrange(1), hits, groups);

@@ -78,13 +78,6 @@ TEST_F(Faults, ReadBeforeWritten) {
                  [](Out<int> y) { Local<int, 8> t; y[global_index()] = atomic_add(t[2], 1); });
 }
 
-TEST_F(Faults, DivergentBarriers) {
-    EXPECT_FAULT("reaches the barrier with 4 of 8 work-items of group 0; the others, the first of them work-item 4, took another way (@).",
-                 (ndrange(8).group(8), eight), [](Out<int> y) { $if (local_index() < 4) { synchronize(); } y[global_index()] = 0; });
-    EXPECT_FAULT("reaches the barrier with 6 of 8 work-items of group 0; the others, the first of them work-item 0, took another way (@).",
-                 (ndrange(8).group(8), eight), [](Out<int> y) { $for (i, range(local_index() / 2)) { synchronize(); y[global_index()] = i; } });
-}
-
 TEST_F(Faults, AFaultLeavesOtherLaunchesRight) {
     const auto good = kernel("good", [](InOut<int> a) { a[global_index()] += 1; });
     const auto bad = kernel("bad", [](InOut<int> a) { a[global_index() + 1] = 1; });

@@ -42,6 +42,23 @@ const auto static_sizes = kernel("static_sizes", static_group<4, 8>, static_rang
     out(i, j) = 1;
 });
 
+constexpr int volume_line = __LINE__ + 1;
+const auto four = kernel("four", [](Out<int, 4> out) { auto [a, b, c, e] = global_index<4>(); out(a, b, c, e) = 1; });
+
+TEST_F(Launches, OfFourDimensions) {
+    const std::string of = "kernel \"four\" (" + suite::placed("@", __FILE__, volume_line) + "): ";
+    Array<int, 4> out = d.zeros<int>({2, 2, 2, 2});
+    EXPECT_ERROR(of + "it is launched over a 3-dimensional range and uses 4-dimensional indices", four(ndrange(2, 2, 2), out));
+    EXPECT_ERROR(of + "its group has 2 dimensions and its range 4", four(ndrange(2, 2, 2, 2).group(2, 2), out));
+    EXPECT_ERROR(of + "its group has extent 2 along dimension 1; of a 4-dimensional range, groups have extent 1 along all dimensions but the last two",
+                 four(ndrange(2, 2, 2, 2).group(1, 2, 1, 1), out));
+    EXPECT_ERROR(of + "the first 2 dimensions of its range have more than 2147483647 items, which is the limit for them together",
+                 four(ndrange(1 << 16, 1 << 16, 1, 1), out));
+    EXPECT_ERROR(of + "its range has extent -2 along dimension 1: extents are not negative", four(ndrange(2, -2, 2, 2), out));
+    EXPECT_ERROR("kernel \"k\" asks for global_index<2>() at @ but uses 4-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)\n"
+                 "  while recording kernel \"k\" (@)", kernel("k", [](Out<int> a) { a[global_index<4>()[0]] = global_index<2>()[0]; }).ir());
+}
+
 TEST_F(Launches, StaticValuesContradicted) {
     const std::string of = "kernel \"static_sizes\" (" + suite::placed("@", __FILE__, static_line) + "): ";
     Array<int, 2> out = d.zeros<int>({16, 20});
@@ -69,7 +86,8 @@ TEST_F(Launches, Groups) {
     EXPECT_ERROR(of_copy("its group has extent 0 along dimension 0: extents are positive"), copy_kernel(ndrange(16).group(0), y, x));
     EXPECT_ERROR(of_fill("its group has extent -8 along dimension 1: extents are positive"), fill_plane(ndrange(4, 4).group(1, -8), plane, 1));
     EXPECT_ERROR(of_copy("its group has 2 dimensions and its range 1"), copy_kernel(ndrange(16).group(4, 4), y, x));
-    EXPECT_ERROR("a group of 4 dimensions is asked for; the limit is 3", copy_kernel(ndrange(16).group(4, 1, 1, 1), y, x));
+    EXPECT_ERROR("a group of 7 dimensions is asked for; the limit is 6", copy_kernel(ndrange(16).group(4, 1, 1, 1, 1, 1, 1), y, x));
+    EXPECT_ERROR(of_copy("it is launched over a 4-dimensional range and uses 1-dimensional indices"), copy_kernel(ndrange(1, 2, 3, 4), y, x));
     EXPECT_ERROR(of_copy("its group has extent 0 along dimension 0: extents are positive"), copy_kernel(ndrange(0).group(0), y, x));
 }
 

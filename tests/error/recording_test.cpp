@@ -223,8 +223,8 @@ TEST(Recording, SizesOfLocalAndPrivateArrays) {
     EXPECT_MISUSE("a private array of extent 0" + positive, [](InOut<int>) { Private<float, 0> t; });
     EXPECT_MISUSE("a local array of extent 0" + positive, [](InOut<int>) { Local<float> t(0); });
     EXPECT_MISUSE("a local array of extent -4" + positive, [](InOut<int>) { Local<float> t(-4); });
-    EXPECT_MISUSE("a local array has 4 dimensions in kernel \"k\" (@); the limit is 3", [](InOut<int>) { Local<float, 4, 1, 2, 3> t; });
-    EXPECT_MISUSE("a private array has 4 dimensions in kernel \"k\" (@); the limit is 3", [](InOut<int>) { Private<float, 4, 1, 2, 3> t; });
+    EXPECT_MISUSE("a local array has 7 dimensions in kernel \"k\" (@); the limit is 6", [](InOut<int>) { Local<float, 4, 1, 2, 3, 1, 1, 1> t; });
+    EXPECT_MISUSE("a private array has 7 dimensions in kernel \"k\" (@); the limit is 6", [](InOut<int>) { Private<float, 4, 1, 2, 3, 1, 1, 1> t; });
     EXPECT_MISUSE("a local array in kernel \"k\" (@) takes more than 2147483647 bytes, which is the limit",
                   [](InOut<int>) { Local<int, 2'000'000'000, 2'000'000'000, 2'000'000'000> t; });
     EXPECT_MISUSE("a private array in kernel \"k\" (@) takes more than 524288 bytes, which is the limit", [](InOut<int>) { Private<int, 131'073> t; });
@@ -251,6 +251,24 @@ TEST(Recording, ParsedTextIsChecked) {
     std::string named = kernel("k", [](InOut<float> a) { a[0] = 1.0f; }).ir();
     named.replace(named.find("\"k\""), 3, "\"../k\"");
     EXPECT_ERROR("a kernel is named \"../k\": names are 1 to 100 letters, digits, _, - and . (not first)", parse_ir(named));
+}
+
+/// Each statement stands on one line, which is that of the kernel, of the barrier, and of what decides.
+#define EXPECT_DIVERGENT(why, ...) \
+    EXPECT_MISUSE("kernel \"k\" (@) has a barrier at @ that some work-items of a group may not reach: " why \
+                  "; make it of values that are the same for the group, or promise that they are with uniform(x)", __VA_ARGS__)
+
+TEST(Recording, BarriersThatNotAllReach) {
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](Out<int> y) { $if (local_index() < 4) { synchronize(); } y[0] = 0; });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](Out<int> y) { $for (i, range(local_index() / 2)) { synchronize(); y[0] = i; } });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { Var n = y[global_index()]; $while (n > 0) { n -= 1; synchronize(); } });
+    EXPECT_DIVERGENT("others may have left before", [](Out<int> y) { $if (global_index() == 3) { $return; } synchronize(); y[0] = 0; });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { $for (i, range(8)) { synchronize(); $if (y[global_index()] == i) { $break; } } });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { auto waits = function("w", [](Val<int> x) { synchronize(); return x; }); $if (y[global_index()] > 0) { waits(1); } });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", whole_groups, [](InOut<int> y) { $if (in_range()) { synchronize(); } y[0] = 0; });
+    // What is the same for the group, or promised to be.
+    kernel("k", [](InOut<int> y, Val<int> n) { $if (n > group_index()) { synchronize(); } y[0] = 0; }).ir();
+    kernel("k", [](InOut<int> y) { $if (uniform(y[global_index() / 64]) > 0) { synchronize(); } }).ir();
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#include "core/error.h"
+#include "core/passes.h"
+#include "core/uniformity.h"
+
+namespace pumice::ir {
+namespace {
+
+/// The innermost construct around an instruction that items of one group may take differently; `none` where there is none.
+InstId parting_around(const Uniformity& uniformity, InstId i) {
+    const Structure& where = uniformity.structure();
+    for (i = where.around(i); i.id != none; i = where.around(i))
+        if (uniformity.parting(i) > Scope::group) return i;
+    return i;
+}
+
+}  // namespace
+
+void refuse_divergent_barriers(const Kernel& kernel) {
+    if (kernel.blocks.empty()) return;
+    bool any = false;
+    for (const Inst& i : kernel.insts) any = any || i.op == Op::barrier;
+    if (!any) return;
+    const Kernel k = inlining(kernel);
+    const Uniformity uniformity(k);
+    for (const InstId id : uniformity.structure().order()) {
+        if (k[id].op != Op::barrier || uniformity.control(id) <= Scope::group) continue;
+        const InstId by = parting_around(uniformity, id);
+        fail("kernel \"", k.name, "\" (", k.where(k.loc), ") has a barrier at ", k.where(k[id].loc), " that some work-items of a group may not reach: ",
+             by.id == none ? std::string("others may have left before") : text("what decides it at ", k.where(k[by].loc), " may differ among them"),
+             "; make it of values that are the same for the group, or promise that they are with uniform(x)");
+    }
+}
+
+}  // namespace pumice::ir
