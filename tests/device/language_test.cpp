@@ -402,7 +402,7 @@ const auto many_arguments = kernel("many_arguments", [](InOut<int> out, Val<int>
 // 40 arrays of two dimensions, whose extents count, too, and scalars of other types.
 template <size_t... N>
 auto many_arrays_kernel(std::index_sequence<N...>) {
-    return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int8_t> small, Val<float> scale, std::conditional_t<N < 100, In<float, 2>, void>... in) {
+    return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int> small, Val<float> scale, std::conditional_t<N < 100, In<float, 2>, void>... in) {
         auto [i, j] = global_index<2>();
         Var sum = cast<float>(small);
         ((sum += in(i, j) * float(N + 1)), ...);
@@ -427,7 +427,7 @@ TEST(Language, Case23_FortyArrays) {
     const auto many_arrays = many_arrays_kernel(std::make_index_sequence<40>());
     Array<float, 2> out = device().zeros<float>({2, 3}), in = device().upload(suite::iota<float>(6), {2, 3});
     const auto launch = [&]<size_t... N>(std::index_sequence<N...>) {
-        many_arrays(ndrange(2, 3), out, true, int8_t(-7), 0.5f, (void(N), in)...);
+        many_arrays(ndrange(2, 3), out, true, -7, 0.5f, (void(N), in)...);
     };
     const std::string message = suite::message_of([&] { launch(std::make_index_sequence<40>()); });
     if (message.find("has no device addresses") != std::string::npos) GTEST_SKIP() << "SKIPPED: " << message;

@@ -264,7 +264,7 @@ TEST(Recording, BarriersThatNotAllReach) {
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { Var n = y[global_index()]; $while (n > 0) { n -= 1; synchronize(); } });
     EXPECT_DIVERGENT("others may have left before", [](Out<int> y) { $if (global_index() == 3) { $return; } synchronize(); y[0] = 0; });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { $for (i, range(8)) { synchronize(); $if (y[global_index()] == i) { $break; } } });
-    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { auto waits = function("w", [](Val<int> x) { synchronize(); return x; }); $if (y[global_index()] > 0) { waits(1); } });
+    EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { auto waits = function("w", [](Val<int> x) { synchronize(); return x; }); $if (y[global_index()] > 0) { waits(y[0]); } });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", whole_groups, [](InOut<int> y) { $if (in_range()) { synchronize(); } y[0] = 0; });
     // What is the same for the group, or promised to be.
     kernel("k", [](InOut<int> y, Val<int> n) { $if (n > group_index()) { synchronize(); } y[0] = 0; }).ir();
