@@ -1,0 +1,66 @@
+// Without LLVM there is no device cpu; every other device is there, and a sentence says what is missing.
+#include <gtest/gtest.h>
+#include <pumice/pumice.h>
+
+#include <cstdlib>
+
+using namespace pumice;
+
+namespace {
+
+const auto doubled = kernel("doubled", [](InOut<int> a) { a[global_index()] *= 2; });
+
+bool works(const Device& device) {
+    Array<int> a = device.upload(std::vector<int>{1, 2, 3});
+    doubled(ndrange(3), a);
+    return a.download() == std::vector<int>{2, 4, 6};
+}
+
+/// What is wrong with this run's LLVM.
+std::string reason() {
+    if (std::string(std::getenv("PUMICE_TEST_LLVM")) == "empty")
+        return "The library libLLVM 19 of this machine lacks the function LLVMGetVersion.";
+    const std::string file = std::string(std::getenv("LD_LIBRARY_PATH")) + "/libLLVM.so.19";
+    return "LLVM 19 is not installed (" + file + ": file too short); Debian has it in the package libllvm19.";
+}
+
+TEST(NoLlvm, TheListSaysWhatIsMissing) {
+    std::string usable;
+    int seen = 0;
+    for (const DeviceInfo& d : Device::all()) {
+        if (d.usable) usable += d.spec + " ";
+        if (d.spec != "cpu") continue;
+        ++seen;
+        EXPECT_FALSE(d.usable);
+        EXPECT_EQ(d.reason, reason());
+    }
+    EXPECT_EQ(seen, 1);
+    EXPECT_EQ(usable, "vulkan:0 interp ");
+}
+
+TEST(NoLlvm, AskedForByNameItIsAnError) {
+    for (int again = 0; again < 2; ++again) {
+        try {
+            Device::open("cpu");
+            FAIL() << "no error";
+        } catch (const Error& e) {
+            EXPECT_EQ(std::string(e.what()), "the device cpu cannot be used: " + reason());
+        }
+    }
+    EXPECT_TRUE(works(Device::open("interp")));  // nothing else suffers
+}
+
+TEST(NoLlvm, TheNextDeviceIsTaken) {
+    const Device device = Device::open();
+    EXPECT_NE(device.name().find("llvmpipe"), std::string::npos) << device.name();
+    EXPECT_TRUE(works(device));
+}
+
+TEST(NoLlvm, EveryOtherDeviceWorks) {
+    int opened = 0;
+    for (const DeviceInfo& d : Device::all())
+        if (d.usable) opened += works(Device::open(d.spec));
+    EXPECT_EQ(opened, 2);  // lavapipe and interp
+}
+
+}  // namespace
