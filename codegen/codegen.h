@@ -11,6 +11,11 @@
 
 namespace pumice::codegen {
 
+/// What a device's subgroups can do. The first six are VkSubgroupFeatureFlagBits.
+struct Subgroups {
+    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, int64 = 1u << 31, all = ~0u;
+};
+
 /// What the emitter may rely on, and how arrays are reached.
 struct Options {
     bool comments = false;                ///< source lines as comments
@@ -21,6 +26,7 @@ struct Options {
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
+    uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
 };
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.
@@ -34,6 +40,7 @@ struct Field {
         argument,     ///< scalar parameter `index`, widened to at least 32 bits
         extent,       ///< extent along `axis` of array parameter `index` (i32, or i64 with wide_offsets)
         address,      ///< device address of array parameter `index` (u64)
+        launch,       ///< the launch's number, for what it prints and requires (u32)
     };
     Kind kind;
     int index = 0;
@@ -44,7 +51,8 @@ struct Field {
 
 struct Binding {
     static constexpr int argument_block = -1;
-    int argument = 0;   ///< parameter index, or the argument block
+    int argument = 0;   ///< parameter index; or the argument block; or, behind the last parameter, the ring of what is printed and
+                        ///< required (core/ring.h)
     int binding = 0;    ///< in set 0, storage buffer
     ir::Access access = ir::Access::inout;
 };

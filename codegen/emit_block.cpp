@@ -30,6 +30,10 @@ bool is_leaf(Op op) {
         case Op::group_index:
         case Op::group_size:
         case Op::group_count:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count:
         case Op::extent:
         case Op::in_range: return true;
         default: return false;
@@ -134,6 +138,10 @@ void Emitter::instruction(const Inst& i) {
         case Op::group_index:
         case Op::group_size:
         case Op::group_count:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count:
         case Op::in_range:
         case Op::extent: return;  // written out at each use
         case Op::select:
@@ -145,6 +153,9 @@ void Emitter::instruction(const Inst& i) {
         case Op::atomic:
         case Op::compare_exchange: return atomic(i);
         case Op::barrier: return barrier();
+        case Op::subgroup: return subgroup(i);
+        case Op::print:
+        case Op::require: return report(i);
         case Op::if_: return if_statement(i);
         case Op::for_: return for_statement(i);
         case Op::while_: return while_statement(i);
@@ -232,6 +243,10 @@ Expression Emitter::leaf(const Inst& i) {
         case Op::global_size: return {interface.field(Field::Kind::size, 0, n, Scalar::i32), primary, {}, {}};
         case Op::group_count: return {interface.field(Field::Kind::group_count, 0, n, Scalar::i32), primary, {}, {}};
         case Op::group_size: return {gl("WorkGroupSize", n), postfix, {}, {}};
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count: return subgroup_place(i);
         case Op::extent: {
             const Memory& m = k[i.memory];
             if (m.kind != MemoryKind::array && !m.extents.empty())

@@ -70,6 +70,15 @@ private:
     void atomic(const ir::Inst& i);
     void define_atomic(const ir::Inst& i, const Expression& e);
     void barrier();
+    // Subgroups, print and require (emit_subgroup.cpp).
+    void subgroup(const ir::Inst& i);
+    Expression subgroup_place(const ir::Inst& i);
+    Expression together(const ir::Inst& i);
+    Expression combined(const ir::Inst& i);
+    Expression alone(const ir::Inst& i);
+    Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
+    void report(const ir::Inst& i);
+
     Expression to_storage(const ir::Inst& i, const Expression& value) const;
     std::string atomic_function(const ir::Inst& i);
 

@@ -26,6 +26,7 @@ std::string field_name(const Field& f) {
         case Field::Kind::argument: return argument;
         case Field::Kind::extent: return argument + "_extent_" + axis_names[f.axis];
         case Field::Kind::address: return argument + "_address";
+        case Field::Kind::launch: return "launch";
     }
     library_bug("a push-constant field has no kind");
 }
@@ -244,6 +245,10 @@ std::string Interface::declarations() {
             if (!memory.extents.empty()) local_bytes += count * memory.element.size;
             blocks += text("shared ", element_type(m), " ", names[id], array_extents(m), ";\n");
         }
+    }
+    if (usage.reports) {
+        blocks += text("layout(set = 0, binding = ", binding, ", std430) coherent buffer Ring { uint ring[]; };\n");
+        bindings.push_back({int(k.params.size()), binding++, Access::inout});
     }
     if (fields.empty()) return blocks;
 

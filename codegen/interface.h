@@ -30,6 +30,8 @@ public:
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
     bool by_address(ir::MemoryId m) const;
+    /// Whether the device's subgroups can do what the kernel wants of them; else it sees subgroups of one item.
+    bool subgroups() const { return (usage.subgroup_needs & ~options.subgroups) == 0; }
 
     void need(std::string_view extension) {
         if (!extension.empty()) extensions.emplace(extension);

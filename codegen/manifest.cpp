@@ -41,6 +41,7 @@ const char* name_of(Field::Kind kind) {
         case Field::Kind::argument: return "argument";
         case Field::Kind::extent: return "extent";
         case Field::Kind::address: return "address";
+        case Field::Kind::launch: return "launch";
     }
     return "?";
 }
@@ -49,7 +50,8 @@ Json field(const Field& f) {
     Json out = {{"kind", name_of(f.kind)}};
     const bool of_argument = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address;
     if (of_argument) out["argument"] = f.index + 1;
-    if (f.kind != Field::Kind::argument && f.kind != Field::Kind::address) out["axis"] = axis_names[f.axis];
+    if (!of_argument || f.kind == Field::Kind::extent)
+        if (f.kind != Field::Kind::launch) out["axis"] = axis_names[f.axis];
     out["offset"] = f.offset;
     out["type"] = pumice::name_of(f.type);
     return out;
@@ -85,6 +87,10 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
             Json fields = Json::array();
             for (const Field& f : shader.block) fields.push_back(field(f));
             out["argument_block"] = {{"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}, {"bytes", shader.block_bytes}, {"fields", fields}};
+            continue;
+        }
+        if (size_t(b.argument) == recorded.params.size()) {  // what core/ring.h describes
+            out["bindings"].push_back({{"ring", true}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
             continue;
         }
         const ir::Memory& m = recorded[recorded.params[size_t(b.argument)].memory];

@@ -25,6 +25,8 @@ struct Usage {
     bool global_axis[3] = {};  ///< the global index along it is used, by in_range too
     int in_range_uses = 0;
     bool barrier = false;
+    bool reports = false;          ///< prints or requires something
+    uint32_t subgroup_needs = 0;   ///< bits of Subgroups
 
     /// Items exchange data through this array within a group, so its accesses may not stay in a core's private cache.
     bool coherent(const ir::Memory& m, size_t id) const {

@@ -124,6 +124,8 @@ public:
     bool supports(Feature feature) const { return state->backend->supports(feature); }
     /// Bytes that the arrays on this device hold now, those included that were let go with work pending.
     int64_t memory_in_use() const { return *state->in_use; }
+    /// Where the lines go that kernels print, one call a line, on the thread that waits; nothing: to stdout.
+    void on_print(std::function<void(const std::string& line)> sink) const { state->backend->reports.on_print(std::move(sink)); }
     /// Waits for all work of the device; throws what went wrong in it.
     void synchronize() const { state->backend->synchronize(); }
     Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }

@@ -18,6 +18,8 @@ class Format {
 public:
     explicit Format(std::string_view text);
 
+    /// The format itself is wrong, for whatever values.
+    bool flawed() const { return !problem.empty(); }
     /// Places for values.
     size_t places() const { return specs.size(); }
     /// What is wrong with the format for values of these types, as a sentence without its full stop; "" where nothing is.

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,6 +85,9 @@ public:
     ir::MemoryId add_memory(ir::Memory memory, Place place);
     /// An index operand as i32 or i64.
     ir::Value index_value(ir::Value v);
+
+    /// Local memory that the library's own functions share within the kernel, by the address of its element.
+    std::map<const void*, std::shared_ptr<void>> scratch;
 
     // Control flow; each open is closed in order.
     void begin_if(Handle condition, Place place);

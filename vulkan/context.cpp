@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "codegen/codegen.h"
 #include "core/error.h"
 
 namespace pumice::vulkan {
@@ -156,6 +157,7 @@ Context::Context(Instance& of, VkPhysicalDevice physical, Snapshot what, Plan ho
     v12.scalarBlockLayout = plan.scalar_block_layout;
     v12.storageBuffer8BitAccess = v12.shaderInt8 = plan.int8;
     v12.shaderFloat16 = plan.float16;
+    v12.shaderSubgroupExtendedTypes = (plan.subgroups & codegen::Subgroups::int64) != 0;
     v12.shaderBufferInt64Atomics = v12.shaderSharedInt64Atomics = plan.int64_atomics;
     VkPhysicalDeviceVulkan11Features v11{};
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;

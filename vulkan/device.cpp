@@ -37,7 +37,10 @@ Program::~Program() {
 }
 
 void Event::wait() {
-    if (const auto open = device.lock()) open->queue.wait(value);
+    const auto open = device.lock();
+    if (!open) return;
+    open->queue.wait(value);
+    open->settle();
 }
 
 bool Event::done() {
@@ -68,10 +71,13 @@ Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot,
 Device::~Device() {
     try {
         queue.finish();
+        take_ring();
+        reports.deliver_lines();
     } catch (...) {
         // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
     }
     context.vk.DeviceWaitIdle(context.device);
+    reporting.ring.reset();
     save_pipeline_cache();
     context.vk.DestroyPipelineCache(context.device, pipeline_cache, nullptr);
     for (const auto& kernel : kernels) kernel->destroy(context);
@@ -183,6 +189,7 @@ void Device::call(int stream, std::function<void()> act) {
 
 void Device::synchronize() {
     queue.finish();
+    settle();
 }
 
 }  // namespace pumice::vulkan

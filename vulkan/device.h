@@ -1,5 +1,6 @@
 // The Vulkan backend: everything one open device consists of.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,7 @@ public:
 private:
     friend class Buffer;
     friend class Program;
+    friend class Event;
     struct Stream {
         bool used = false;
         Priority priority = Priority::normal;
@@ -108,6 +110,7 @@ private:
     void load_pipeline_cache();
     void save_pipeline_cache();
 
+    void launch_now(const Program& program, const Launch& launch);
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch);
     std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch);  // without it
@@ -117,6 +120,20 @@ private:
                      const Extents& base);
     void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);
 
+    // print and require (report.cpp)
+    Launch with_ring(const std::shared_ptr<const ir::Kernel>& kernel, const Launch& launch);
+    void clear_ring();
+    void take_ring();
+    void settle();
+
+    /// Locked before the queue's mutex. While the ring is read, no launch that reports begins.
+    struct {
+        std::mutex mutex;
+        std::unique_ptr<Buffer> ring;  // made for the first kernel that reports
+        uint64_t first = 0;            // value of the first launch since the ring was emptied; 0: none
+        int64_t expected = 0;          // words that the launches since then write if every item prints each line once
+        std::atomic<bool> used = false;
+    } reporting;
     Staging upload, download;
     std::atomic<uint64_t> download_ids;             // of the blocks that asynchronous downloads pass through, in the hazard tracker
     Range dummy;                                    // what an array of no elements is bound to

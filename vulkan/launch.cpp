@@ -62,6 +62,16 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     context.require_alive();
     const Program& program = static_cast<const Program&>(*executable);
+    if (!program.variants->reports) return launch_now(program, launch);
+    {
+        const std::lock_guard lock(reporting.mutex);
+        launch_now(program, with_ring(program.variants->kernel, launch));
+        if (reporting.first == 0) reporting.first = reporting.ring->last_write;
+    }
+    reports.deliver_lines();
+}
+
+void Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
     const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
     const std::lock_guard lock(queue.mutex);
@@ -150,6 +160,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
         case Kind::argument:
             return widened(variant.argument_types[size_t(field.index)], launch.arguments[size_t(field.index)].bits);
+        case Kind::launch: return launch.arguments.back().bits;  // with_ring put it there
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;

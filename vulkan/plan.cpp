@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "codegen/codegen.h"
 #include "core/debug.h"
 #include "core/error.h"
 
@@ -76,6 +77,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
     plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
+    plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
+    if (s.subgroup_extended_types) plan.subgroups |= codegen::Subgroups::int64;
     plan.float_atomics = s.buffer_float32_atomic_add;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
@@ -137,7 +140,7 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
-    plan.limits.subgroup_size = s.subgroup_size;
+    plan.limits.subgroup_size = plan.subgroups & codegen::Subgroups::basic ? s.subgroup_size : 1;
     return plan;
 }
 

@@ -28,6 +28,7 @@ struct Plan {
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
     bool int64_atomics = false;           ///< in buffers and in local memory
+    uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
 
     bool push_descriptors = false;        ///< else descriptor sets

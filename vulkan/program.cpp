@@ -134,7 +134,7 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     return pipeline;
 }
 
-Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from) : kernel(std::move(k)), source(std::move(from)) {
+Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from) : kernel(std::move(k)), reports(pumice::reports(*kernel)), source(std::move(from)) {
     for (size_t i = 0; i < kernel->params.size(); ++i)
         if (kernel->params[i].is_array) arrays.push_back(int(i));
 }
@@ -159,10 +159,11 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.int64_atomics = plan.int64_atomics;
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
+    options.subgroups = plan.subgroups;
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     options.push_bytes = limits.maxPushConstantsSize;
-    size_t bound = 0;
+    size_t bound = reports;
     // One binding is left for the argument block, where there may be one.
     const size_t bindings = plan.max_bindings - (kernel->params.size() > 8 ? 1 : 0);
     for (const int parameter : arrays) {

@@ -70,6 +70,7 @@ public:
     void destroy(Context& context);
 
     const std::shared_ptr<const ir::Kernel> kernel;
+    const bool reports;  ///< it prints or requires something, so that its last binding is the device's ring
 
 private:
     struct Made {

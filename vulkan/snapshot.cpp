@@ -48,6 +48,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     std::memcpy(s.driver_uuid.data(), id.driverUUID, VK_UUID_SIZE);
     s.max_allocation_bytes = int64_t(std::min<uint64_t>(allocation.maxMemoryAllocationSize, INT64_MAX));
     s.max_buffer_bytes = int64_t(std::min<uint64_t>(buffer.maxBufferSize, INT64_MAX));
+    if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) s.subgroup_operations = subgroup.supportedOperations;
     s.subgroup_size = std::max(1, int(subgroup.subgroupSize));
     s.max_push_descriptors = push.maxPushDescriptors;
     s.driver = driver.driverName;
@@ -80,6 +81,7 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     s.timeline_semaphore = v12.timelineSemaphore;
     s.buffer_device_address = v12.bufferDeviceAddress;
     s.scalar_block_layout = v12.scalarBlockLayout;
+    s.subgroup_extended_types = v12.shaderSubgroupExtendedTypes;
     s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
     s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
     s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;

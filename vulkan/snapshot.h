@@ -22,6 +22,7 @@ struct Snapshot {
     int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 where the device does not say
     uint32_t max_push_descriptors = 0;
     int subgroup_size = 1;
+    uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlagBits of compute shaders
 
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;
@@ -33,6 +34,7 @@ struct Snapshot {
     bool storage_8bit = false, storage_16bit = false;
     bool buffer_int64_atomics = false, shared_int64_atomics = false;
     bool buffer_float32_atomic_add = false;
+    bool subgroup_extended_types = false;
 
     bool has(const char* extension) const;
     bool software() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }

@@ -110,14 +110,18 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
     auto& buffer = static_cast<Buffer&>(from);
     auto* data = static_cast<std::byte*>(to);
     const std::byte* mapped = buffer.range.block->mapped;
-    if (!mapped) return read_staged(buffer, offset, data, bytes);
-    uint64_t last;
-    {
-        const std::lock_guard lock(queue.mutex);
-        last = buffer.last_write;
+    if (mapped) {
+        uint64_t last;
+        {
+            const std::lock_guard lock(queue.mutex);
+            last = buffer.last_write;
+        }
+        queue.wait(last);
+        std::memcpy(data, mapped + buffer.range.offset + offset, size_t(bytes));
+    } else {
+        read_staged(buffer, offset, data, bytes);
     }
-    queue.wait(last);
-    std::memcpy(data, mapped + buffer.range.offset + offset, size_t(bytes));
+    settle();
 }
 
 /// The device copies a piece while the host takes the one before out of the ring.

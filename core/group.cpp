@@ -1,0 +1,32 @@
+#include "core/group.h"
+
+namespace pumice::detail {
+
+GroupPlace group_place(Place place) {
+    const Recorder& r = Recorder::current("a group operation", place);
+    if (r.kernel.whole_groups) return {local_index_linear(place.file, place.line), group_size_linear(place.file, place.line)};
+    // Along each axis the last group may have fewer items in the range.
+    const auto along = [&](ir::Op op, int axis) { return index_along(op, axis, place); };
+    const auto inside = [&](int axis) {
+        const Val<int> size = along(ir::Op::group_size, axis);
+        return min(size, along(ir::Op::global_size, axis) - along(ir::Op::group_index, axis) * size);
+    };
+    const Val<int> nx = inside(0), ny = inside(1);
+    return {(along(ir::Op::local_index, 2) * ny + along(ir::Op::local_index, 1)) * nx + along(ir::Op::local_index, 0), nx * ny * inside(2)};
+}
+
+/// Items that agree write one flag, atomically as they are several.
+Val<bool> group_any(const Operand<bool>& condition, bool negated) {
+    const Place place = condition.place;
+    const Val<bool> holds(condition.handle);
+    const Local<unsigned>& flag = group_scratch<unsigned>(place);
+    if_(group_place(place).at == 0, [&] { flag[0] = 0u; });
+    synchronize(place.file, place.line);
+    if_(negated ? !holds : holds, [&] { atomic_or(flag[0], 1u); });
+    synchronize(place.file, place.line);
+    const Val<bool> result = flag[0] != 0u;
+    synchronize(place.file, place.line);
+    return result;
+}
+
+}  // namespace pumice::detail

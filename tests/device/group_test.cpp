@@ -1,0 +1,340 @@
+// Subgroups and groups: what items do together. Numbers are lines of cases/kernels.md.
+#include <limits>
+
+#include "core/interp.h"
+#include "tests/device/suite.h"
+
+using namespace pumice;
+
+namespace {
+
+/// Runs f on the device under test; where that is the interpreter, on one of each subgroup size.
+template <class F>
+void on_each(F&& f) {
+    if (!suite::is_checking_device()) return f(suite::device());
+    for (const int size : {1, 4, 8, 32}) {
+        SCOPED_TRACE(testing::Message() << "subgroups of " << size);
+        f(Device(open_interp(InterpMode::prepared, size)));
+    }
+}
+
+/// Where each item of a launch was: subgroup, lane, and sizes.
+struct Where {
+    std::vector<int> index, lane;
+    int size = 0, count = 0;
+};
+const auto where_kernel = kernel("where", [](Out<int> index, Out<int> lane, Out<int> sizes) {
+    auto i = global_index();
+    index[i] = subgroup::index();
+    lane[i] = subgroup::lane();
+    $if (i == 0) {
+        sizes[0] = subgroup::size();
+        sizes[1] = subgroup::count();
+    }
+});
+/// Values of the items i of a group of `n` (all in one group) that `with` says are in the same subgroup as item `i`, by their lanes.
+Where where_in(const Device& device, int n, int group) {
+    Array<int> index = device.zeros<int>(n), lane = device.zeros<int>(n), sizes = device.zeros<int>(2);
+    where_kernel(ndrange(n).group(group), index, lane, sizes);
+    const auto s = sizes.download();
+    return {index.download(), lane.download(), s[0], s[1]};
+}
+/// The items of i's subgroup that `takes_part`, by rising lane.
+template <class F>
+std::vector<int> mates(const Where& w, int i, F takes_part) {
+    std::vector<int> found;
+    for (int j = 0; j < int(w.index.size()); ++j)
+        if (w.index[size_t(j)] == w.index[size_t(i)] && takes_part(j)) found.push_back(j);
+    std::sort(found.begin(), found.end(), [&](int a, int b) { return w.lane[size_t(a)] < w.lane[size_t(b)]; });
+    return found;
+}
+
+TEST(Device, Line22SubgroupIndices) {
+    on_each([](const Device& device) {
+        for (const auto& [n, group] : {std::pair(64, 64), {32, 32}, {7, 7}, {5, 8}, {1, 1}, {50, 64}}) {
+            const Where w = where_in(device, n, group);
+            std::set<std::pair<int, int>> seen;
+            for (int i = 0; i < n; ++i) {
+                EXPECT_TRUE(w.lane[size_t(i)] >= 0 && w.lane[size_t(i)] < w.size) << n << ": " << i;
+                EXPECT_TRUE(w.index[size_t(i)] >= 0 && w.index[size_t(i)] < w.count) << n << ": " << i;
+                seen.insert({w.index[size_t(i)], w.lane[size_t(i)]});
+            }
+            EXPECT_EQ(int(seen.size()), n) << "each item has a lane of its own";
+            EXPECT_EQ(w.size, device.limits().subgroup_size);
+            EXPECT_GE(w.count * w.size, n);
+        }
+    });
+}
+
+const auto sums = kernel("sums", [](Out<int> out, In<int> x, Out<float> real) {
+    auto i = global_index();
+    $if (i % 4 != 3) {
+        Var sum = subgroup::reduce_add(x[i]) * 1000000;
+        sum += subgroup::inclusive_add(x[i]) * 1000;
+        sum += subgroup::exclusive_add(x[i]);
+        out[i] = sum;
+        real[i] = subgroup::reduce_max(cast<float>(x[i])) - subgroup::exclusive_min(cast<float>(x[i]) + 0.5f);
+    } $else { out[i] = -1; }
+});
+
+TEST(Device, Line22SubgroupSumsAndScans) {
+    on_each([](const Device& device) {
+        const int n = 61, group = 64;
+        const Where w = where_in(device, n, group);
+        std::vector<int> x(n);
+        for (int i = 0; i < n; ++i) x[size_t(i)] = i * 7 % 10;
+        Array<int> out = device.zeros<int>(n);
+        Array<float> real = device.zeros<float>(n);
+        sums(ndrange(n).group(group), out, device.upload(x), real);
+        const auto got = out.download();
+        const auto got_real = real.download();
+        for (int i = 0; i < n; ++i) {
+            if (i % 4 == 3) continue;
+            int all = 0, before = 0, most = 0;
+            float least = std::numeric_limits<float>::infinity();
+            bool me = false;
+            for (const int j : mates(w, i, [](int j) { return j % 4 != 3; })) {
+                all += x[size_t(j)];
+                most = std::max(most, x[size_t(j)]);
+                me = me || j == i;
+                if (!me) before += x[size_t(j)], least = std::min(least, float(x[size_t(j)]) + 0.5f);
+            }
+            EXPECT_EQ(got[size_t(i)], all * 1000000 + (before + x[size_t(i)]) * 1000 + before) << i;
+            EXPECT_EQ(got_real[size_t(i)], float(most) - least) << i;
+        }
+    });
+}
+
+const auto lanes = kernel("lanes", [](Out<int, 2> out, In<int> x) {
+    auto i = global_index();
+    const Val<int> v = x[i], size = subgroup::size();
+    out(0, i) = subgroup::broadcast_first(v);
+    out(1, i) = subgroup::broadcast(v, 0);
+    out(2, i) = subgroup::shuffle(v, size - 1 - subgroup::lane());
+    out(3, i) = subgroup::shuffle_xor(v, 1);
+    out(4, i) = subgroup::shuffle_up(v, 1);
+    out(5, i) = subgroup::shuffle_down(v, 2);
+    out(6, i) = cast<int>(subgroup::any(v > 90)) + 2 * cast<int>(subgroup::all(v >= 0)) + 4 * cast<int>(subgroup::elect());
+    const Val<uint4> bits = subgroup::ballot(v % 3 == 0);
+    out(7, i) = cast<int>(bits.x & 0xffffu);
+    const Val<float2> pair = subgroup::shuffle(Val<float2>(cast<float>(v), 0.5f), size - 1 - subgroup::lane());
+    out(8, i) = cast<int>(pair.x + pair.y);
+    out(9, i) = cast<int>(subgroup::reduce_and(v != 7));
+    out(10, i) = cast<int>(subgroup::reduce_xor(cast<unsigned>(v)));
+});
+
+TEST(Device, Line22SubgroupShufflesVotesBallot) {
+    on_each([](const Device& device) {
+        const int n = 64;  // whole subgroups
+        const Where w = where_in(device, n, n);
+        std::vector<int> x(n);
+        for (int i = 0; i < n; ++i) x[size_t(i)] = (i * 37 + 7) % 101;
+        Array<int, 2> out = device.zeros<int>({11, n});
+        lanes(ndrange(n).group(n), out, device.upload(x));
+        const auto got = out.download();
+        for (int i = 0; i < n; ++i) {
+            const auto list = mates(w, i, [](int) { return true; });
+            ASSERT_EQ(int(list.size()), w.size);
+            const int lane = w.lane[size_t(i)];
+            const auto of = [&](int l) { return x[size_t(list[size_t(l >= 0 && l < w.size ? l : lane)])]; };
+            int any = 0, all = 1, bits = 0, same = 1, mixed = 0;
+            for (int l = 0; l < w.size; ++l) {
+                any |= of(l) > 90, all &= of(l) >= 0, same &= of(l) != 7, mixed ^= of(l);
+                if (l < 16) bits |= (of(l) % 3 == 0) << l;
+            }
+            const int want[11] = {of(0), of(0), of(w.size - 1 - lane), of(lane ^ 1), of(lane - 1), of(lane + 2),
+                                  any + 2 * all + 4 * (lane == 0), bits, of(w.size - 1 - lane), same, mixed};
+            for (int row = 0; row < 11; ++row) EXPECT_EQ(got[size_t(row * n + i)], want[row]) << "row " << row << ", item " << i;
+        }
+    });
+}
+
+/// Sums of every numeric type that the device has; 1 + lane, so that order does not matter.
+template <class T>
+void sums_of(const Device& device, const char* name) {
+    const auto k = kernel(name, [](Out<T> out, In<T> x) {
+        auto i = global_index();
+        out[i] = cast<T>(subgroup::reduce_add(x[i]) + subgroup::inclusive_max(x[i]) + subgroup::shuffle_xor(x[i], 1));
+    });
+    const auto low = kernel(std::string(name) + "_low", [](Out<T> out, In<T> x) {
+        auto i = global_index();
+        out[i] = subgroup::exclusive_min(x[i]);
+        out[i + 16] = subgroup::exclusive_max(x[i]);
+    });
+    const int n = 16;
+    const Where w = where_in(device, n, n);
+    std::vector<T> x;
+    for (int i = 0; i < n; ++i) x.push_back(T(i % 5 + 1));
+    Array<T> in = device.upload(x), out = device.zeros<T>(2 * n);
+    k(ndrange(n).group(n), out, in);
+    auto got = out.download();
+    using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
+    for (int i = 0; i < n; ++i) {
+        const auto list = mates(w, i, [](int) { return true; });
+        int sum = 0, most = 0, other = i;
+        for (const int j : list) {
+            sum += j % 5 + 1;
+            if (w.lane[size_t(j)] <= w.lane[size_t(i)]) most = std::max(most, j % 5 + 1);
+            if (w.lane[size_t(j)] == (w.lane[size_t(i)] ^ 1)) other = j;
+        }
+        EXPECT_EQ(Host(got[size_t(i)]), Host(sum + most + other % 5 + 1)) << name << " " << i;
+    }
+    low(ndrange(n).group(n), out, in);
+    got = out.download();
+    using Limits = std::numeric_limits<Host>;
+    for (int i = 0; i < n; ++i) {
+        if (w.lane[size_t(i)]) continue;
+        EXPECT_EQ(Host(got[size_t(i)]), Limits::has_infinity ? Limits::infinity() : Limits::max()) << name;
+        EXPECT_EQ(Host(got[size_t(i) + 16]), Limits::has_infinity ? Host(-Limits::infinity()) : Limits::lowest()) << name;
+    }
+}
+
+TEST(Device, SubgroupsOfEveryType) {
+    on_each([](const Device& device) {
+        sums_of<int>(device, "i32");
+        sums_of<unsigned>(device, "u32");
+        sums_of<float>(device, "f32");
+        if (device.supports(Feature::int8)) sums_of<int8_t>(device, "i8"), sums_of<uint8_t>(device, "u8");
+        if (device.supports(Feature::int16)) sums_of<int16_t>(device, "i16"), sums_of<uint16_t>(device, "u16");
+        if (device.supports(Feature::float16)) sums_of<half>(device, "f16");
+        if (device.supports(Feature::float64)) sums_of<double>(device, "f64");
+    });
+}
+
+// ---- groups --------------------------------------------------------------------------------------------------------
+
+const auto group_kernel = kernel("together", [](Out<int, 2> out, In<int> x) {
+    auto i = global_index();
+    const Val<int> v = x[i];
+    out(0, i) = group::reduce_add(v);
+    out(1, i) = group::reduce_max(v);
+    out(2, i) = group::inclusive_add(v);
+    out(3, i) = group::exclusive_add(v);
+    out(4, i) = group::exclusive_min(v);
+    out(5, i) = cast<int>(group::any(v == 3)) + 2 * cast<int>(group::all(v < 90));
+    out(6, i) = group::broadcast(v, 0);
+    out(7, i) = group::inclusive_scan(v, [](auto a, auto) { return a; });
+    const Val<float2> sum = group::reduce_add(Val<float2>(cast<float>(v), 1.0f));
+    out(8, i) = cast<int>(sum.x) + cast<int>(sum.y);
+    out(9, i) = group::reduce(v, [](auto a, auto b) { return max(a, b) + 0 * min(a, b); });
+    out(10, i) = group::reduce_or(v) ^ group::reduce_xor(v);
+});
+
+TEST(Device, Line22GroupReduceAndScan) {
+    for (const int group : {1, 7, 32, suite::at_most_group(256)}) {
+        for (const int n : {3 * group, 2 * group + (group + 1) / 2, 5}) {  // the second and third end in a partial group
+            SCOPED_TRACE(testing::Message() << "group " << group << ", range " << n);
+            std::vector<int> x(static_cast<size_t>(n));
+            for (int i = 0; i < n; ++i) x[size_t(i)] = (i * 37 + 11) % 101 - (i % 9 == 0 ? 20 : 0);
+            Array<int, 2> out = suite::device().zeros<int>({11, n});
+            group_kernel(ndrange(n).group(group), out, suite::device().upload(x));
+            const auto got = out.download();
+            std::vector<int> want(size_t(11 * n));
+            for (int first = 0; first < n; first += group) {
+                const int end = std::min(first + group, n);
+                int sum = 0, most = INT_MIN, any = 0, all = 1, bits = 0, odd = 0;
+                for (int i = first; i < end; ++i) {
+                    const int v = x[size_t(i)];
+                    sum += v, most = std::max(most, v), any |= v == 3, all &= v < 90, bits |= v, odd ^= v;
+                }
+                int running = 0, least = INT_MAX;
+                for (int i = first; i < end; ++i) {
+                    const int v = x[size_t(i)];
+                    const int column[11] = {sum, most, running + v, running, least, any + 2 * all, x[size_t(first)],
+                                            x[size_t(first)], sum + end - first, most, bits ^ odd};
+                    for (int row = 0; row < 11; ++row) want[size_t(row * n + i)] = column[row];
+                    running += v, least = std::min(least, v);
+                }
+            }
+            for (int at = 0; at < 11 * n; ++at) ASSERT_EQ(got[size_t(at)], want[size_t(at)]) << "row " << at / n << ", item " << at % n;
+        }
+    }
+}
+
+const auto grid_sums = kernel("grid_sums", [](Out<int, 2> out, Out<int, 2> before) {
+    auto [i, j] = global_index<2>();
+    const Val<int> v = 10 * i + j;
+    out(i, j) = group::reduce_add(v);
+    before(i, j) = group::exclusive_add(v);
+});
+
+TEST(Device, GroupOperationsInTwoDimensionsWithPartialGroups) {
+    const int h = 7, w = 9, gh = 4, gw = 4;
+    Array<int, 2> out = suite::device().zeros<int>({h, w}), before = suite::device().zeros<int>({h, w});
+    grid_sums(ndrange(h, w).group(gh, gw), out, before);
+    const auto sum = out.download(), scan = before.download();
+    for (int gi = 0; gi < h; gi += gh)
+        for (int gj = 0; gj < w; gj += gw) {
+            int running = 0;
+            std::vector<std::pair<int, int>> items;
+            for (int i = gi; i < std::min(gi + gh, h); ++i)
+                for (int j = gj; j < std::min(gj + gw, w); ++j) {
+                    EXPECT_EQ(scan[size_t(i * w + j)], running) << i << " " << j;
+                    running += 10 * i + j;
+                    items.emplace_back(i, j);
+                }
+            for (const auto& [i, j] : items) EXPECT_EQ(sum[size_t(i * w + j)], running) << i << " " << j;
+        }
+}
+
+const auto whole = kernel("whole_sum", whole_groups, [](Out<int> out) {
+    auto i = global_index();
+    const Val<int> sum = group::reduce_add(Val<int>(1));
+    $if (in_range()) { out[i] = sum; }
+});
+
+TEST(Device, GroupOperationsOfWholeGroupsCountAllItems) {
+    Array<int> out = suite::device().zeros<int>(10);
+    whole(ndrange(10).group(8), out);
+    EXPECT_EQ(out.download(), std::vector<int>(10, 8));
+}
+
+const auto in_loops = kernel("in_loops", [](InOut<int> x, Val<int> times) {
+    auto i = global_index();
+    $for (k, range(times)) { x[i] = x[i] + group::reduce_max(x[i]) + k; }
+});
+
+TEST(Device, GroupOperationsInLoops) {
+    Array<int> x = suite::device().upload<int>({1, 2, 3, 4, 5});
+    in_loops(ndrange(5).group(3), x, 3);
+    std::vector<int> want{1, 2, 3, 4, 5};
+    for (int k = 0; k < 3; ++k) {
+        const int a = std::max({want[0], want[1], want[2]}), b = std::max(want[3], want[4]);
+        for (int i = 0; i < 5; ++i) want[size_t(i)] += (i < 3 ? a : b) + k;
+    }
+    EXPECT_EQ(x.download(), want);
+}
+
+struct Extreme {
+    float value;
+    int where;
+};
+
+}  // namespace
+
+PUMICE_STRUCT(Extreme, value, where);
+
+namespace {
+
+const auto find_largest = kernel("find_largest", [](Out<Extreme> out, In<float> x) {
+    auto i = global_index();
+    Var<Extreme> mine = Extreme{0, 0};
+    mine.value = x[i];
+    mine.where = i;
+    const Val<Extreme> best = group::reduce(mine, [](const Val<Extreme>& a, const Val<Extreme>& b) {
+        Var<Extreme> r = a;
+        $if (b.value > a.value) { r = b; }
+        return Val<Extreme>(r);
+    });
+    out[i] = best;
+});
+
+TEST(Device, GroupReduceOfAStructByALambda) {
+    Array<float> x = suite::device().upload<float>({1, 5, 3, 2, 9, 4, 8});
+    Array<Extreme> out = suite::device().zeros<Extreme>(7);
+    find_largest(ndrange(7).group(4), out, x);
+    const auto got = out.download();
+    for (int i = 0; i < 7; ++i) EXPECT_EQ(got[size_t(i)].where, i < 4 ? 1 : 4) << i;
+}
+
+}  // namespace
