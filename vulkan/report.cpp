@@ -35,7 +35,8 @@ Launch Device::with_ring(const std::shared_ptr<const ir::Kernel>& kernel, const 
     reporting.expected += words;
     Launch with = launch;
     with.arguments.push_back({});
-    with.arguments.back().array = {reporting.ring.get(), 0, bytes, {int64_t(ring::words), 1, 1}};
+    with.arguments.back().array.memory = reporting.ring.get();
+    with.arguments.back().array.bytes = bytes;
     with.arguments.back().bits = reports.add(kernel, {launch.start, launch.extent, launch.group, launch.rank});
     return with;
 }
@@ -46,7 +47,7 @@ void Device::clear_ring() {
     words[ring::capacity] = uint32_t(ring::words - ring::records);
     const Range& range = reporting.ring->range;
     if (range.block->mapped) std::memcpy(range.block->mapped + range.offset, words, sizeof words);
-    else write_staged(*reporting.ring, 0, reinterpret_cast<const std::byte*>(words), sizeof words);
+    else write_staged(*reporting.ring, 0, reinterpret_cast<const std::byte*>(words), sizeof words, 0);
 }
 
 /// Waits for the launches that report, and empties the ring. With reporting.mutex held.
