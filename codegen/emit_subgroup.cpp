@@ -1,6 +1,7 @@
 // Operations of a subgroup, and the records of print and require.
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
+#include "codegen/pairs.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
 #include "core/ring.h"
@@ -47,14 +48,17 @@ Expression Emitter::alone(const Inst& i) {
     if (what == Subgroup::elect) return {"true", primary, {}, {}};
     const Expression x = use(k.operands(i)[0]);
     if (what == Subgroup::ballot) return i.leaf == 0 ? fill("uint($0)", {x}) : Expression{"0u", primary, {}, {}};
-    if (what >= Subgroup::exclusive_add && is_scan(what)) return {glsl_constant(i.type, identity(*combines(what), i.type)), unary, {}, {}};
+    if (what >= Subgroup::exclusive_add && is_scan(what)) {
+        const uint64_t bits = identity(*combines(what), i.type);
+        return {is_pair(i.type) && options.pairs ? pair_constant(bits) : glsl_constant(i.type, bits), unary, {}, {}};
+    }
     return x;
 }
 
 /// A function that takes the value of the lane given by `lane_of`, in two halves where the device's subgroups do not know the type.
 Expression Emitter::from_lane(const Inst& i, const std::string& call, const std::vector<Expression>& operands) {
     const Scalar type = i.type, wide = combined_in(type);
-    if (type == Scalar::i64 || type == Scalar::u64) {
+    if (is_pair(type) && !options.pairs) {
         const char sign = type == Scalar::i64 ? 'I' : 'U';
         const std::string pack = text("pack", sign, "nt2x32("), unpack = text("unpack", sign, "nt2x32($0)");
         return fill(pack + fill(call, {fill(unpack, {operands[0]}), operands.back()}).text + ")", std::span<const Expression>());
@@ -151,11 +155,12 @@ Expression Emitter::subgroup_place(const Inst& i) {
 namespace {
 
 /// The words of a record's value, as core/ring.h lays them out.
-void append_words(std::vector<std::string>& words, Scalar type, const std::string& value) {
+void append_words(std::vector<std::string>& words, Scalar type, const std::string& value, bool pairs) {
     const std::string in = "(" + value + ")";
     switch (type) {
         case Scalar::i64:
         case Scalar::u64: {
+            if (pairs) return words.push_back(in + ".x"), words.push_back(in + ".y");
             const char* unpack = type == Scalar::i64 ? "unpackInt2x32" : "unpackUint2x32";
             for (const char* half : {".x", ".y"}) words.push_back(text("uint(", unpack, in, half, ")"));
             return;
@@ -197,7 +202,7 @@ void Emitter::report(const Inst& i) {
         words.push_back(axis < rank ? text("uint(", "ijk"[k.rank ? rank - 1 - axis : axis], ")") : "0u");
     }
     const std::string broken = requirement ? fill("!$0", {use(k.operands(i)[0])}).text : "";
-    for (const Value v : operands) append_words(words, k.type_of(v), use_named(v).text);
+    for (const Value v : operands) append_words(words, k.type_of(v), use_named(v).text, options.pairs);
     if (!own_functions.count("room_for")) {
         own_functions["room_for"] = take_room;
         function_order.push_back("room_for");

@@ -78,7 +78,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.float64 = s.shader_float64;
     plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
-    if (s.subgroup_extended_types) plan.subgroups |= codegen::Subgroups::int64;
+    if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     plan.float_atomics = s.buffer_float32_atomic_add;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
