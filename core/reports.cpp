@@ -52,6 +52,16 @@ bool reports(const ir::Kernel& k) {
                        [](const ir::Inst& i) { return i.op == ir::Op::print || i.op == ir::Op::require; });
 }
 
+int64_t words_printed(const ir::Kernel& k) {
+    int64_t words = 0;
+    for (const ir::Inst& i : k.insts) {
+        if (i.op != ir::Op::print) continue;
+        words += int64_t(ring::head);
+        for (const ir::Value v : k.operands(i)) words += int64_t(ring::words_of(k.type_of(v)));
+    }
+    return words;
+}
+
 void Reports::on_print(Sink to) {
     const std::lock_guard lock(mutex);
     sink = std::move(to);

@@ -61,6 +61,8 @@ private:
 
 /// The instruction that gives the format of this index its values; null where the kernel has none any more.
 const ir::Inst* report_of(const ir::Kernel& kernel, uint64_t format);
+/// Words of records that an item writes which prints every line once; requirements are taken to hold.
+int64_t words_printed(const ir::Kernel& kernel);
 /// Whether a kernel prints or requires anything.
 bool reports(const ir::Kernel& kernel);
 

@@ -202,7 +202,13 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     }
     if (!program.reports) return void(submit(launch.stream, work, uses));
     std::vector<Point> unfinished;
-    if (!ring.empty() && ring[ring::used] > ring[ring::capacity] / 2) take_reports(unfinished);
+    // Room is made first where what earlier launches print may fill the ring.
+    const int64_t words = words_printed(kernel) * launch.extent[0] * launch.extent[1] * launch.extent[2];
+    while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {
+        if (CallWork::inside()) break;
+        for (const Point& point : unfinished) streams.wait(point);
+    }
+    reports.deliver_lines();
     const std::lock_guard lock(reporting);
     if (ring.empty()) {
         ring.resize(ring::words);
@@ -210,6 +216,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     }
     work.report(ring.data(), reports.add(program.kernel, {launch.start, launch.extent, launch.group, launch.rank}));
     reporting_work.push_back(submit(launch.stream, work, uses));
+    expected += words;
     reported = true;
 }
 
@@ -222,6 +229,7 @@ bool Device::take_reports(std::vector<Point>& unfinished) {
     if (reported) reports.take(ring);
     if (reported) ring::clear(ring);
     reported = false;
+    expected = 0;
     return true;
 }
 

@@ -55,6 +55,7 @@ private:
 
     std::mutex reporting;              ///< over the next two, and while a launch that reports is given to its stream
     std::vector<uint32_t> ring;        ///< where kernels report to; empty until one does
+    std::atomic<int64_t> expected = 0; ///< words that launches since then write if every item prints each line once
     std::vector<Point> reporting_work; ///< launches since the ring was last taken
     std::atomic<bool> reported = false;
 

@@ -5,21 +5,6 @@
 #include "vulkan/device.h"
 
 namespace pumice::vulkan {
-namespace {
-
-/// Words of what each item of the kernel reports once.
-int64_t words_of_an_item(const ir::Kernel& k) {
-    int64_t words = 0;
-    for (const ir::Inst& i : k.insts) {
-        if (i.op != ir::Op::print) continue;  // requirements rarely fail
-        words += int64_t(ring::head);
-        for (const ir::Value v : k.operands(i)) words += int64_t(ring::words_of(k.type_of(v)));
-    }
-    return words;
-}
-
-}  // namespace
-
 /// The launch with one more argument: the ring, and the launch's number. Makes room first where what earlier launches have printed
 /// may fill the ring. With reporting.mutex held.
 Launch Device::with_ring(const std::shared_ptr<const ir::Kernel>& kernel, const Launch& launch) {
@@ -30,7 +15,7 @@ Launch Device::with_ring(const std::shared_ptr<const ir::Kernel>& kernel, const 
         clear_ring();
         reporting.used = true;
     }
-    const int64_t words = words_of_an_item(*kernel) * launch.extent[0] * launch.extent[1] * launch.extent[2];
+    const int64_t words = words_printed(*kernel) * launch.extent[0] * launch.extent[1] * launch.extent[2];
     if (reporting.expected + words > int64_t(ring::words)) take_ring();
     reporting.expected += words;
     Launch with = launch;
