@@ -24,6 +24,8 @@ struct Target {
 struct Variant {
     std::array<int64_t, 3> group{1, 1, 1};  ///< items of a group along each axis
     bool wide_offsets = false;              ///< an array has 2^31 elements or more
+    bool full = false;                      ///< the range is a multiple of the group: no group has items past it
+    bool operator==(const Variant&) const = default;
 };
 
 struct Emitted {

@@ -283,10 +283,10 @@ std::string Emitter::rows_left(int axis) {
 
 void Emitter::group_without_barriers() {
     std::array<std::string, 3> counts;
-    const bool trimmed = !k.whole_groups;
+    const bool trimmed = !k.whole_groups && !variant.full;
     for (int axis = 0; axis < 3; ++axis)
         counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
-    all_in_range = trimmed;
+    all_in_range = !k.whole_groups || variant.full;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
     rows(counts, trimmed, [&] { sequence(k.body().insts); });
 }

@@ -181,8 +181,8 @@ void Emitter::group_with_barriers() {
         values = before_values;
         has_value = before_has;
     };
-    all_in_range = false;
-    if (!asks) return whole();
+    all_in_range = variant.full;
+    if (!asks || variant.full) return whole();
     // Groups inside the range have no guards.
     std::string inside;
     for (int axis = 0; axis < 3; ++axis) {

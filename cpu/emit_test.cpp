@@ -64,14 +64,14 @@ TEST_P(Golden, text) {
 INSTANTIATE_TEST_SUITE_P(Emit, Golden, testing::ValuesIn(goldens()), [](const auto& of) { return of.param.stem().string(); });
 
 /// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64.
-std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}) {
+std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}, bool full = false) {
     const ir::Kernel k =
         lowered(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n"
                      "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n",
                      body, "return\n}\n"));
     Target target;
     target.width = width;
-    return emit_llvm(k, target, {group, false}).text;
+    return emit_llvm(k, target, {group, false, full}).text;
 }
 
 int count(const std::string& in, const std::string& what) {
@@ -86,6 +86,16 @@ TEST(Emit, whole_packets_have_no_masks) {
     EXPECT_EQ(count(t, "store <8 x i32>"), 1);
     EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.load"), 1);  // the tail
     EXPECT_EQ(count(t, "gather"), 0);
+}
+
+TEST(Emit, full_groups_have_no_tails) {
+    const std::string body = "%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n";
+    EXPECT_EQ(count(emitted(body, 8, {64, 1, 1}, true), "masked"), 0);
+    EXPECT_GT(count(emitted(body, 8, {12, 1, 1}, true), "masked"), 0);  // rows of 12 in packets of 8
+    // With a barrier, groups around the range's end have a form of their own.
+    const std::string barrier = "store arg1[%0], %1 : i32\nbarrier\n" + body;
+    EXPECT_EQ(count(emitted(barrier, 8, {64, 1, 1}, true), "masked"), 0);
+    EXPECT_GT(count(emitted(barrier), "masked"), 0);
 }
 
 TEST(Emit, accesses_follow_the_index) {
@@ -123,7 +133,7 @@ TEST(Emit, wide_offsets) {
               true);
     Target target;
     target.width = 8;
-    const std::string t = emit_llvm(k, target, {{64, 2, 1}, true}).text;
+    const std::string t = emit_llvm(k, target, {{64, 2, 1}, true, false}).text;
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
     EXPECT_EQ(count(t, "= load <8 x i32>"), 1);                         // a row in place
     EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.gather"), 2) << t;  // rows that the item names

@@ -83,7 +83,7 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
     static const std::string build = build_stamp();
     CacheKey key;
     key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features);
-    key.add(target.width, target.isa, target.sleef, variant.wide_offsets);
+    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full);
     for (const int64_t extent : variant.group) key.add(extent);
     key.add(kernel);
     return key.hash() + ".object";
@@ -140,16 +140,25 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
     return native;
 }
 
+Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
+    : kernel(std::move(given)),
+      asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
+                                                      [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
+      compiler(std::move(compiler)) {}
+
 std::shared_ptr<Native> Program::variant(const Launch& launch) {
     Variant wanted;
     wanted.group = launch.group;
+    // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
+    wanted.full = asks_range;
+    for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
     for (const Launch::Argument& argument : launch.arguments) {
         const auto& e = argument.array.extents;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
-        if (m.variant.group == wanted.group && m.variant.wide_offsets == wanted.wide_offsets) return m.native;
+        if (m.variant == wanted) return m.native;
     if (const int64_t bytes = local_bytes(*kernel, launch.group); bytes > max_local_bytes)
         fail("Kernel \"", kernel->name, "\" needs ", bytes, " bytes of local memory for a group of ",
              launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of cpu is ", max_local_bytes, " bytes.");

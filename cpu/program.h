@@ -1,4 +1,5 @@
-// Kernels compiled for this machine: a variant a group size, made when the first launch wants it, or taken from the disk cache.
+// Kernels compiled for this machine: a variant a group size and kind of range, made when the first launch wants it, or taken from
+// the disk cache.
 #pragma once
 #include <array>
 #include <atomic>
@@ -51,13 +52,13 @@ private:
 
 class Program final : public Executable {
 public:
-    Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel)
-        : kernel(std::move(kernel)), compiler(std::move(compiler)) {}
+    Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
     /// Of several threads that want a variant at once, one compiles it.
     std::shared_ptr<Native> variant(const Launch& launch);
 
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
+    const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:
     struct Made {

@@ -251,6 +251,40 @@ TEST(Ranges, OffsetsAreIncludedInTheIndex) {
     EXPECT_EQ(out.download(), want);
 }
 
+const auto neighbours = kernel("neighbours", [](Out<int> out) {
+    Local<int, 16> seen;
+    auto i = global_index(), l = local_index();
+    seen[l] = i;
+    synchronize();
+    out[i] = select(in_range(), seen[l ^ 1], -2);
+});
+const auto neighbours_whole = kernel("neighbours_whole", whole_groups, [](Out<int> out, Out<int> inside) {
+    Local<int, 16> seen;
+    auto i = global_index(), l = local_index();
+    seen[l] = i;
+    synchronize();
+    out[i] = seen[l ^ 1];
+    inside[i] = select(in_range(), 1, 0);
+});
+
+TEST(Ranges, FullAndPartGroupsByTurns) {
+    // Ranges with and without items past their end, in both orders: each launch has its own.
+    for (const int n : {32, 30, 64, 18, 48}) {
+        Array<int> out = device().full<int>(64, -1), whole = device().full<int>(64, -1), inside = device().full<int>(64, -1);
+        Array<int> hits = device().zeros<int>(64), groups = device().zeros<int>(1);
+        neighbours(ndrange(n).group(16), out);
+        neighbours_whole(ndrange(n).group(16), whole, inside);
+        count_items(ndrange(n).group(16), hits, groups);
+        std::vector<int> want(64, -1), want_whole(64, -1), want_inside(64, -1), want_hits(64, 0);
+        for (int i = 0; i < (n + 15) / 16 * 16; ++i) want_whole[size_t(i)] = i ^ 1, want_inside[size_t(i)] = i < n;
+        for (int i = 0; i < n; ++i) want[size_t(i)] = i ^ 1, want_hits[size_t(i)] = 1;
+        EXPECT_EQ(out.download(), want) << n;
+        EXPECT_EQ(whole.download(), want_whole) << n;
+        EXPECT_EQ(inside.download(), want_inside) << n;
+        EXPECT_EQ(hits.download(), want_hits) << n;
+    }
+}
+
 const auto many_groups = kernel("many_groups", [](Out<int> out) {
     auto i = global_index();
     $if (local_index() == group_size() - 1) { out[group_index()] = i; }
