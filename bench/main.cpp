@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/cases_autodiff.h"
 #include "bench/cpu/run.h"
 #include "bench/harness.h"
 
@@ -18,10 +19,11 @@ namespace bench {
 namespace {
 
 constexpr const char* usage =
-    "bench [--filter TEXT] [--quick] [--cpu] [--strict] [--list] [--out FILE]\n"
+    "bench [--filter TEXT] [--quick] [--cpu] [--gradients] [--strict] [--list] [--out FILE]\n"
     "  --filter TEXT  only cases whose name contains TEXT\n"
     "  --quick        less time a case: noisier\n"
     "  --cpu          on Vulkan, processor time instead of wall time: for a software driver on a busy machine\n"
+    "  --gradients    only the gradients' cases, on PUMICE_DEVICE (default: cpu)\n"
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
     "  --out FILE     where the results go as JSON (default: bench/results/latest.json of the repository)\n"
@@ -29,7 +31,7 @@ constexpr const char* usage =
 
 struct Options {
     std::string filter;
-    bool quick = false, cpu = false, strict = false, list = false, help = false;
+    bool quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
     std::filesystem::path out = PUMICE_SOURCE_FOLDER "/bench/results/latest.json";
 };
 
@@ -49,6 +51,8 @@ Options parse(int argc, char** argv) {
             o.quick = true;
         else if (word == "--cpu")
             o.cpu = true;
+        else if (word == "--gradients")
+            o.gradients = true, o.out.replace_filename("gradients.json");
         else if (word == "--strict")
             o.strict = true;
         else if (word == "--list")
@@ -194,6 +198,7 @@ int run(int argc, char** argv) {
     const std::vector<Case> cases = chosen_cases(options.filter);
     if (options.list) {
         cpu::list(options.filter);
+        gradients::list(options.filter);
         for (const Case& c : cases) std::puts(c.name.c_str());
         return 0;
     }
@@ -204,6 +209,11 @@ int run(int argc, char** argv) {
 
     nlohmann::json results = nlohmann::json::array();
     int wrong = 0, misses = 0;
+    if (options.gradients) {
+        misses += gradients::run(wanted.empty() ? "cpu" : wanted, options.filter, options.quick, options.cpu, results);
+        write(options.out, results.dump(2) + "\n");
+        return options.strict && misses ? 2 : 0;
+    }
     if (wanted.empty() || wanted == "cpu") misses += cpu::run({options.filter, options.quick}, results);
     if (wanted != "cpu" && !cases.empty()) {
         const auto [more_wrong, more_misses] = run_vulkan(options, cases, results);
