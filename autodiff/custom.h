@@ -62,6 +62,14 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
     return bits;
 }
 
+/// What an augmented primal keeps for the way back.
+template <class... P, class Augmented>
+auto call_augmented(const Augmented& augmented, const Call& call) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return augmented(call.range, GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+    }(std::index_sequence_for<P...>());
+}
+
 }  // namespace derive
 
 template <class... P>
@@ -74,15 +82,9 @@ template <class... P>
 template <class Augmented, class Rule>
 Kernel<P...> Kernel<P...>::reverse(Augmented augmented, Rule rule) const {
     derive::KernelRules& rules = derive::rules_of(*this);
-    rules.augmented = [augmented](const derive::Call& call) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::any(augmented(call.range, derive::GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...));
-        }(std::index_sequence_for<P...>());
-    };
-    rules.reverse = [augmented, rule](const derive::Call& call, const std::any& tape) {
-        using Kept = decltype([&]<std::size_t... I>(std::index_sequence<I...>) {
-            return augmented(call.range, derive::GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
-        }(std::index_sequence_for<P...>()));
+    using Kept = decltype(derive::call_augmented<P...>(augmented, std::declval<const derive::Call&>()));
+    rules.augmented = [augmented](const derive::Call& call) { return std::any(derive::call_augmented<P...>(augmented, call)); };
+    rules.reverse = [rule](const derive::Call& call, const std::any& tape) {
         return derive::call_rule<P...>(rule, call, std::any_cast<const Kept&>(tape));
     };
     return *this;

@@ -55,7 +55,7 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     for (const uint32_t m : refused) loads.erase(m);
     // One offset alone needs no gathering: items' places are disjoint.
     std::erase_if(loads, [](const auto& entry) {
-        const auto& [m, list] = entry;
+        const auto& list = entry.second;
         return std::all_of(list.begin(), list.end(), [&](const auto& l) { return l.second == list[0].second; });
     });
 }

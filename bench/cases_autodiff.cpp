@@ -205,15 +205,18 @@ Val<float> product(Val<int> n, A get_a, B get_b) {
     return sum;
 }
 const auto matmul = kernel("matmul", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
-    auto [row, col] = global_index<2>();
+    const auto at = global_index<2>();  // clang 14 captures no structured bindings
+    const auto row = at[0], col = at[1];
     c(row, col) = product(a.size(1), [&](auto k) { return a(row, k); }, [&](auto k) { return b(k, col); });
 });
 const auto matmul_da = kernel("matmul_da", [](InOut<float, 2> da, In<float, 2> dc, In<float, 2> b) {
-    auto [row, col] = global_index<2>();
+    const auto at = global_index<2>();
+    const auto row = at[0], col = at[1];
     da(row, col) += product(dc.size(1), [&](auto k) { return dc(row, k); }, [&](auto k) { return b(col, k); });
 });
 const auto matmul_db = kernel("matmul_db", [](InOut<float, 2> db, In<float, 2> dc, In<float, 2> a) {
-    auto [row, col] = global_index<2>();
+    const auto at = global_index<2>();
+    const auto row = at[0], col = at[1];
     db(row, col) += product(dc.size(0), [&](auto k) { return a(k, row); }, [&](auto k) { return dc(k, col); });
 });
 Case matrices(const Device& d) {

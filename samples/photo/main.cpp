@@ -63,14 +63,14 @@ std::vector<Device> open_devices(const std::string& asked) {
         std::string reason = info.reason;
         if (info.usable) try {
                 devices.push_back(Device::open(info.spec));
-                vulkan |= info.spec != "interp";
+                vulkan |= info.spec.starts_with("vulkan");
                 continue;
             } catch (const Error& e) {
                 reason = e.what();
             }
         std::fprintf(stderr, "photo: %s (%s) is left out: %s\n", info.spec.c_str(), info.name.c_str(), reason.c_str());
     }
-    if (!vulkan) std::fprintf(stderr, "photo: there is no Vulkan device, so the job runs on the interpreter alone.\n");
+    if (!vulkan) std::fprintf(stderr, "photo: there is no Vulkan device, so the job runs on the processor alone.\n");
     return devices;
 }
 

@@ -305,16 +305,18 @@ TEST(Device, GroupOperationsInLoops) {
     EXPECT_EQ(x.download(), want);
 }
 
+}  // namespace
+
+namespace group_test {
 struct Extreme {
     float value;
     int where;
 };
-
-}  // namespace
-
-PUMICE_STRUCT(Extreme, value, where);
+}  // namespace group_test
+PUMICE_STRUCT(group_test::Extreme, value, where);
 
 namespace {
+using group_test::Extreme;
 
 const auto find_largest = kernel("find_largest", [](Out<Extreme> out, In<float> x) {
     auto i = global_index();

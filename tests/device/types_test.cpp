@@ -251,17 +251,18 @@ TEST(Types, Case25_AnElementBehind128MiB) {
 
 // ---- 64-bit integers wherever values can be ----
 
-namespace {
+namespace types_test {
 struct Account {
     int32_t id;
     int64_t balance;
     uint64_t turnover;
     float share;
 };
-}  // namespace
-PUMICE_STRUCT(Account, id, balance, turnover, share);
+}  // namespace types_test
+PUMICE_STRUCT(types_test::Account, id, balance, turnover, share);
 
 namespace {
+using types_test::Account;
 
 TEST(Types, Integers64InMemoryAndControlFlow) {
     const auto k = kernel("accounts", [](InOut<Account> accounts, Out<int64_t> sums, Val<int64_t> offset, Val<uint64_t> big) {

@@ -68,7 +68,7 @@ else
     printf 'There is no Vulkan driver to run the sample on: that part is left out\n'
 fi
 
-# Without Vulkan the interpreter does the job, and why is said.
+# Without Vulkan the processor does the job, and why is said.
 no_vulkan
 expect 0 "there is no Vulkan device" "$photo" --out interpreted
 grep -q 'is left out: .' stderr || wrong "the reason why there is no Vulkan is missing"
