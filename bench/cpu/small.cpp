@@ -61,9 +61,8 @@ Device opened(const char* cache) {
 
 int run_small(const Options& options, nlohmann::json& results) {
     const Device cached = opened(nullptr), uncached = opened("off");
-    const auto arrays = [](const Device& d) { return std::pair(d.zeros<float>(64), d.zeros<float>(64)); };
-    const auto [y, x] = arrays(cached);
-    const auto [v, u] = arrays(uncached);
+    const Array<float> y = cached.zeros<float>(64), x = cached.zeros<float>(64);
+    const Array<float> v = uncached.zeros<float>(64), u = uncached.zeros<float>(64);
     const auto warm = fresh_saxpy();
     warm(ndrange(64).group(64), y, x, 0.5f).wait();
     fresh_saxpy()(ndrange(64).group(64), v, u, 0.5f).wait();
