@@ -176,7 +176,8 @@ void Emitter::in_range(Value r) {
             const std::string v = vector_type("i32");
             Held here;
             here.kind = Kind::affine, here.scalar = local_at[0], here.step = 1;
-            inside = let(text("icmp slt ", v, " ", vector_of(here, Scalar::i32), ", ", splat("i32", left)));
+            const std::string limit = splat("i32", left), at = vector_of(here, Scalar::i32);
+            inside = let(text("icmp slt ", v, " ", at, ", ", limit));
         }
         all = all.empty() ? inside : let(text("and ", vector_type("i1"), " ", all, ", ", inside));
     }
