@@ -1,7 +1,6 @@
 // What the items of a subgroup do together, on the reference interpreter: subgroups are consecutive items of the group.
-#include <limits>
-
 #include "core/evaluate.h"
+#include "core/identity.h"
 #include "core/interp_run.h"
 #include "core/ops.h"
 
@@ -10,27 +9,6 @@ namespace pumice::interp {
 using namespace ir;
 
 namespace {
-
-/// What an exclusive scan gives the first item.
-uint64_t identity(Op op, Scalar type) {
-    return with_scalar(type, [&](auto zero) -> uint64_t {
-        using T = decltype(zero);
-        using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
-        using Limits = std::numeric_limits<Computed>;
-        const Computed largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
-        const Computed smallest = Limits::has_infinity ? Computed(-Limits::infinity()) : Limits::lowest();
-        switch (op) {
-            case Op::mul: return to_bits(T(Computed(1)));
-            case Op::min: return to_bits(T(largest));
-            case Op::max: return to_bits(T(smallest));
-            case Op::and_:
-                if constexpr (std::is_integral_v<T>) return to_bits(T(std::is_same_v<T, bool> ? T(1) : T(-1)));
-                break;
-            default: break;
-        }
-        return 0;
-    });
-}
 
 uint64_t combine(Op op, Scalar type, uint64_t a, uint64_t b) {
     const uint64_t operands[2] = {a, b};

@@ -1,8 +1,7 @@
 // Subgroup operations, whose subgroup is the packet, and what kernels report to the host.
-#include <limits>
-
 #include "core/error.h"
 #include "core/evaluate.h"
+#include "core/identity.h"
 #include "core/ring.h"
 #include "cpu/emitter.h"
 #include "cpu/frame.h"
@@ -10,31 +9,6 @@
 namespace pumice::cpu {
 
 using namespace ir;
-
-namespace {
-
-/// What changes nothing in a reduction: what an exclusive scan gives its first item.
-uint64_t identity(Op op, Scalar type) {
-    return with_scalar(type, [&](auto zero) -> uint64_t {
-        using T = decltype(zero);
-        using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
-        using Limits = std::numeric_limits<Computed>;
-        const Computed largest = Limits::has_infinity ? Limits::infinity() : Limits::max();
-        const Computed smallest = Limits::has_infinity ? Computed(-Limits::infinity()) : Limits::lowest();
-        switch (op) {
-            case Op::mul: return to_bits(T(Computed(1)));
-            case Op::min: return to_bits(T(largest));
-            case Op::max: return to_bits(T(smallest));
-            case Op::and_:
-                if constexpr (std::is_integral_v<T>) return to_bits(T(std::is_same_v<T, bool> ? T(1) : T(-1)));
-                break;
-            default: break;
-        }
-        return 0;
-    });
-}
-
-}  // namespace
 
 /// A permutation of the lanes by constants: lane l takes that of source(l).
 std::string Emitter::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {

@@ -24,7 +24,7 @@ Do not edit this page: `PUMICE_BLESS=1 ./test -R docs` writes it, and a test fai
   N = F + I, L = I + B, SF = S + F, A all. F, i32: a float and an i32.
 - **result** is *same* (as the operands), bool or i32.
 - **derivatives**, one an operand: `a`, `b`, `c` are the operands, `r` the result, `X(2)` the constant 2; `zero` means almost
-  everywhere, `none` that there is none. They are tested against central differences; differentiation itself is not there yet.
+  everywhere, `none` that there is none. They are tested against central differences.
 - **error** is how far a device may be from the interpreter in f32: units in the last place, then an absolute part.
 
 Integer overflow wraps. A device may take subnormal numbers as zeros. NaN has no certain sign or payload.
