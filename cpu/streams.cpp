@@ -173,16 +173,21 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
         if (!earlier) return drain(*next.stream, next.number, lock);
         next = *earlier;
     }
-    if (const std::shared_ptr<Job> job = next.stream->current) {
+    const std::shared_ptr<Job> job = next.stream->current;
+    if (job) {
         lock.unlock();
         job->participate(0);
         lock.lock();
         if (point.reached()) return;
     }
-    lock.unlock();
-    for (int spin = 0; spin < 500 && !next.reached(); ++spin) __builtin_ia32_pause();
-    lock.lock();
-    if (next.reached() || !next.stream->running) return;
+    // What changes soon is not worth sleeping for. The next work's job may be there by now: nobody is woken for it but who sleeps.
+    for (int round = 0; round < 10; ++round) {
+        if (next.reached() || !next.stream->running || next.stream->current != job) return;
+        lock.unlock();
+        for (int spin = 0; spin < 50; ++spin) __builtin_ia32_pause();
+        lock.lock();
+    }
+    if (next.reached() || !next.stream->running || next.stream->current != job) return;
     ++waiting;
     changed.wait(lock);
     --waiting;
