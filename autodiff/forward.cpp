@@ -89,9 +89,8 @@ private:
         if (i.op == Op::select) return b.select(of(v[0]), tangent_or_zero(v[1], w), tangent_or_zero(v[2], w));
         if (i.op == Op::cast) return b.cast(i.type, tangent_or_zero(v[0], w));
         if (i.op == Op::subgroup) {
-            const Subgroup what = Subgroup(i.immediate);
-            if (!has_rule(what)) refuse(i, text("subgroup ", subgroup_name(what)));
-            return subgroup_tangent(b, what, of(v), of(from.result(i)), tangent_or_zero(v[0], w));
+            const std::vector<Value> operands = of(v);
+            return SubgroupRule(b, to, Subgroup(i.immediate), operands, false).tangent(tangent_or_zero(v[0], w));
         }
         Value sum;
         for (size_t o = 0; o < v.size(); ++o) {

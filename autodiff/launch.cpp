@@ -81,12 +81,15 @@ int64_t items_of(const Range& range, bool whole_groups) {
     return items;
 }
 
+/// Whether what the instruction gives depends on how items are grouped.
+bool of_the_group(ir::Op op) { return (op >= ir::Op::local_index && op <= ir::Op::subgroup_count) || op == ir::Op::subgroup; }
+
 /// Fixes the group where the meaning of the kernel may depend on it, so that the primal and its derivatives agree.
 Range with_group(const Range& range, const ir::Kernel& primal, const Derived& derived, detail::DeviceState& device) {
     bool depends = primal.whole_groups;
     for (const ir::Memory& m : primal.memories) depends = depends || m.kind == ir::MemoryKind::local;
     for (const ir::Inst& i : primal.insts)
-        depends = depends || i.op == ir::Op::local_index || i.op == ir::Op::group_index || i.op == ir::Op::group_size || i.op == ir::Op::group_count;
+        depends = depends || of_the_group(i.op);
     if (range.group_rank || !depends || items_of(range, false) <= 0) return range;
     Launch launch;
     launch.rank = range.rank;

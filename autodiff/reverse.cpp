@@ -190,11 +190,11 @@ void Sweep::reverse_subgroup(const Inst& i) {
     const auto v = from.operands(i);
     const Subgroup what = Subgroup(i.immediate);
     std::vector<Value> operands(v.size());
-    if (needs_values(what)) operands[0] = provided(v[0]);
+    if (needs_operand(what)) operands[0] = provided(v[0]);
     if (needs_lane(what)) operands[1] = provided(v[1]);
+    SubgroupRule rule(b, to, what, operands, needs_lane(what) && plan.one_for_subgroup(v[1]));
     for (int w = 0; w < width; ++w)
-        if (const Value adjoint = take(slot(from.result(i), w)))
-            add(v[0], w, subgroup_adjoint(b, what, operands, needs_values(what) ? provided(from.result(i)) : Value{}, adjoint, zero(i.type)));
+        if (const Value adjoint = take(slot(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
 }
 
 /// By the function's rule, which takes the parameters, the results, and an adjoint for every result.
@@ -287,7 +287,7 @@ void Sweep::reverse_loop(InstId id) {
     const std::vector<Slot> before = slots;
     for (Slot& s : slots)
         if (s.var) s.zero = false, s.touched = false;
-    emit_for(count, zero(counter), b.constant_int(counter, -1), [&](Value left) {
+    const auto one_iteration = [&](Value left) {
         const Value iteration = b.op(Op::sub, {left, b.constant_int(counter, 1)});
         if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
             const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
@@ -309,6 +309,12 @@ void Sweep::reverse_loop(InstId id) {
         reverse_block(contents);
         if (i.op == Op::while_) reverse_block(i.blocks[0]);
         flush();
+    };
+    // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
+    const bool in_step = plan.in_step(id);
+    emit_for(in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, zero(counter), b.constant_int(counter, -1), [&](Value left) {
+        if (in_step) emit_if(b.op(Op::le, {left, count}), [&] { one_iteration(left); });
+        else one_iteration(left);
     });
     for (size_t s = 0; s < before.size(); ++s) {
         const bool touched = slots[s].touched;

@@ -6,7 +6,6 @@
 #include "autodiff/subgroup.h"
 #include "core/error.h"
 #include "core/text_names.h"
-#include "core/uniformity.h"
 
 namespace pumice::derive {
 
@@ -23,7 +22,8 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
       counts_by_block(k.blocks.size()),
       refills_of(k.blocks.size()),
       written(k.memories.size()),
-      use_counts(k.values.size()) {
+      use_counts(k.values.size()),
+      in_step_loops(k.insts.size()) {
     for (const InstId id : where.order())
         for (const Value v : k.operands(k[id])) ++use_counts[v.id];
     for (const InstId id : where.order()) {
@@ -102,14 +102,10 @@ void Plan::demand_subgroup(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Subgroup what = Subgroup(i.immediate);
-    if (!has_rule(what))
-        fail(named(k), " is differentiated in reverse through subgroup ", subgroup_name(what), " on line ", i.loc.line, ", which has no reverse rule");
-    // The reverse of a loop counts back from each item's own number of iterations: only items with the same number stay together.
+    if (!uniformity) uniformity = std::make_unique<Uniformity>(k);
     for (InstId around = where.around(id); around.id != none; around = where.around(around))
-        if (is_loop(k[around].op) && Uniformity(k).parting(around) > Scope::subgroup)
-            fail(named(k), " is differentiated in reverse through subgroup ", subgroup_name(what), " on line ", i.loc.line,
-                 ", inside a loop that the lanes leave at different times; only loops with one number of iterations for a subgroup have a reverse there");
-    if (needs_values(what)) need(v[0]), need(k.result(i));
+        if (is_loop(k[around].op) && uniformity->parting(around) > Scope::subgroup) in_step_loops[around.id] = true;
+    if (needs_operand(what)) need(v[0]);
     if (needs_lane(what)) need(v[1]);
 }
 

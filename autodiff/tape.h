@@ -1,8 +1,10 @@
 // Which values of the primal the reverse sweep needs, and how it gets each.
 #pragma once
+#include <memory>
 #include <optional>
 
 #include "autodiff/activity.h"
+#include "core/uniformity.h"
 
 namespace pumice::derive {
 
@@ -38,6 +40,11 @@ public:
     /// as the result of every iteration: at the last x that attained it the two are equal, and from there backwards nothing
     /// flows any more.
     ir::Value final_extreme(const ir::Inst& i) const;
+    /// Whether the lanes of a subgroup, which leave the loop at different times, must walk back through the same iterations
+    /// together, because operations among them move derivatives inside.
+    bool in_step(ir::InstId loop) const { return in_step_loops[loop.id]; }
+    /// Whether all lanes of a subgroup that come to a subgroup operation have the same value there.
+    bool one_for_subgroup(ir::Value v) const { return uniformity->of(v) <= ir::Scope::subgroup; }
     /// What a value of Hold::induction grows by.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.
@@ -81,6 +88,8 @@ private:
     std::vector<std::vector<ir::InstId>> refills_of;
     std::vector<bool> written;  ///< memories
     std::vector<int> use_counts;  ///< of values
+    std::vector<bool> in_step_loops;
+    std::unique_ptr<ir::Uniformity> uniformity;  ///< where there are subgroup operations
 };
 
 }  // namespace pumice::derive

@@ -161,10 +161,6 @@ TEST(transforms, refuse_with_a_sentence) {
     EXPECT_EQ(refusal_of_reverse(kernel("%x = load arg2[%i] : f32 @4\n%old = atomic add arg1[%i], %x : f32 @5\nstore arg1[%i], %old : f32 @6")),
               "kernel \"k\" (k.cpp:2) is differentiated in reverse through the old value of the atomic on line 5, which depends on the order of the "
               "work-items and has no derivative");
-    const ir::Kernel shuffled = kernel("%x = load arg2[%i] : f32 @4\n%y = subgroup reduce_mul %x : f32 @5\nstore arg1[%i], %y : f32 @6");
-    EXPECT_EQ(refusal_of_reverse(shuffled),
-              "kernel \"k\" (k.cpp:2) is differentiated in reverse through subgroup reduce_mul on line 5, which has no reverse rule");
-    EXPECT_EQ(refusal_of_forward(shuffled), "kernel \"k\" (k.cpp:2) is differentiated through subgroup reduce_mul on line 5, which has no derivative");
     const ir::Kernel trigamma = kernel("%x = load arg2[%i] : f32 @4\n%y = trigamma %x : f32 @5\nstore arg1[%i], %y : f32 @6");
     EXPECT_EQ(refusal_of_reverse(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
     EXPECT_EQ(refusal_of_forward(trigamma), "kernel \"k\" (k.cpp:2) is differentiated through the op trigamma on line 5, which has no derivative");
