@@ -85,6 +85,8 @@ Value SubgroupRule::over_lanes(Next next) {
 Value SubgroupRule::tangent(Value x) {
     zero = b.constant(k.type_of(x), 0);
     if (is(what, Op::mul)) return tangent_of_product(x);
+    // Not by the operation itself: two of them in one kernel are too much for lavapipe's LLVM 15 where there is AVX-512.
+    if (what == Subgroup::broadcast_first) return ask(Subgroup::reduce_add, only(b.subgroup(Subgroup::elect, {}), x));
     if (!needs_operand(what)) return needs_lane(what) ? ask(what, x, v[1]) : ask(what, x);  // linear
     const Value from = source(), any = b.op(Op::ge, {from, b.constant_int(Scalar::i32, 0)});
     return only(any, ask(Subgroup::shuffle, x, b.select(any, from, lane)));

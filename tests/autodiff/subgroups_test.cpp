@@ -1,0 +1,121 @@
+// Derivatives of what the items of a subgroup and of a group do together.
+#include "tests/autodiff/derivatives.h"
+
+using namespace pumice;
+using suite::device;
+using suite::expect_derivatives;
+using suite::numbers;
+
+namespace {
+
+/// y = atan(operation(sin x)) * sin x, over 48 items in groups of 16 and over 45, where the last group is cut.
+template <class Operation>
+void check(const char* name, const Operation& operation, bool cut = true) {
+    SCOPED_TRACE(name);
+    const auto lanes = kernel(name, [&](Out<float> y, In<float> x) {
+        auto i = global_index();
+        auto s = sin(x[i]);
+        y[i] = atan(operation(s)) * s;
+    });
+    for (const int n : {48, 45}) {
+        if (n == 45 && !cut) continue;
+        // Sorted by nothing: the minima and maxima are well apart, so that differences do not pass from one to another.
+        std::vector<float> host(size_t(n), 0.0f);
+        for (int i = 0; i < n; ++i) host[size_t(i)] = 0.25f + 0.025f * float((i * 29) % 48);
+        expect_derivatives(lanes, ndrange(n).group(16), device().zeros<float>(n), device().upload(host));
+    }
+}
+
+TEST(AutodiffSubgroups, ReductionsAndScans) {
+#define CHECK(operation) check(#operation, [](const Val<float>& s) { return subgroup::operation(s); })
+    CHECK(reduce_add);
+    CHECK(reduce_mul);
+    CHECK(reduce_min);
+    CHECK(reduce_max);
+    CHECK(inclusive_add);
+    CHECK(inclusive_mul);
+    CHECK(inclusive_min);
+    CHECK(inclusive_max);
+    CHECK(exclusive_add);
+    CHECK(exclusive_mul);
+    CHECK(exclusive_min);
+    CHECK(exclusive_max);
+    CHECK(broadcast_first);
+#undef CHECK
+}
+
+TEST(AutodiffSubgroups, ShufflesByOneDistance) {
+    const bool single = device().limits().subgroup_size == 1;
+    check("broadcast", [](const Val<float>& s) { return subgroup::broadcast(s, 0); });
+    check("shuffle", [](const Val<float>& s) { return subgroup::shuffle(s, 0); });
+    check("shuffle_up", [](const Val<float>& s) { return subgroup::shuffle_up(s, 1) + 2.0f * subgroup::shuffle_up(s, 2); });
+    check("shuffle_down", [](const Val<float>& s) { return subgroup::shuffle_down(s, 1) + 2.0f * subgroup::shuffle_down(s, 2); }, single);
+    check("shuffle_xor", [](const Val<float>& s) { return subgroup::shuffle_xor(s, 1) + 2.0f * subgroup::shuffle_xor(s, 3); }, single);
+}
+
+TEST(AutodiffSubgroups, ShufflesByEachLanesOwn) {
+    const auto lane = [] { return subgroup::lane(); };
+    check("mirrored", [&](const Val<float>& s) { return subgroup::shuffle(s, subgroup::size() - 1 - lane()); }, false);
+    check("halved", [&](const Val<float>& s) { return subgroup::shuffle(s, lane() / 2); });
+    check("up", [&](const Val<float>& s) { return subgroup::shuffle_up(s, lane() / 2); });
+    check("down", [&](const Val<float>& s) { return subgroup::shuffle_down(s, (subgroup::size() - 1 - lane()) / 2); }, false);
+    check("xor", [&](const Val<float>& s) { return subgroup::shuffle_xor(s, lane() ^ (lane() / 2)); }, false);
+}
+
+TEST(AutodiffSubgroups, InBranchesAndLoopsOfDifferentLength) {
+    const auto apart = kernel("apart", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        Var<float> v = x[i];
+        $for (k, range(0, i % 5 + 1)) {
+            $if ((i + k) % 2 == 0) { v = 0.5f * subgroup::reduce_max(Val<float>(v)) * x[i]; }
+            $else { v = sin(subgroup::inclusive_add(Val<float>(v))); }
+            Var<int> n = 0;
+            $while (n < i % 3) {
+                v = 0.5f * (v + subgroup::broadcast_first(Val<float>(v)));
+                n += 1;
+                $if (v > 100.0f) { $break; }
+            }
+        }
+        y[i] = v;
+    });
+    expect_derivatives(apart, ndrange(45).group(16), device().zeros<float>(45), device().upload(numbers<float>(45, 3, 0.2, 1.5)));
+}
+
+TEST(AutodiffGroups, ReductionsAndScans) {
+#define CHECK(operation) check(#operation, [](const Val<float>& s) { return group::operation(s); })
+    CHECK(reduce_add);
+    CHECK(reduce_mul);
+    CHECK(reduce_min);
+    CHECK(reduce_max);
+    CHECK(inclusive_add);
+    CHECK(inclusive_mul);
+    CHECK(inclusive_min);
+    CHECK(inclusive_max);
+    CHECK(exclusive_add);
+    CHECK(exclusive_mul);
+    CHECK(exclusive_min);
+    CHECK(exclusive_max);
+#undef CHECK
+    check("broadcast", [](const Val<float>& s) { return group::broadcast(s, 3); });
+    const auto soft = [](auto a, auto b) { return a + b - 0.25f * a * b; };
+    check("reduce", [&](const Val<float>& s) { return group::reduce(s, soft); });
+    check("inclusive_scan", [&](const Val<float>& s) { return group::inclusive_scan(s, soft); });
+    check("exclusive_scan", [&](const Val<float>& s) { return group::exclusive_scan(s, 0.0f, soft); });
+}
+
+TEST(AutodiffSubgroups, VectorsAndDoubles) {
+    const auto vectors = kernel("vectors", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        auto s = subgroup::inclusive_mul(Val<float3>(x[i], 2.0f * x[i], sin(x[i])));
+        y[i] = dot(s, subgroup::shuffle_up(s, 1));
+    });
+    expect_derivatives(vectors, ndrange(32).group(16), device().zeros<float>(32), device().upload(numbers<float>(32, 5, 0.3, 0.9)));
+    if (!device().supports(Feature::float64)) GTEST_SKIP() << device().name() << " has no doubles";
+    const auto doubles = kernel("doubles", [](Out<double> y, In<double> x) {
+        auto i = global_index();
+        y[i] = sin(group::inclusive_mul(x[i])) * group::reduce_max(x[i]);
+    });
+    expect_derivatives(doubles, ndrange(45).group(16), device().zeros<double>(45), device().upload(numbers<double>(45, 5, 0.5, 1.5)));
+}
+
+}  // namespace
