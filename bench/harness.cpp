@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace bench {
 namespace {
@@ -44,12 +45,14 @@ int times_worth_timing(const Bench& bench, const Side& ours, const Side& peer) {
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> given) {
     Measurement m;
     m.times = given ? *given : times_worth_timing(bench, ours, peer);
-    ours(m.times), peer(m.times);
+    if (bench.peer_begins) peer(m.times);
+    ours(m.times);
+    if (!bench.peer_begins) peer(m.times);
     std::vector<double> a, b, ratios;
     double spent = 0;
-    for (int pair = 0; pair < 7 || (spent < bench.budget() * 1e3 && pair < 100000); ++pair) {
+    for (int pair = 0; pair < 8 || (spent < bench.budget() * 1e3 && pair < 100000); ++pair) {
         double mine = 0, theirs = 0;
-        const bool first = pair % 2 == 0;
+        const bool first = (pair % 2 == 0) != bench.peer_begins;
         if (first) mine = milliseconds_of(bench, [&] { ours(m.times); });
         theirs = milliseconds_of(bench, [&] { peer(m.times); });
         if (!first) mine = milliseconds_of(bench, [&] { ours(m.times); });
@@ -68,10 +71,14 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
 }
 
 Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once) {
-    const int rounds = bench.quick ? 5 : 15;
+    const int rounds = bench.quick ? 12 : 40;  // every order of opening and of use equally often
     std::vector<double> a, b, ratios;
     for (int round = 0; round < rounds; ++round) {
-        Bench fresh{pumice::Device(pumice::vulkan::open(bench.index)), raw::Device(bench.index), bench.quick, bench.cpu_time, bench.index, rounds};
+        std::optional<raw::Device> peer;
+        if (round % 2) peer.emplace(bench.index);
+        const pumice::Device ours(pumice::vulkan::open(bench.index));
+        if (!peer) peer.emplace(bench.index);
+        Bench fresh{ours, *peer, bench.quick, bench.cpu_time, bench.index, rounds, round % 4 > 1};
         const Measurement m = once(fresh);
         a.push_back(m.ours_ms);
         b.push_back(m.peer_ms);

@@ -15,11 +15,12 @@ namespace bench {
 /// Both sides on one physical device, and how long a case may take.
 struct Bench {
     pumice::Device device;
-    raw::Device raw;
+    raw::Device& raw;
     bool quick = false;
     bool cpu_time = false;  ///< of the process and all its threads, instead of wall time: software drivers on a busy machine
     int index = 0;          ///< of the physical device
     int rounds = 1;         ///< comparisons that share the time
+    bool peer_begins = false;  ///< of the first pair of a comparison, the peer is measured first
 
     /// Seconds that one comparison may take.
     double budget() const { return (quick ? 0.7 : 4.0) / rounds; }
@@ -44,7 +45,8 @@ struct Measurement {
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
 /// The median of several comparisons, each on devices of its own. A software driver starts its threads with the device, and
 /// whether they share a core with those that wake them, which doubles what a launch costs, stays as it was then: within one pair
-/// of devices more measurements do not help.
+/// of devices more measurements do not help. What decides it is among others which device was opened first and which was used
+/// first: plain Vulkan beside itself gives ratios up to 1.28 where one of the two always is. So both take turns.
 Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once);
 /// One way alone.
 Measurement measure(const Bench& bench, const std::function<void()>& act);

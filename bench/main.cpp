@@ -149,7 +149,8 @@ std::pair<int, int> run_vulkan(const Options& options, const std::vector<Case>& 
     const char* named = std::getenv("PUMICE_DEVICE");
     const pumice::Device device = pumice::Device::open(named && *named ? "" : "vulkan");
     const int index = vulkan_index(device.name());
-    Bench bench{device, raw::Device(index), options.quick, options.cpu, index};
+    raw::Device peer(index);
+    Bench bench{device, peer, options.quick, options.cpu, index};
     if (device.name().find(bench.raw.name) == std::string::npos)
         pumice::fail("Pumice runs on ", device.name(), ", raw Vulkan on ", bench.raw.name);
     if (options.cpu && !bench.raw.software)

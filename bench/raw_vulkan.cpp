@@ -6,14 +6,27 @@
 #include <shaderc/shaderc.hpp>
 
 namespace raw {
+namespace {
 
-Device::Device(uint32_t index) {
+void require(VkResult result, const char* call) {
+    if (result != VK_SUCCESS) throw std::runtime_error(std::string(call) + " gives VkResult " + std::to_string(result));
+}
+
+VkInstance make_instance() {
     if (volkInitialize() != VK_SUCCESS) throw std::runtime_error("raw Vulkan finds no loader (libvulkan.so.1)");
     VkApplicationInfo app{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_2};
-    VkInstanceCreateInfo instance_info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
-    check(vkCreateInstance(&instance_info, nullptr, &instance), "vkCreateInstance");
+    VkInstanceCreateInfo info{.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
+    VkInstance instance;
+    require(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
     volkLoadInstanceOnly(instance);
+    return instance;
+}
 
+}  // namespace
+
+Device::Device(uint32_t index) {
+    // One for the process, never destroyed, as Pumice's: the threads that lavapipe computes on belong to the instance.
+    static const VkInstance instance = make_instance();
     uint32_t count = 0;
     check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
     std::vector<VkPhysicalDevice> all(count);
@@ -62,12 +75,9 @@ Device::~Device() {
         vkDestroyCommandPool(device, pool, nullptr);
         vkDestroyDevice(device, nullptr);
     }
-    if (instance) vkDestroyInstance(instance, nullptr);
 }
 
-void Device::check(VkResult result, const char* call) const {
-    if (result != VK_SUCCESS) throw std::runtime_error(std::string(call) + " gives VkResult " + std::to_string(result));
-}
+void Device::check(VkResult result, const char* call) const { require(result, call); }
 
 uint32_t Device::memory_type(uint32_t allowed, VkMemoryPropertyFlags wanted) const {
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)

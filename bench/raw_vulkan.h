@@ -37,7 +37,6 @@ public:
     VkCommandBuffer commands = VK_NULL_HANDLE;
 
 private:
-    VkInstance instance = VK_NULL_HANDLE;
     VkQueue queue = VK_NULL_HANDLE;
     VkCommandPool pool = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
