@@ -67,6 +67,8 @@ void Sweep::declare_variables() {
         if (plan.hold(Value{v}) == Hold::variable) variables[v] = b.var(zero(from.values[v].type));
     for (const InstId id : where.order())
         if (plan.count_hold(id) == Hold::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
+    for (const InstId id : where.order())
+        if (plan.extreme(id)) last_attained[id.id] = b.var(zero(counter_of(id)));
 }
 
 void Sweep::function(const Function& f) {
@@ -90,6 +92,9 @@ void Sweep::inst(InstId id) {
             end_of_block(block);
             return copy(id);
         }
+        case Op::for_:
+            if (plan.extreme(id)) counters[id.id] = b.var(zero(counter_of(id)));
+            return copy(id);
         case Op::while_:
             if (plan.count_hold(id) == Hold::unneeded) return copy(id);
             counters[id.id] = b.var(zero(Scalar::i32));
@@ -116,6 +121,7 @@ void Sweep::end_of_block(BlockId block) {
         if (plan.count_hold(loop) == Hold::variable) b.set(count_variables.at(loop.id), counts.at(loop.id));
     push(block);
     const InstId owner = where.owner_of(block);
+    if (owner.id != none && plan.extreme(owner)) return note_extreme(owner);
     if (owner.id == none || from[owner].op != Op::while_ || plan.count_hold(owner) == Hold::unneeded) return;
     const Value counter = counters.at(owner.id);
     b.set(counter, b.op(Op::add, {b.get(counter), b.constant_int(Scalar::i32, 1)}));

@@ -171,6 +171,10 @@ void Sweep::reverse_operation(const Inst& i) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
                 Value operands[3];
                 if (const Value final = plan.final_extreme(i)) {
+                    if (plan.extreme(where.owner_of(from[v[0]].block))) {
+                        if (o == 1) add(v[o], w, adjoint);
+                        continue;
+                    }
                     operands[1] = provided(v[1]);
                     add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
                     continue;
@@ -310,12 +314,17 @@ void Sweep::reverse_loop(InstId id) {
         if (i.op == Op::while_) reverse_block(i.blocks[0]);
         flush();
     };
-    // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
-    const bool in_step = plan.in_step(id);
-    emit_for(in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, zero(counter), b.constant_int(counter, -1), [&](Value left) {
-        if (in_step) emit_if(b.op(Op::le, {left, count}), [&] { one_iteration(left); });
-        else one_iteration(left);
-    });
+    if (plan.extreme(id)) {
+        const Value last = b.get(last_attained.at(id.id));
+        emit_if(b.op(Op::gt, {last, zero(counter)}), [&] { one_iteration(last); });
+    } else {
+        // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
+        const bool in_step = plan.in_step(id);
+        emit_for(in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, zero(counter), b.constant_int(counter, -1), [&](Value left) {
+            if (in_step) emit_if(b.op(Op::le, {left, count}), [&] { one_iteration(left); });
+            else one_iteration(left);
+        });
+    }
     for (size_t s = 0; s < before.size(); ++s) {
         const bool touched = slots[s].touched;
         slots[s] = before[s];

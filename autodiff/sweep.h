@@ -62,6 +62,10 @@ private:
     void zero_shadows();
     const Members& members();
 
+    // ---- extreme.cpp ----
+    void note_extreme(ir::InstId loop);
+    Scalar counter_of(ir::InstId loop) const;
+
     // ---- tape_code.cpp: pushes and pops ----
     struct Stack {
         Scalar type;
@@ -183,7 +187,8 @@ private:
     std::vector<Stack> stacks;
     Members group_members;
     std::vector<ir::Value> variables;                 ///< of values held in one
-    std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of whiles
+    std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
+    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of loops reversed once: a variable, 0 for no iteration
     std::vector<ir::Value> known;                     ///< values of the primal in the reverse sweep
     std::vector<Slot> slots;
     std::vector<bool> crosses;                        ///< values with a use in another block than their own

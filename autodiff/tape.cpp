@@ -16,12 +16,8 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
       where(structure),
       analysis(what),
       apart(in_halves),
-      holds(k.values.size()),
-      count_holds(k.insts.size()),
-      by_block(k.blocks.size()),
-      counts_by_block(k.blocks.size()),
-      refills_of(k.blocks.size()),
       written(k.memories.size()),
+      extremes(k.insts.size()),
       use_counts(k.values.size()),
       in_step_loops(k.insts.size()) {
     for (const InstId id : where.order())
@@ -30,9 +26,24 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
         const Op op = k[id].op;
         if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
     }
+    for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
+    demand_all();
+    // The tape is popped iteration by iteration, in all of them.
+    bool refused = false;
+    for (const InstId id : where.order())
+        if (extremes[id.id] && pushes_inside(id)) extremes[id.id] = {}, refused = true;
+    if (refused) demand_all();
+    for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
+}
+
+void Plan::demand_all() {
+    holds.assign(k.values.size(), Hold::unneeded);
+    count_holds.assign(k.insts.size(), Hold::unneeded);
+    by_block.assign(k.blocks.size(), {});
+    counts_by_block.assign(k.blocks.size(), {});
+    refills_of.assign(k.blocks.size(), {});
     for (const InstId id : where.order())
         if (analysis.moves(id)) demand(id);
-    for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
 }
 
 BlockId Plan::home(BlockId block) const {
@@ -73,7 +84,10 @@ void Plan::demand_operation(const Inst& i) {
     const auto v = k.operands(i);
     if (i.op == Op::select) return need(v[0]);
     if (!is_scalar_op(i.op)) return;
-    if (const Value final = final_extreme(i)) return need(final), need(v[1]);
+    if (const Value final = final_extreme(i)) {
+        if (!extremes[where.owner_of(k[v[0]].block).id]) need(final), need(v[1]);
+        return;
+    }
     for (size_t o = 0; o < v.size(); ++o) {
         if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
         if (has_none(i.op, int(o)))
@@ -83,19 +97,6 @@ void Plan::demand_operation(const Inst& i) {
             if (from & (1u << n)) need(v[n]);
         if (from & uses_result) need(k.result(i));
     }
-}
-
-Value Plan::final_extreme(const Inst& i) const {
-    if (i.op != Op::min && i.op != Op::max) return {};
-    const Value carried = k.operands(i)[0], next = k.result(i);
-    const ValueInfo& info = k[carried];
-    if (info.inst.id != none || !is_float(i.type) || k.operands(i)[1] == carried) return {};
-    const InstId id = where.owner_of(info.block);
-    if (id.id == none || k[id].op != Op::for_ || info.index == 0) return {};
-    const uint32_t c = info.index - 1;
-    const Value yielded = k.operands(last_inst(k, k[id].blocks[0]))[c];
-    if (yielded != next || use_counts[carried.id] != 1 || use_counts[next.id] != 1) return {};
-    return k.result(k[id], int(c));
 }
 
 void Plan::demand_subgroup(InstId id) {

@@ -45,6 +45,9 @@ public:
     bool in_step(ir::InstId loop) const { return in_step_loops[loop.id]; }
     /// Whether all lanes of a subgroup that come to a subgroup operation have the same value there.
     bool one_for_subgroup(ir::Value v) const { return uniformity->of(v) <= ir::Scope::subgroup; }
+    /// Such an m, where derivatives flow through the loop by it alone: the loop's reverse is that of one iteration, the last
+    /// whose x attained m, which the primal's copy notes. None for other loops.
+    ir::Value extreme(ir::InstId loop) const { return extremes[loop.id]; }
     /// What a value of Hold::induction grows by.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.
@@ -68,6 +71,9 @@ private:
     void demand_subgroup(ir::InstId i);
     void need(ir::Value v);
     void need_count(ir::InstId loop);
+    void demand_all();
+    ir::Value find_extreme(ir::InstId loop) const;
+    bool pushes_inside(ir::InstId loop) const;
     Hold choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
     bool refilled(ir::InstId load);
@@ -87,6 +93,7 @@ private:
     std::vector<std::vector<ir::InstId>> counts_by_block;
     std::vector<std::vector<ir::InstId>> refills_of;
     std::vector<bool> written;  ///< memories
+    std::vector<ir::Value> extremes;  ///< of loops
     std::vector<int> use_counts;  ///< of values
     std::vector<bool> in_step_loops;
     std::unique_ptr<ir::Uniformity> uniformity;  ///< where there are subgroup operations

@@ -1,0 +1,70 @@
+// Running extremes: loops that carry m = max(m, x) or m = min(m, x). Backwards, nothing flows but from m to the last x that attained
+// it: no iteration's m need be kept, and one iteration is reversed instead of all.
+#include <algorithm>
+
+#include "autodiff/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+Value Plan::final_extreme(const Inst& i) const {
+    if (i.op != Op::min && i.op != Op::max) return {};
+    const Value carried = k.operands(i)[0], next = k.result(i);
+    const ValueInfo& info = k[carried];
+    if (info.inst.id != none || !is_float(i.type) || k.operands(i)[1] == carried) return {};
+    const InstId id = where.owner_of(info.block);
+    if (id.id == none || k[id].op != Op::for_ || info.index == 0) return {};
+    const uint32_t c = info.index - 1;
+    const Value yielded = k.operands(last_inst(k, k[id].blocks[0]))[c];
+    if (yielded != next || use_counts[carried.id] != 1 || use_counts[next.id] != 1) return {};
+    return k.result(k[id], int(c));
+}
+
+Value Plan::find_extreme(InstId id) const {
+    const Inst& loop = k[id];
+    if (loop.op != Op::for_ || !analysis.moves(id) || apart || in_loop(where.block_of(id))) return {};
+    const BlockId contents = loop.blocks[0];
+    const auto yielded = k.operands(last_inst(k, contents));
+    Value active;
+    for (uint32_t c = 0; c < loop.result_count; ++c) {
+        if (!analysis.active(k[contents].params[1 + c])) continue;
+        if (active) return {};
+        active = yielded[c];
+    }
+    if (!active || k[active].inst.id == none || !final_extreme(k[k[active].inst])) return {};
+    // What moves besides is computed and loaded. Additions to the same places by several items are left in step: together they
+    // cost less than apart.
+    bool fits = true;
+    each_inside(k, loop, [&](InstId inner) {
+        const Op op = k[inner].op;
+        if (op == Op::barrier) fits = false;
+        if (!analysis.moves(inner)) return;
+        if (op == Op::load) fits = fits && accumulation(k, where, analysis, inner) == Accumulation::plain;
+        else fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
+    });
+    return fits ? active : Value{};
+}
+
+bool Plan::pushes_inside(InstId loop) const {
+    bool any = false;
+    for (uint32_t v = 0; v < k.values.size(); ++v) any = any || (holds[v] == Hold::pushed && !outside(loop, Value{v}));
+    each_inside(k, k[loop], [&](InstId inner) { any = any || count_holds[inner.id] == Hold::pushed; });
+    return any;
+}
+
+/// At the end of an iteration of the primal: notes its number, from 1, where x attained m.
+void Sweep::note_extreme(InstId loop) {
+    const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1];
+    const Value counter = counters.at(loop.id), last = last_attained.at(loop.id);
+    const Value number = b.op(Op::add, {b.get(counter), b.constant_int(counter_of(loop), 1)});
+    b.set(counter, number);
+    b.set(last, b.select(b.op(Op::eq, {of(m), of(x)}), number, b.get(last)));
+}
+
+/// The type in which iterations of a for are counted.
+Scalar Sweep::counter_of(InstId loop) const {
+    return size_of(from.type_of(from.operands(from[loop])[0])) == 8 ? Scalar::i64 : Scalar::i32;
+}
+
+}  // namespace pumice::derive
