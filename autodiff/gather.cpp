@@ -147,8 +147,8 @@ Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
     return there.adjoints[{v.id, w}] = sum;
 }
 
-/// Of each gathered memory, what this item's element gets. Items at the rim of the range look which neighbours there are, and
-/// scatter what they give to elements that belong to no item.
+/// Of each gathered memory, what this item's element gets, in one sum. Items at the rim of the range look which neighbours there are,
+/// and scatter what they give to elements that belong to no item.
 void Sweep::gather_all() {
     for (const auto& [m, list] : primal.gather.loads) {
         for (const auto& [id, offset] : list) accumulated.push_back({from[id].loc, from.memories[m].name, Accumulation::gather});
@@ -202,35 +202,30 @@ void Sweep::add_here(const Here& at, InstId load, int w, Value term) {
     b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
 }
 
-void Sweep::gather_inside(const Here& at, const Gather::Loads& list, int w) {
-    std::map<uint32_t, std::pair<InstId, Value>> sums;  // by leaf
-    for (const auto& [id, offset] : list) {
-        const Value term = given_to(at, id, offset, w);
-        if (!term) continue;
-        auto& [load, sum] = sums[from[id].leaf];
-        load = id;
-        sum = sum ? b.op(Op::add, {sum, term}) : term;
-    }
-    for (const auto& [leaf, entry] : sums) add_here(at, entry.first, w, entry.second);
+/// Whether an element outside of the range is read by one item at most: two items that read it by two offsets lie on the same
+/// side of it along an axis.
+bool Gather::alone_beyond(const Loads& list) {
+    for (size_t a = 0; a < list.size(); ++a)
+        for (size_t c = a + 1; c < list.size(); ++c)
+            for (size_t axis = 0; axis < 3; ++axis)
+                if (list[a].second[axis] * list[c].second[axis] > 0) return false;
+    return true;
 }
 
-void Sweep::gather_at_the_rim(const Here& at, const Gather::Loads& list, int w) {
-    for (const auto& entry : list) {
-        const InstId load = entry.first;
-        const Gather::Offset& offset = entry.second;
-        emit_if(in_range_at(at, offset, -1), [&] {
-            if (const Value term = given_to(at, load, offset, w)) add_here(at, load, w, term);
-        });
-        emit_if(b.op(Op::not_, {in_range_at(at, offset, 1)}), [&] {
-            const Value term = given_to(at, load, {}, w);
-            if (!term) return;
-            Elsewhere own;
-            own.indices = at.index;
-            std::vector<Value> indices;
-            for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(own, v));
-            b.atomic(shadows->of(from[load].memory, w), from[load].leaf, Atomic::add, indices, term);
-        });
-    }
+/// To an element that belongs to no item.
+void Sweep::scatter_beyond(const Here& at, InstId load, const Gather::Offset& offset, int w) {
+    emit_if(b.op(Op::not_, {in_range_at(at, offset, 1)}), [&] {
+        const Value term = given_to(at, load, {}, w);
+        if (!term) return;
+        Elsewhere own;
+        own.indices = at.index;
+        std::vector<Value> indices;
+        for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(own, v));
+        const MemoryId shadow = shadows->of(from[load].memory, w);
+        const uint32_t leaf = from[load].leaf;
+        if (Gather::alone_beyond(primal.gather.loads.at(from[load].memory.id))) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
+        else b.atomic(shadow, leaf, Atomic::add, indices, term);
+    });
 }
 
 void Sweep::gather(MemoryId m, int w) {
@@ -240,17 +235,30 @@ void Sweep::gather(MemoryId m, int w) {
     Gather::Offset reach{};
     for (const auto& [id, offset] : list)
         for (size_t axis = 0; axis < 3; ++axis) reach[axis] = std::max(reach[axis], std::abs(offset[axis]));
+    struct Total {
+        InstId load;  ///< one of the leaf's
+        Value sum;    ///< a variable
+    };
+    std::map<uint32_t, Total> totals;  // by leaf
+    for (const auto& [id, offset] : list) totals[from[id].leaf] = {id, {}};
+    for (auto& [leaf, total] : totals) total.sum = b.var(zero(from[total.load].type));
+    const auto add = [&](InstId load, const Gather::Offset& offset) {
+        const Value sum = totals.at(from[load].leaf).sum;
+        if (const Value term = given_to(at, load, offset, w)) b.set(sum, b.op(Op::add, {b.get(sum), term}));
+    };
     const Value interior = b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)});
     const BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
-    gather_inside(at, list, w);
+    for (const auto& entry : list) add(entry.first, entry.second);
     b.terminate(Op::yield);
     b.leave();
     b.enter(no);
-    gather_at_the_rim(at, list, w);
+    for (const auto& entry : list) emit_if(in_range_at(at, entry.second, -1), [&] { add(entry.first, entry.second); });
+    for (const auto& entry : list) scatter_beyond(at, entry.first, entry.second, w);
     b.terminate(Op::yield);
     b.leave();
     b.control(Op::if_, {&interior, 1}, {yes, no});
+    for (const auto& [leaf, total] : totals) add_here(at, total.load, w, b.get(total.sum));
 }
 
 namespace {

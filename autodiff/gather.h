@@ -22,6 +22,7 @@ public:
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
     /// The active loads of each gathered memory, with their offsets.
     std::map<uint32_t, Loads> loads;
+    static bool alone_beyond(const Loads& list);
     /// Where a value is used so that derivatives flow: the instruction and the operand's position.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 

@@ -143,8 +143,7 @@ private:
     ir::Value in_range_at(const Here& at, const Gather::Offset& by, int sign);
     ir::Value given_to(const Here& at, ir::InstId load, const Gather::Offset& offset, int w);
     void add_here(const Here& at, ir::InstId load, int w, ir::Value term);
-    void gather_inside(const Here& at, const Gather::Loads& list, int w);
-    void gather_at_the_rim(const Here& at, const Gather::Loads& list, int w);
+    void scatter_beyond(const Here& at, ir::InstId load, const Gather::Offset& offset, int w);
     bool gathers() const { return primal.gather.any() && part == Part::both; }
 
     // ---- reduce.cpp: sums that all items contribute to ----

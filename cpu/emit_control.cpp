@@ -151,19 +151,47 @@ void Emitter::if_(InstId id) {
     for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
 }
 
+/// Whether a packet that enters the first arm as a whole is worth code of its own: loads and stores without masks.
+bool Emitter::worth_together(const Inst& i) const {
+    if (!running.all() || loses(i)) return false;
+    int size = 0, accesses = 0;
+    bool simple = true;
+    for (const InstId inner : k[i.blocks[0]].insts) {
+        ++size;
+        accesses += k[inner].op == Op::load || k[inner].op == Op::store;
+        simple = simple && !is_control(k[inner].op);
+    }
+    return simple && accesses > 0 && size <= 100;
+}
+
 void Emitter::parted_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
     if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
-    const Mask before = running;
-    const std::string opposite = let(text("xor ", type, " ", condition, ", splat (i1 true)"));
-    const Mask entered[2] = {narrowed(before, condition), narrowed(before, opposite)};
-    const bool gone = loses(i);
     Arm a{&i, {}, {}};
     for (int r = 0; r < i.result_count; ++r) {
         a.results.push_back(slot_for(k.result(i, r), "if"));
         clear(a.results.back());
     }
+    std::string done;
+    if (worth_together(i)) {
+        const std::string together = label("together"), parted = label("parted");
+        done = label("done");
+        const std::string bits = let(text("bitcast ", type, " ", condition, " to i", width));
+        branch(let(text("icmp eq i", width, " ", bits, ", -1")), together, parted);
+        start(together);
+        const std::vector<bool> had = has_value;
+        arms.push_back(a);
+        sequence(k[i.blocks[0]].insts);
+        arms.pop_back();
+        has_value = had;
+        jump(done);
+        start(parted);
+    }
+    const Mask before = running;
+    const std::string opposite = let(text("xor ", type, " ", condition, ", splat (i1 true)"));
+    const Mask entered[2] = {narrowed(before, condition), narrowed(before, opposite)};
+    const bool gone = loses(i);
     Mask behind[2] = {entered[0], entered[1]};
     bool left = false;
     for (int arm = 0; arm < 2; ++arm) {
@@ -188,6 +216,7 @@ void Emitter::parted_if(InstId id) {
         }
         arms.pop_back();
     }
+    if (!done.empty()) start(done);
     lost = left;
     running = gone ? united(behind[0], behind[1]) : before;
     for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);

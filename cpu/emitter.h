@@ -187,6 +187,7 @@ private:
     bool loop_masks(ir::InstId loop) const;
     bool masked_jump(ir::InstId i) const;
     bool cheap(ir::BlockId b) const;
+    bool worth_together(const ir::Inst& i) const;
     bool is_costly(const ir::Inst& i) const;
     std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
                         bool vector);
