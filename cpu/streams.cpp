@@ -158,7 +158,7 @@ void Streams::come(Stream& stream) {
         drain(stream, ~uint64_t(0), lock);
     } else if (const std::shared_ptr<Job> job = stream.current) {
         lock.unlock();
-        job->participate(Team::slot());
+        job->participate(Arenas::slot());
         lock.lock();
     }
     if (--coming == 0 && waiting) changed.notify_all();
@@ -184,7 +184,7 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
     for (int round = 0; round < 10; ++round) {
         if (next.reached() || !next.stream->running || next.stream->current != job) return;
         lock.unlock();
-        for (int spin = 0; spin < 50; ++spin) __builtin_ia32_pause();
+        for (int spin = 0; spin < 50; ++spin) pause();
         lock.lock();
     }
     if (next.reached() || !next.stream->running || next.stream->current != job) return;

@@ -1,15 +1,28 @@
 #include "cpu/team.h"
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <utility>
 
+#ifdef PUMICE_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void*);
+extern "C" void __tsan_release(void*);
+#endif
+
 namespace pumice::cpu {
+namespace {
+
+thread_local bool in_a_team = false;
+
+// oneTBB is compiled without ThreadSanitizer, which is told here that what one thread gives another one takes later.
+#ifdef PUMICE_THREAD_SANITIZER
+void given(void* what) { __tsan_release(what); }
+void taken(void* what) { __tsan_acquire(what); }
+#else
+void given(void*) {}
+void taken(void*) {}
+#endif
+
+}  // namespace
 
 Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what)
     : body(std::move(what)), chunk(at_once), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
@@ -39,45 +52,40 @@ bool Job::participate(int slot, const std::function<bool()>& leave) {
 
 void Job::finish() {
     // Most often the others are about to be done.
-    for (int spin = 0; spin < 2000 && remaining.load(std::memory_order_acquire) > 0; ++spin) __builtin_ia32_pause();
+    for (int spin = 0; spin < 2000 && remaining.load(std::memory_order_acquire) > 0; ++spin) pause();
     for (int64_t left; (left = remaining.load(std::memory_order_acquire)) > 0;) remaining.wait(left);
 }
 
-struct Team::Arenas {
-    explicit Arenas(int threads) {
-        using oneapi::tbb::global_control;
-        // Two at least: work that nobody waits for needs a thread besides those from outside.
-        if (const int wanted = std::max(threads, 2); wanted > oneapi::tbb::info::default_concurrency())
-            more_threads.emplace(global_control::max_allowed_parallelism, size_t(wanted));
-        constexpr oneapi::tbb::task_arena::priority priorities[] = {
-            oneapi::tbb::task_arena::priority::low, oneapi::tbb::task_arena::priority::normal, oneapi::tbb::task_arena::priority::high};
-        // One place is kept free for a thread from outside.
-        for (size_t p = 0; p < 3; ++p) of[p].initialize(std::max(threads, 2), 1, priorities[p]);
-    }
-    std::optional<oneapi::tbb::global_control> more_threads;
-    std::array<oneapi::tbb::task_arena, 3> of;
-};
-
-Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(std::make_unique<Arenas>(threads)) {}
+Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(threads) {}
 Team::~Team() {
     for (int left; (left = count->unfinished.load()) > 0;) count->unfinished.wait(left);
 }
 
-namespace {
-thread_local bool in_a_team = false;
-}
 bool Team::on_its_thread() { return in_a_team; }
+
+/// What a thread of the team is given. It belongs to nobody until the thread begins, and then to it.
+struct Team::Task {
+    std::function<void()> act;
+    Priority priority;
+    std::shared_ptr<Count> count;
+};
 
 void Team::enqueue(Priority priority, std::function<void()> act) {
     ++count->awaited[size_t(priority)];
     ++count->unfinished;
-    arenas->of[size_t(priority)].enqueue([count = count, priority, act = std::make_shared<std::function<void()>>(std::move(act))] {
-        --count->awaited[size_t(priority)];
-        const bool before = std::exchange(in_a_team, true);
-        std::exchange(*act, nullptr)();  // what it holds goes while the team is there
-        in_a_team = before;
-        if (--count->unfinished == 0) count->unfinished.notify_all();
-    });
+    Task* const task = new Task{std::move(act), priority, count};
+    given(task);
+    arenas.enqueue(priority, run_task, task);
+}
+
+void Team::run_task(void* what) {
+    taken(what);
+    const std::unique_ptr<Task> task(static_cast<Task*>(what));
+    --task->count->awaited[size_t(task->priority)];
+    const bool before = std::exchange(in_a_team, true);
+    std::exchange(task->act, nullptr)();  // what it holds goes while the team is there
+    in_a_team = before;
+    if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
 }
 
 bool Team::more_urgent(Priority than) const {
@@ -89,13 +97,8 @@ bool Team::more_urgent(Priority than) const {
 /// oneTBB looks for more urgent arenas only between tasks, so a task ends when there is something in one.
 void Team::help(Priority priority, const std::shared_ptr<Job>& job) {
     enqueue(priority, [this, priority, job] {
-        if (!job->participate(slot(), [&] { return more_urgent(priority); })) help(priority, job);
+        if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, job);
     });
-}
-
-int Team::slot() {
-    const int index = oneapi::tbb::this_task_arena::current_thread_index();
-    return std::max(index, 0);
 }
 
 void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
@@ -108,7 +111,7 @@ void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body));
     if (publish) publish(job);
     for (int h = 0; h < helpers; ++h) help(priority, job);
-    job->participate(slot());
+    job->participate(Arenas::slot());
     job->finish();
 }
 

@@ -1,5 +1,5 @@
-// The threads of the CPU device: oneTBB's, through one arena a priority. A piece of work is cut into ranges that whoever comes
-// takes: oneTBB's threads, and the threads that wait for the work.
+// The threads of the CPU device. A piece of work is cut into ranges that whoever comes takes: oneTBB's threads, and the threads
+// that wait for the work.
 #pragma once
 #include <array>
 #include <atomic>
@@ -8,9 +8,18 @@
 #include <memory>
 #include <vector>
 
-#include "core/backend.h"
+#include "cpu/arenas.h"
 
 namespace pumice::cpu {
+
+/// A short rest in a loop that waits for another thread.
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
 
 /// Work on [0, count) that several threads do together, each a range at a time.
 class Job {
@@ -53,13 +62,12 @@ public:
     void enqueue(Priority priority, std::function<void()> act);
     /// Whether the calling thread is doing what was enqueued.
     static bool on_its_thread();
-    /// The calling thread's place: 0 for threads that are not oneTBB's.
-    static int slot();
 
     const int threads;
 
 private:
-    struct Arenas;
+    struct Task;
+    static void run_task(void* task);
     void help(Priority priority, const std::shared_ptr<Job>& job);
     bool more_urgent(Priority than) const;
 
@@ -70,7 +78,7 @@ private:
         std::atomic<int> unfinished = 0;
     };
     const std::shared_ptr<Count> count = std::make_shared<Count>();
-    std::unique_ptr<Arenas> arenas;
+    Arenas arenas;
 };
 
 }  // namespace pumice::cpu
