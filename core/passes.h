@@ -1,5 +1,5 @@
-// The passes: each a free function from a verified kernel to a verified kernel with the same meaning. codegen/lower.cpp and
-// the interpreter say in which order they run.
+// The passes: each a free function from a verified kernel to a verified kernel with the same meaning. codegen/lower.cpp, cpu/lower.cpp
+// and the interpreter say in which order they run.
 #pragma once
 #include "core/ir.h"
 

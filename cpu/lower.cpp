@@ -1,17 +1,12 @@
 // The pipeline of passes from recorded IR to what the LLVM emitter takes.
-#include "core/debug.h"
-#include "core/error.h"
 #include "core/passes.h"
+#include "core/pipeline.h"
 #include "cpu/emit.h"
 
 namespace pumice::cpu {
 namespace {
 
-struct Pass {
-    std::string_view name;
-    ir::Kernel (*run)(const ir::Kernel&);
-    enum class When { always, narrow_offsets, barriers } when = When::always;
-};
+using ir::Pass;
 
 constexpr Pass pipeline[] = {
     // Calls become what they call. First: no other pass and no backend looks into functions.
@@ -34,42 +29,9 @@ constexpr Pass pipeline[] = {
     {"dead", ir::dead},
 };
 
-bool has_barriers(const ir::Kernel& k) {
-    for (const ir::InstId i : k.body().insts)
-        if (ir::contains_barrier(k, k[i])) return true;
-    return false;
-}
-
-void run(ir::Kernel& k, const Pass& pass) {
-    k = pass.run(k);
-#ifndef NDEBUG
-    const bool check = true;
-#else
-    const bool check = debug::validate();
-#endif
-    if (check)
-        if (const std::string broken = ir::verify(k); !broken.empty())
-            library_bug(text("pass ", pass.name, " breaks kernel \"", k.name, "\": ", broken));
-    if (debug::dumps(pass.name)) debug::dump_text(pass.name, k.name, "ir", ir::print(k));
-}
-
 }  // namespace
 
-std::vector<std::string_view> pass_names() {
-    std::vector<std::string_view> names;
-    for (const Pass& pass : pipeline) names.push_back(pass.name);
-    return names;
-}
-
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets) {
-    ir::Kernel k = recorded;
-    if (debug::dumps("ir")) debug::dump_text("ir", k.name, "ir", ir::print(k));
-    for (const Pass& pass : pipeline) {
-        if (pass.when == Pass::When::narrow_offsets && wide_offsets) continue;
-        if (pass.when == Pass::When::barriers && !has_barriers(k)) continue;
-        run(k, pass);
-    }
-    return k;
-}
+std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets) { return ir::run(pipeline, recorded, wide_offsets); }
 
 }  // namespace pumice::cpu
