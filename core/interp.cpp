@@ -33,13 +33,29 @@ struct HostMemory : Allocation {
     HostMemory(InUse counter, int64_t size, bool zero) : in_use(std::move(counter)) {
         data.reset(static_cast<std::byte*>(zero ? std::calloc(size_t(size), 1) : std::malloc(size_t(size))));
         if (!data) fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
-        if (!zero) std::memset(data.get(), 0xCD, size_t(size));
+        if (!zero) {
+            std::memset(data.get(), 0xCD, size_t(size));
+            unset = std::make_unique<bool[]>(size_t(size));
+            std::fill_n(unset.get(), size, true);
+        }
         *in_use += bytes = size;
+    }
+    /// From outside a kernel.
+    void note_write(int64_t offset, int64_t count) {
+        if (count == bytes) unset = nullptr;
+        else if (unset) std::fill_n(unset.get() + offset, count, false);
+    }
+    /// A copy of what was never written was never written either.
+    void note_copy(const HostMemory& from, int64_t from_offset, int64_t offset, int64_t count) {
+        if (!from.unset) return note_write(offset, count);
+        if (!unset) unset = std::make_unique<bool[]>(size_t(bytes));
+        std::memmove(unset.get() + offset, from.unset.get() + from_offset, size_t(count));
     }
     ~HostMemory() override { *in_use -= bytes; }
 
     InUse in_use;
     std::unique_ptr<std::byte[], Shadow::Free> data;
+    std::unique_ptr<bool[]> unset;  ///< a byte: not yet written; null where all are
     Shadow shadow;
 };
 
@@ -91,6 +107,7 @@ public:
     void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
         std::lock_guard lock(mutex);
         std::memcpy(host(to).data.get() + offset, from, size_t(bytes));
+        host(to).note_write(offset, bytes);
     }
     void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override {
         {
@@ -103,10 +120,12 @@ public:
         std::lock_guard lock(mutex);
         for (int64_t at = 0; at < bytes; at += pattern_size)
             std::memcpy(host(to).data.get() + offset + at, pattern, size_t(pattern_size));
+        host(to).note_write(offset, bytes);
     }
     void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int) override {
         std::lock_guard lock(mutex);
         std::memmove(host(to).data.get() + to_offset, host(from).data.get() + from_offset, size_t(bytes));
+        host(to).note_copy(host(from), from_offset, to_offset, bytes);
     }
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
@@ -182,7 +201,10 @@ private:
                 view.extents.push_back(array.extents[size_t(axis)]);
                 view.elements *= view.extents.back();
             }
-            if (array.memory) view.data = host(*array.memory).data.get() + array.offset;
+            if (!array.memory) continue;
+            const HostMemory& held = host(*array.memory);
+            view.data = held.data.get() + array.offset;
+            if (held.unset) view.unset = held.unset.get() + array.offset;
         }
         for (size_t m = 0; m < views.size(); ++m)
             if (program.written[m] && views[m].data)
@@ -234,9 +256,9 @@ private:
     const InterpMode mode;
     const int lanes;
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
+    std::atomic<int> streams = 0;
     std::mutex mutex;  ///< over all below, and over the contents of allocations
     Scratch scratch;
-    int streams = 0;
 };
 
 }  // namespace

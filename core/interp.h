@@ -21,7 +21,8 @@ enum class InterpMode {
 /// - a load, store or atomic outside of an array, a local or a private array; along each dimension where all indices are given;
 /// - a race: two items touch the same bytes, one of them not by an atomic and one of them writing, and no barrier of their
 ///   group lies between. Storing the same value is a race as well;
-/// - local or private memory read, or updated atomically, before the group or item has written it;
+/// - local or private memory read, or updated atomically, before the group or item has written it, or an array made by
+///   Device::empty before anything has;
 /// - a value taken from a lane of the subgroup that is not active, or does not exist;
 /// - a barrier that not all items of the group reach. Items that have returned are missing there.
 /// What has no effect is removed in mode `prepared`, and not checked: loads whose value nothing uses (every subscript records

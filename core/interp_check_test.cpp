@@ -327,6 +327,39 @@ TEST_F(interp_check, local_memory_read_before_it_is_written) {
         "Kernel \"counter\" atomically updates local array count (?) at index 0 before it is written (work-item 0, k.cpp:2).");
 }
 
+TEST_F(interp_check, arrays_read_before_they_are_written) {
+    const std::string text = kernel(R"("unset" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]))", R"(
+        %i = global_index 0 : i32
+        %x = load arg2[%i] : f32
+        %old = atomic add arg1[%i], %x : f32
+        return)");
+    const auto bytes = [](int n) { return int64_t(n * sizeof(float)); };
+    const float ones[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    DeviceArray<float> sums(*device, std::vector<float>(8)), x(*device, std::vector<float>(8)), y(*device, std::vector<float>(8));
+    x.memory = device->allocate(bytes(8), false), x.argument.array.memory = x.memory.get();
+    y.memory = device->allocate(bytes(8), false), y.argument.array.memory = y.memory.get();
+    device->write(*x.memory, 0, ones, bytes(3));
+    EXPECT_EQ(fault(*device, text, {{3}}, {sums, x}), "");
+    EXPECT_EQ(fault(*device, text, {{4}}, {sums, x}), "Kernel \"unset\" reads argument 2 at index 3 before it is written (work-item 3, k.cpp:2).");
+    EXPECT_EQ(fault(*device, text, {{1}}, {y, x}), "Kernel \"unset\" atomically updates argument 1 at index 0 before it is written (work-item 0, k.cpp:3).");
+    // A copy brings what is written, and what is not; a fill and a kernel write.
+    device->copy(*x.memory, bytes(2), *y.memory, bytes(4), bytes(2), 0);
+    device->fill(*y.memory, 0, bytes(2), ones, bytes(1), 0);
+    EXPECT_EQ(fault(*device, text, {{2}}, {sums, y}), "");
+    EXPECT_EQ(fault(*device, text, {{3}}, {sums, y}), "Kernel \"unset\" reads argument 2 at index 2 before it is written (work-item 2, k.cpp:2).");
+    EXPECT_EQ(fault(*device, text, {{1}, {1}, {4}}, {sums, y}), "");
+    EXPECT_EQ(fault(*device, text, {{1}, {1}, {5}}, {sums, y}), "Kernel \"unset\" reads argument 2 at index 5 before it is written (work-item 5, k.cpp:2).");
+    device->write(*y.memory, 0, ones, bytes(8));
+    EXPECT_EQ(fault(*device, text, {{8}}, {sums, y}), "");
+    const std::string store = kernel(R"("set" math contract rank 1 (arg1: out f32[1]))", R"(
+        %i = global_index 0 : i32
+        %x = constant 1.0 : f32
+        store arg1[%i], %x : f32
+        return)");
+    EXPECT_EQ(fault(*device, store, {{8}}, {x}), "");
+    EXPECT_EQ(fault(*device, text, {{8}}, {sums, x}), "");
+}
+
 TEST_F(interp_check, private_memory_read_before_it_is_written) {
     const std::string text = kernel(R"("private" math contract rank 1 (arg1: out f32[1]))", R"(
         %i = global_index 0 : i32

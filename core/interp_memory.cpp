@@ -1,4 +1,5 @@
 // Loads, stores and atomics of the reference interpreter, with their checks.
+#include <algorithm>
 #include <cstring>
 
 #include "core/evaluate.h"
@@ -87,6 +88,7 @@ void Run::find_places(const Inst& inst, Items items) {
 void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     if (view.private_written) return check_private(inst, how, items);
+    if (view.unset) check_unset(inst, how, items);
     if (!view.cells) return;
     const bool local_memory = k[inst.memory].kind == MemoryKind::local;
     Epochs known = epochs;
@@ -116,6 +118,17 @@ void Run::check_private(const Inst& inst, Touch how, Items items) {
             if (how != Touch::write && *written < epochs.group) unset(inst, items.list[n], places[items.list[n]]);
             *written = epochs.now;
         }
+    }
+}
+
+/// Of arrays that were made without contents.
+void Run::check_unset(const Inst& inst, Touch how, Items items) {
+    bool* const bytes = views[inst.memory.id].unset;
+    const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
+    for (int n = 0; n < items.count; ++n) {
+        bool* const first = bytes + places[items.list[n]];
+        if (how != Touch::write && std::find(first, first + size, true) != first + size) unset(inst, items.list[n], places[items.list[n]]);
+        if (how != Touch::read) std::fill_n(first, size, false);
     }
 }
 

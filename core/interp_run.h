@@ -36,6 +36,7 @@ struct View {
     std::byte* data = nullptr;
     Cell* cells = nullptr;               ///< of the byte at `data` and after; null where no race is possible
     uint32_t* private_written = nullptr; ///< private memory: the epochs in place of cells
+    bool* unset = nullptr;               ///< of the byte at `data` and after: not yet written; null where all are
     int granule_shift = 0;
     int64_t item_bytes = 0;              ///< private memory: from one item's copy to the next
     std::vector<int64_t> extents;        ///< in written order
@@ -89,6 +90,7 @@ private:
     void find_places(const ir::Inst& inst, Items items);
     void check(const ir::Inst& inst, uint32_t id, Touch how, Items items);
     void check_private(const ir::Inst& inst, Touch how, Items items);
+    void check_unset(const ir::Inst& inst, Touch how, Items items);
     void load(const ir::Inst& inst, Items items);
     void store(const ir::Inst& inst, Items items);
     void atomic(const ir::Inst& inst, Items items);
