@@ -1,6 +1,7 @@
 #include "core/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -95,6 +96,32 @@ TEST_F(DiskCacheTest, WritersAndReadersAtOnceSeeWholeEntries) {
         EXPECT_TRUE(found && (*found == a || *found == b));
     }
     writer.join();
+}
+
+TEST_F(DiskCacheTest, TwoProcessesWriteAndReadTheSameEntries) {
+    const DiskCache cache(folder);
+    const std::string names[] = {"one", "two", "three"};
+    // What an entry holds says who wrote it; it is whole where it is of one letter and that one's length.
+    const auto bytes_by = [](bool parent) { return std::string(parent ? 100'000 : 70'000, parent ? 'p' : 'c'); };
+    const auto work = [&](bool parent) {
+        bool whole = true;
+        for (int i = 0; i < 60; ++i) {
+            cache.write(names[i % 3], bytes_by(parent));
+            const auto found = cache.read(names[(i + 1) % 3]);
+            whole = whole && (!found || *found == bytes_by(true) || *found == bytes_by(false));
+        }
+        return whole;
+    };
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) _exit(work(false) ? 0 : 1);
+    EXPECT_TRUE(work(true));
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    int files = 0;
+    for ([[maybe_unused]] const auto& file : fs::directory_iterator(folder)) ++files;
+    EXPECT_EQ(files, 3) << "a draft was left behind";
 }
 
 }  // namespace

@@ -39,73 +39,156 @@ const auto matmul_tiled = kernel("matmul_tiled", whole_groups, [](Out<float, 2> 
     $if (in_range()) { c(i, j) = sum; }
 });
 
-TEST(Examples, Case33_Matmul) {
-    const int n = 64, m = 35, l = 45;
+/// c = a b by both kernels, entries taken here and there against a sum in double. Every entry is touched by the tiles' borders or
+/// not as others are, so a stride that is prime to all sizes meets each kind.
+void check_matmul(int n, int m, int l, bool naive) {
+    SCOPED_TRACE(testing::Message() << n << " x " << m << " x " << l);
     const std::vector<float> a = noise(n * m), b = noise(m * l);
-    std::vector<float> want(n * l);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < l; ++j) {
-            double sum = 0;
-            for (int k = 0; k < m; ++k) sum += double(a[i * m + k]) * b[k * l + j];
-            want[i * l + j] = float(sum);
-        }
     const Device d = device();
     Array<float, 2> da = d.upload(a, {n, m}), db = d.upload(b, {m, l}), dc = d.zeros<float>({n, l});
-    matmul(ndrange(n, l), dc, da, db);
     const auto check = [&](const char* what) {
         const std::vector<float> got = dc.download();
-        for (int i = 0; i < n * l; ++i) ASSERT_NEAR(got[i], want[i], 1e-5) << what << " at " << i;
+        for (int at = 0; at < n * l; at += n * l > 100'000 ? 997 : 1) {
+            double sum = 0, size = 0;
+            for (int k = 0; k < m; ++k) {
+                const double term = double(a[size_t(at / l * m + k)]) * b[size_t(k * l + at % l)];
+                sum += term, size += std::abs(term);
+            }
+            ASSERT_NEAR(got[size_t(at)], sum, 1e-6 * size) << what << " at " << at;
+        }
     };
-    check("naive");
-    dc.fill(0);
+    if (naive) {
+        matmul(ndrange(n, l), dc, da, db);
+        check("naive");
+        dc.fill(0);
+    }
     matmul_tiled(ndrange(n, l).group(16, 16), dc, da, db);
     check("tiled");
 }
 
-const auto transpose = kernel("transpose", [](Out<int, 2> b, In<int, 2> a) {
-    Local<int, 16, 17> tile;
-    auto [i, j] = global_index<2>();
-    auto [y, x] = local_index<2>();
-    auto [gi, gj] = group_index<2>();
-    tile(y, x) = a(i, j);
-    synchronize();
-    b(gj * 16 + y, gi * 16 + x) = tile(x, y);
-});
-
-TEST(Examples, Case34_Transpose) {
-    const int n = 64, m = 32;
-    Array<int, 2> a = device().upload(suite::iota<int>(n * m), {n, m}), b = device().zeros<int>({m, n});
-    transpose(ndrange(n, m).group(16, 16), b, a);
-    std::vector<int> want(n * m);
-    for (int i = 0; i < n; ++i) for (int j = 0; j < m; ++j) want[j * n + i] = i * m + j;
-    EXPECT_EQ(b.download(), want);
+TEST(Examples, Case33_Matmul) {
+    if (suite::is_checking_device()) return check_matmul(64, 35, 45, true);  // a microsecond an operation
+    check_matmul(256, 123, 45, true);
+    check_matmul(1024, 512, 2048, false);
 }
 
-const auto finite_differences = kernel("finite_differences", [](Out<float, 2> forward, Out<float, 2> second, Out<float, 2> mean, In<float, 2> a) {
+const auto copy_2d = [](Out<int, 2> b, In<int, 2> a) {
     auto [i, j] = global_index<2>();
-    forward(i, j) = a(i + 1, j) - a(i, j);
-    second(i, j) = a(i, j + 1) - 2.0f * a(i, j) + a(i, j - 1);
-    mean(i, j) = 0.25f * (a(i, j) + a(i + 1, j) + a(i, j + 1) + a(i + 1, j + 1));
+    b(i, j) = a(i, j);
+};
+const auto copy_dynamic = kernel("copy_dynamic", copy_2d);
+const auto copy_static = kernel("copy_static", static_group<1, 32>, copy_2d);
+
+TEST(Examples, Case34_Copy) {
+    const int n = 128;
+    Array<int, 2> a = device().upload(suite::iota<int>(n * n), {n, n}), b = device().zeros<int>({n, n}), c = b.clone(), d = b.clone();
+    copy_dynamic(ndrange(n, n), b, a);
+    copy_dynamic(ndrange(n, n).group(4, 8), c, a);
+    copy_static(ndrange(n, n), d, a);
+    for (const auto& copied : {b, c, d}) EXPECT_EQ(copied.download(), a.download());
+}
+
+const auto transpose_naive = kernel("transpose_naive", [](Out<int, 2> b, In<int, 2> a) {
+    auto [i, j] = global_index<2>();
+    b(j, i) = a(i, j);
 });
+/// Tiles of 16 x 16, with as many columns of padding.
+template <int Padding>
+auto transpose_tiled(const char* name) {
+    return kernel(name, [](Out<int, 2> b, In<int, 2> a) {
+        Local<int, 16, 16 + Padding> tile;
+        auto [i, j] = global_index<2>();
+        auto [y, x] = local_index<2>();
+        auto [gi, gj] = group_index<2>();
+        tile(y, x) = a(i, j);
+        synchronize();
+        b(gj * 16 + y, gi * 16 + x) = tile(x, y);
+    });
+}
+const auto transpose_unpadded = transpose_tiled<0>("transpose_unpadded"), transpose_padded = transpose_tiled<1>("transpose_padded");
+
+TEST(Examples, Case34_Transpose) {
+    const int n = suite::is_checking_device() ? 64 : 1024, m = n / 2;
+    for (const auto& [rows, columns] : {std::pair(n, n), std::pair(n, m)}) {
+        Array<int, 2> a = device().upload(suite::iota<int>(rows * columns), {rows, columns});
+        std::vector<int> want(size_t(rows * columns));
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j) want[size_t(j * rows + i)] = i * columns + j;
+        for (const auto& transpose : {transpose_naive, transpose_unpadded, transpose_padded}) {
+            Array<int, 2> b = device().zeros<int>({columns, rows});
+            transpose(ndrange(rows, columns).group(16, 16), b, a);
+            EXPECT_EQ(b.download(), want) << transpose.name();
+        }
+    }
+}
+
+// What each stencil of line 35 makes of a point and its neighbours along one dimension.
+constexpr int stencils = 4;
+template <class T>
+std::array<T, stencils> stencils_of(const T& before, const T& here, const T& after) {
+    return {after - here, here - before, after - here * 2.0f + before, (here + after) * 0.5f};
+}
+
+/// The item's element, or the one so far from it along a dimension.
+template <int N>
+Val<float> element(const In<float, N>& a, size_t dimension, int by) {
+    return [&]<size_t... D>(std::index_sequence<D...>) {
+        if constexpr (N == 1) return Val<float>(a(global_index() + by));
+        else return Val<float>(a((global_index<N>()[D] + (D == dimension ? by : 0))...));
+    }(std::make_index_sequence<N>());
+}
+
+/// Forward, backward and second differences and means along each dimension, one array behind the other.
+template <int N>
+void check_differences(const std::array<int64_t, N>& n) {
+    SCOPED_TRACE(testing::Message() << N << " dimensions, the first of " << n[0]);
+    const auto differences = kernel("differences", [](Out<float, 2> out, In<float, N> a, In<int, N> places) {
+        Var place = 0;
+        if constexpr (N == 1) place = places[global_index()];
+        else place = std::apply([&](const auto&... i) { return Val<int>(places(i...)); }, global_index<N>());
+        for (size_t k = 0; k < N; ++k) {
+            const auto found = stencils_of<Val<float>>(element<N>(a, k, -1), element<N>(a, k, 0), element<N>(a, k, 1));
+            for (size_t s = 0; s < stencils; ++s) out(int(k * stencils + s), place) = found[s];
+        }
+    });
+    const int64_t points = detail::count_of(n);
+    std::vector<float> a(static_cast<size_t>(points));  // eighths: every value below is exact
+    for (int64_t i = 0; i < points; ++i) a[size_t(i)] = float(i * i % 41) / 8;
+    Array<float, N> field(device(), n, false);
+    field.copy_from(a);
+    Array<int, N> places(device(), n, false);
+    places.copy_from(suite::iota<int>(points));
+    Array<float, 2> out = device().zeros<float>({N * stencils, points});
+    Range inner;
+    inner.rank = N;
+    for (size_t k = 0; k < N; ++k) inner.from[k] = 1, inner.to[k] = n[k] - 1;
+    differences(inner, out, field, places);
+
+    std::vector<float> want(size_t(points * N * stencils));
+    for (int64_t i = 0; i < points; ++i) {
+        std::array<int64_t, N> stride, index;
+        int64_t rest = i, step = 1;
+        bool inside = true;
+        for (int k = N - 1; k >= 0; --k) {
+            stride[size_t(k)] = step, step *= n[size_t(k)];
+            index[size_t(k)] = rest % n[size_t(k)], rest /= n[size_t(k)];
+            inside = inside && index[size_t(k)] > 0 && index[size_t(k)] < n[size_t(k)] - 1;
+        }
+        for (size_t k = 0; inside && k < N; ++k) {
+            const auto found = stencils_of(a[size_t(i - stride[k])], a[size_t(i)], a[size_t(i + stride[k])]);
+            for (size_t s = 0; s < stencils; ++s) want[size_t(int64_t(k * stencils + s) * points + i)] = found[s];
+        }
+    }
+    EXPECT_EQ(out.download(), want);
+}
 
 TEST(Examples, Case35_FiniteDifferences) {
-    const int n = 9, m = 7;
-    std::vector<float> a(n * m);  // eighths: every sum below is exact
-    for (int i = 0; i < n * m; ++i) a[i] = float(i * i % 41) / 8;
-    Array<float, 2> da = device().upload(a, {n, m});
-    Array<float, 2> f = device().zeros<float>({n, m}), s = device().zeros<float>({n, m}), e = device().zeros<float>({n, m});
-    finite_differences(ndrange({1, 1}, {n - 1, m - 1}), f, s, e, da);
-    std::vector<float> wf(n * m), ws(n * m), we(n * m);
-    for (int i = 1; i < n - 1; ++i)
-        for (int j = 1; j < m - 1; ++j) {
-            const auto at = [&](int y, int x) { return a[y * m + x]; };
-            wf[i * m + j] = at(i + 1, j) - at(i, j);
-            ws[i * m + j] = at(i, j + 1) - 2 * at(i, j) + at(i, j - 1);
-            we[i * m + j] = 0.25f * (at(i, j) + at(i + 1, j) + at(i, j + 1) + at(i + 1, j + 1));
-        }
-    EXPECT_EQ(f.download(), wf);
-    EXPECT_EQ(s.download(), ws);
-    EXPECT_EQ(e.download(), we);
+    check_differences<1>({9});
+    check_differences<1>({1000});
+    check_differences<2>({9, 7});
+    check_differences<2>({65, 130});
+    check_differences<3>({9, 7, 5});
+    check_differences<3>({20, 33, 17});
 }
 
 const auto diffuse = kernel("diffuse_strict", Math::strict, [](Out<float, 3> next, In<float, 3> now, In<float, 3> c) {
@@ -139,14 +222,18 @@ TEST(Examples, Case36_StrictDiffusionIsExact) {
     EXPECT_EQ(b.download(), want);
 }
 
-const auto scan = kernel("scan", whole_groups, [](Out<int> inclusive, In<int> x, Val<int> n) {
+/// Each item has two elements. What comes before an item's first one is a scan of the pairs' sums.
+const auto scan = kernel("scan", whole_groups, [](Out<int> total, Out<int> inclusive, Out<int> exclusive, In<int> x, Val<int> n) {
     Local<int, 256> tile;
     auto l = local_index();
-    tile[l] = 0;
-    $if (l < n) { tile[l] = x[l]; }
+    Var first = 0;
+    Var second = 0;
+    $if (2 * l < n) { first = x[2 * l]; }
+    $if (2 * l + 1 < n) { second = x[2 * l + 1]; }
+    tile[l] = first + second;
     synchronize();
     Var step = 1;
-    $while (step < n) {
+    $while (step < group_size()) {
         Var v = tile[l];
         $if (l >= step) { v += tile[l - step]; }
         synchronize();
@@ -154,18 +241,35 @@ const auto scan = kernel("scan", whole_groups, [](Out<int> inclusive, In<int> x,
         synchronize();
         step *= 2;
     }
-    $if (l < n) { inclusive[l] = tile[l]; }
+    auto before = tile[l] - first - second;
+    $if (2 * l < n) {
+        exclusive[2 * l] = before;
+        inclusive[2 * l] = before + first;
+    }
+    $if (2 * l + 1 < n) {
+        exclusive[2 * l + 1] = before + first;
+        inclusive[2 * l + 1] = before + first + second;
+    }
+    $if (l == group_size() - 1) { total[0] = tile[l]; }
 });
 
-TEST(Examples, Case38_ScansOfEverySize) {
-    const int g = suite::at_most_group(256);
-    for (const int n : {1, 2, 3, 5, 8, 17, 64, 100, 255, 256}) {
-        if (n > g) continue;
-        Array<int> x = device().upload(suite::iota<int>(n, 1)), out = device().zeros<int>(n);
-        scan(ndrange(g).group(g), out, x, n);
-        std::vector<int> want(n);
-        for (int i = 0; i < n; ++i) want[i] = (i + 1) * (i + 2) / 2;
-        EXPECT_EQ(out.download(), want) << n;
+TEST(Examples, Case38_ReductionsAndScansOfEverySize) {
+    Array<int> total = device().zeros<int>(1), out[2] = {device().empty<int>(257), device().empty<int>(257)};
+    int group = 1;
+    for (int n = 1; n <= 257; ++n) {
+        while (2 * group < n) group *= 2;
+        if (group > device().limits().max_group_size) break;
+        std::vector<int> x, inclusive, exclusive;
+        int sum = 0;
+        for (int i = 0; i < n; ++i) {
+            x.push_back(i * 37 % 101 - 20);
+            exclusive.push_back(sum);
+            inclusive.push_back(sum += x.back());
+        }
+        scan(ndrange(group).group(group), total, out[0], out[1], device().upload(x), n);
+        EXPECT_EQ(total.get(0), sum) << n;
+        EXPECT_EQ(out[0].slice(0, n).download(), inclusive) << n;
+        EXPECT_EQ(out[1].slice(0, n).download(), exclusive) << n;
     }
 }
 

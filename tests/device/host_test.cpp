@@ -24,6 +24,28 @@ TEST(Host, Case26_RoundTripsAndDeviceCopies) {
     EXPECT_EQ(a.download(), suite::iota<int>(1000, 1));
 }
 
+/// Arrays of any element, of no use to a device that does not compute with it, are kept by every one.
+template <class T>
+void fill_and_clone() {
+    SCOPED_TRACE(name_of(*scalar_of<T>()));
+    const Device d = device();
+    Array<T> a = d.full<T>(5, T(3));
+    const Array<T> copy = a.clone();
+    a.fill(T(1));
+    EXPECT_EQ(copy.download(), std::vector<T>(5, T(3)));
+    EXPECT_EQ(a.download(), std::vector<T>(5, T(1)));
+    EXPECT_EQ(d.zeros<T>(3).download(), std::vector<T>(3, T(0)));
+    EXPECT_EQ(d.upload(std::vector<T>{T(0), T(1), T(0)}).get(1), T(1));
+    EXPECT_EQ(d.zeros<T>({3, 0}).clone().count(), 0);
+}
+
+TEST(Host, Case27_ArraysOfEveryType) {
+    fill_and_clone<bool>();
+    fill_and_clone<int8_t>(), fill_and_clone<int16_t>(), fill_and_clone<int32_t>(), fill_and_clone<int64_t>();
+    fill_and_clone<uint8_t>(), fill_and_clone<uint16_t>(), fill_and_clone<uint32_t>(), fill_and_clone<uint64_t>();
+    fill_and_clone<half>(), fill_and_clone<float>(), fill_and_clone<double>();
+}
+
 TEST(Host, Case27_EmptyShapesFillAndClone) {
     const Device d = device();
     Array<float> none = d.zeros<float>(0);
@@ -74,6 +96,26 @@ TEST(Host, Case24_LaunchesFromEightThreads) {
     for (std::thread& t : threads) t.join();
     EXPECT_EQ(shared.download(), std::vector<int>(64, 400));
     for (const auto& a : own) EXPECT_EQ(a.download(), std::vector<int>(64, 50));
+}
+
+/// Of float or of double: the scalars adopt the array's type.
+const auto polynomial = [](auto y, auto x) {
+    auto i = global_index();
+    y[i] = 0.1 * x[i] * x[i] + 2 * x[i] - 1;
+};
+
+TEST(Host, Case24_TwoKernelsOfOneGenericLambda) {
+    const Device d = device();
+    const auto singles = kernel("singles", [](Out<float> y, In<float> x) { polynomial(y, x); });
+    const auto doubles = kernel("doubles", [](Out<double> y, In<double> x) { polynomial(y, x); });
+    Array<float> y = d.zeros<float>(4);
+    singles(ndrange(4), y, d.upload<float>({0, 1, 2, 3}));
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(y.get(i), 0.1 * i * i + 2 * i - 1, 1e-6);
+    Array<double> z = d.zeros<double>(4);
+    const Array<double> x = d.upload<double>({0, 1, 2, 3});
+    const std::string message = suite::message_of([&] { doubles(ndrange(4), z, x); });
+    EXPECT_EQ(message == "(no error)", d.supports(Feature::float64)) << message;
+    for (int i = 0; d.supports(Feature::float64) && i < 4; ++i) EXPECT_NEAR(z.get(i), 0.1 * i * i + 2 * i - 1, 1e-14);
 }
 
 TEST(Host, Case30_StreamsAndEvents) {

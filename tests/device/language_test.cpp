@@ -8,20 +8,27 @@ using suite::device;
 
 namespace {
 
-const auto reverse_static = kernel("reverse_static", [](InOut<int> a) {
-    Local<int, 16> tile;
-    auto l = local_index();
-    tile[l] = a[global_index()];
-    synchronize();
-    a[global_index()] = tile[15 - l];
-});
-const auto reverse_dynamic = kernel("reverse_dynamic", whole_groups, [](InOut<int> a) {
-    Local<int> tile(group_size() + 1);
-    auto l = local_index();
-    tile[l] = a[global_index()];
-    synchronize();
-    a[global_index()] = tile[group_size() - 1 - l];
-});
+/// Both kinds of memory, in whole groups and not: what items past the range do makes no difference where there are none.
+template <class... Attribute>
+auto reverse_static(const char* name, Attribute... attribute) {
+    return kernel(name, attribute..., [](InOut<int> a) {
+        Local<int, 16> tile;
+        auto l = local_index();
+        tile[l] = a[global_index()];
+        synchronize();
+        a[global_index()] = tile[15 - l];
+    });
+}
+template <class... Attribute>
+auto reverse_dynamic(const char* name, Attribute... attribute) {
+    return kernel(name, attribute..., [](InOut<int> a) {
+        Local<int> tile(group_size() + 1);
+        auto l = local_index();
+        tile[l] = a[global_index()];
+        synchronize();
+        a[global_index()] = tile[group_size() - 1 - l];
+    });
+}
 
 std::vector<int> reversed_groups(int n, int g) {
     std::vector<int> want(n);
@@ -30,15 +37,17 @@ std::vector<int> reversed_groups(int n, int g) {
 }
 
 TEST(Language, Case09_LocalReversal) {
-    Array<int> a = device().upload(suite::iota<int>(64)), b = a.clone();
-    reverse_static(ndrange(64).group(16), a);
-    EXPECT_EQ(a.download(), reversed_groups(64, 16));
-    reverse_dynamic(ndrange(64).group(16), b);
-    EXPECT_EQ(b.download(), reversed_groups(64, 16));
-    reverse_dynamic(ndrange(64).group(32), b);  // back from groups of 16, in groups of 32
-    std::vector<int> want(64);
-    for (int i = 0; i < 64; ++i) want[i] = reversed_groups(64, 16)[i / 32 * 32 + 31 - i % 32];
-    EXPECT_EQ(b.download(), want);
+    const auto dynamic = reverse_dynamic("reverse_dynamic"), whole_dynamic = reverse_dynamic("whole_dynamic", whole_groups);
+    for (const auto& k : {reverse_static("reverse_static"), reverse_static("whole_static", whole_groups), dynamic, whole_dynamic}) {
+        Array<int> a = device().upload(suite::iota<int>(64));
+        k(ndrange(64).group(16), a);
+        EXPECT_EQ(a.download(), reversed_groups(64, 16)) << k.name();
+    }
+    for (const auto& k : {dynamic, whole_dynamic}) {  // the size is that of the launch's group
+        Array<int> a = device().upload(suite::iota<int>(64));
+        k(ndrange(64).group(32), a);
+        EXPECT_EQ(a.download(), reversed_groups(64, 32)) << k.name();
+    }
 }
 
 const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> times) {

@@ -209,6 +209,11 @@ TEST(Ranges, Case06_EmptyRangesDoNothing) {
     mark_2d(ndrange(0, 2), plane);
     mark_2d(ndrange(2, 0), plane);
     EXPECT_EQ(plane.download(), std::vector<int>(4, 0));
+    Array<int> out = device().full<int>(15, -1);
+    for (const Range& range : {ndrange(0, 7, 13), ndrange(5, 0, 13), ndrange(5, 7, 0)}) sizes_3d(range, out);
+    EXPECT_EQ(out.download(), std::vector<int>(15, -1));
+    sizes_3d(ndrange(5, 7, 13), out);
+    EXPECT_EQ(out.get(2), 13);
 }
 
 TEST(Ranges, Case07_GroupPastTheLimit) {
@@ -235,6 +240,10 @@ TEST(Ranges, Case08_ChosenGroupsAreWithinLimits) {
         const int n = out.download()[0];
         EXPECT_GE(n, 1);
         EXPECT_LE(n, limits.max_group_size);
+    }
+    for (const Range& r : {ndrange(100'000), ndrange(300, 400), ndrange(50, 70, 13)}) {  // no lane of a subgroup is left idle
+        group_extents(r, out);
+        EXPECT_GE(out.download()[0], limits.subgroup_size);
     }
 }
 

@@ -1,4 +1,7 @@
 // What the environment says: each in a process of its own, started by GoogleTest's death tests.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -183,6 +186,32 @@ TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
             end(good && testing::internal::GetCapturedStderr().find("corrupt") == std::string::npos);
         },
         testing::ExitedWithCode(0), "");
+    fs::remove_all(cache);
+}
+
+/// Both begin with an empty folder and want the same kernels, so that each may find what the other has just written.
+TEST_F(Environment, TwoProcessesShareACache) {
+    if (debug::device() == "interp") GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
+    const fs::path cache = folder("shared");
+    EXPECT_EXIT(
+        {
+            fs::remove_all(cache);
+            set("PUMICE_CACHE_DIR", cache.string());
+            const pid_t other = fork();  // before there are drivers and threads
+            testing::internal::CaptureStderr();
+            const bool good = other >= 0 && right() && testing::internal::GetCapturedStderr().find("corrupt") == std::string::npos;
+            if (other == 0) std::_Exit(good ? 0 : 1);
+            int status = -1;
+            end(good && waitpid(other, &status, 0) == other && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        },
+        testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(
+        {
+            set("PUMICE_CACHE_DIR", cache.string());
+            set("PUMICE_TIME", "1");
+            end(right());
+        },
+        testing::ExitedWithCode(0), "from the disk cache");
     fs::remove_all(cache);
 }
 
