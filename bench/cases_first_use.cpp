@@ -1,19 +1,12 @@
 // What the first use of a kernel costs: recording and compiling saxpy, without the cache and with it.
 #include "bench/harness.h"
+#include "bench/kernels.h"
 #include "codegen/codegen.h"
 
 namespace bench {
 namespace {
 
 using namespace pumice;
-
-/// A new kernel object each time, as the first use in a process sees it. All have the same text, so the cache knows them.
-auto fresh_saxpy() {
-    return kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
-        auto i = global_index();
-        y[i] = a * x[i] + y[i];
-    });
-}
 
 Measurement to_spirv(Bench& bench) {
     size_t words = 0;
@@ -38,17 +31,7 @@ Measurement first_launch(Bench& bench) {
     Array<float> x = bench.device.zeros<float>(items), y = bench.device.zeros<float>(items);
     const Side ours = [&](int) { fresh_saxpy()(ndrange(items).group(64), y, x, 0.5f).wait(); };
 
-    const std::vector<uint32_t> spirv = raw::compile_glsl(R"(#version 450
-layout(local_size_x = 64) in;
-layout(binding = 0) restrict buffer Y { float y[]; };
-layout(binding = 1) readonly restrict buffer X { float x[]; };
-layout(push_constant) uniform Push { uint n; float a; };
-void main() {
-    const uint i = gl_GlobalInvocationID.x;
-    if (i < n) y[i] = a * x[i] + y[i];
-}
-)",
-                                                          "saxpy");
+    const std::vector<uint32_t> spirv = raw::compile_glsl(saxpy_glsl, "saxpy");
     raw::Buffer px(bench.raw, items * 4), py(bench.raw, items * 4);
     VkPipelineCacheCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     VkPipelineCache cache = VK_NULL_HANDLE;

@@ -1,5 +1,6 @@
 // What a launch costs beside the work: saxpy of 64 items, once with a wait, and 1,000 launches before one wait.
 #include "bench/harness.h"
+#include "bench/kernels.h"
 
 namespace bench {
 namespace {
@@ -9,26 +10,12 @@ using namespace pumice;
 constexpr int items = 64, batch = 1000;
 const float factor = 0.5f;
 
-const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
-    auto i = global_index();
-    y[i] = a * x[i] + y[i];
-});
-
-const char* const peer_glsl = R"(#version 450
-layout(local_size_x = 64) in;
-layout(binding = 0) restrict buffer Y { float y[]; };
-layout(binding = 1) readonly restrict buffer X { float x[]; };
-layout(push_constant) uniform Push { uint n; float a; };
-void main() {
-    const uint i = gl_GlobalInvocationID.x;
-    if (i < n) y[i] = a * x[i] + y[i];
-}
-)";
+const auto saxpy = fresh_saxpy();
 
 /// Both sides' arrays: one x, and as many y as launches may run at once.
 struct Setting {
     Setting(Bench& bench, int targets)
-        : device(bench.raw), pipeline(device, "saxpy", peer_glsl, 2, 8, uint32_t(targets)), px(device, items * 4) {
+        : device(bench.raw), pipeline(device, "saxpy", saxpy_glsl, 2, 8, uint32_t(targets)), px(device, items * 4) {
         // The products are exact, so that both sides agree to the bit after any number of launches, fused or not.
         std::vector<float> host(items);
         for (int i = 0; i < items; ++i) host[size_t(i)] = float(i % 8) / 8;

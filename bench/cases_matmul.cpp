@@ -1,25 +1,13 @@
 // C = A B by 16 x 16 tiles in local memory. The sizes are multiples of 16: neither side guards.
 #include "bench/harness.h"
+#include "bench/kernels.h"
 
 namespace bench {
 namespace {
 
 using namespace pumice;
 
-const auto matmul = kernel("matmul", whole_groups, [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
-    Local<float, 16, 16> tile_a, tile_b;
-    auto [row, column] = global_index<2>();
-    auto [i, j] = local_index<2>();
-    Var sum = 0.0f;
-    $for(tile, range(0, a.size(1) / 16)) {
-        tile_a(i, j) = a(row, tile * 16 + j);
-        tile_b(i, j) = b(tile * 16 + i, column);
-        synchronize();
-        for (int k = 0; k < 16; ++k) sum += tile_a(i, k) * tile_b(k, j);
-        synchronize();
-    }
-    c(row, column) = sum;
-});
+const auto matmul = tiled_matmul();
 
 const char* const peer_glsl = R"(#version 450
 #extension GL_EXT_control_flow_attributes : require

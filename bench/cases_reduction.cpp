@@ -1,23 +1,13 @@
 // One sum a group of 256, by a tree in local memory.
 #include "bench/harness.h"
+#include "bench/kernels.h"
 
 namespace bench {
 namespace {
 
 using namespace pumice;
 
-const auto block_sum = kernel("block_sum", whole_groups, [](Out<float> sums, In<float> x) {
-    Local<float, 256> tile;
-    auto l = local_index();
-    tile[l] = 0.0f;
-    $if(in_range()) { tile[l] = x[global_index()]; }
-    synchronize();
-    for (int width = 128; width > 0; width /= 2) {
-        $if(l < width) { tile[l] += tile[l + width]; }
-        synchronize();
-    }
-    $if(l == 0) { sums[group_index()] = tile[0]; }
-});
+const auto block_sum = block_sum_tree();
 
 // Unrolled by hand: [[unroll]] is not heeded for a width that halves, and a loop took 1.5 times as long on lavapipe.
 const char* const peer_glsl = R"(#version 450

@@ -3,6 +3,7 @@
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/harness.h"
+#include "bench/kernels.h"
 
 #include <cstring>
 
@@ -11,33 +12,8 @@ namespace {
 
 using namespace pumice;
 
-const auto matmul = kernel("matmul", whole_groups, [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
-    Local<float, 16, 16> tile_a, tile_b;
-    auto [row, column] = global_index<2>();
-    auto [i, j] = local_index<2>();
-    Var sum = 0.0f;
-    $for(tile, range(0, a.size(1) / 16)) {
-        tile_a(i, j) = a(row, tile * 16 + j);
-        tile_b(i, j) = b(tile * 16 + i, column);
-        synchronize();
-        for (int k = 0; k < 16; ++k) sum += tile_a(i, k) * tile_b(k, j);
-        synchronize();
-    }
-    c(row, column) = sum;
-});
-
-const auto block_sum = kernel("block_sum", whole_groups, [](Out<float> sums, In<float> x) {
-    Local<float, 256> tile;
-    auto l = local_index();
-    tile[l] = 0.0f;
-    $if(in_range()) { tile[l] = x[global_index()]; }
-    synchronize();
-    for (int width = 128; width > 0; width /= 2) {
-        $if(l < width) { tile[l] += tile[l + width]; }
-        synchronize();
-    }
-    $if(l == 0) { sums[group_index()] = tile[0]; }
-});
+const auto matmul = tiled_matmul();
+const auto block_sum = block_sum_tree();
 
 // Few groups, each of which counts many elements in its own memory first.
 const auto histogram = kernel("histogram", [](InOut<uint32_t> bins, In<uint32_t> x) {

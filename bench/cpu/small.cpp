@@ -8,6 +8,7 @@
 #include <pumice/pumice.h>
 
 #include "bench/cpu/run.h"
+#include "bench/kernels.h"
 #include "core/debug.h"
 #include "cpu/cpu.h"
 
@@ -15,13 +16,6 @@ namespace bench::cpu {
 namespace {
 
 using namespace pumice;
-
-auto fresh_saxpy() {
-    return kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
-        auto i = global_index();
-        y[i] = a * x[i] + y[i];
-    });
-}
 
 /// Five hundred operations, none of which is like another.
 auto fresh_large() {
