@@ -101,7 +101,12 @@ Limits Device::limits() const { return limits_for(compiler->target.width); }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) { return std::make_shared<Memory>(in_use, bytes, zero, name()); }
+std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
+    const auto memory = std::make_shared<Memory>(in_use, pool, bytes, name());
+    if (zero && !memory->zero())
+        team.run(Priority::normal, bytes, bytes_piece, [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
+    return memory;
+}
 
 void Device::wait_for_uses(const Memory& memory, bool write) {
     std::vector<Point> points;

@@ -1,19 +1,17 @@
 #include "cpu/memory.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 #include "core/error.h"
 
 namespace pumice::cpu {
 namespace {
 
-// From here on memory is mapped of its own: it is zero without being touched, and goes back to the system when it is freed.
+// From here on memory is mapped of its own.
 constexpr int64_t large = 256 << 10;
-constexpr int64_t huge_page = 2 << 20;
 
 void put(std::vector<Point>& uses, const Point& point) {
     for (Point& use : uses)
@@ -25,21 +23,6 @@ void put(std::vector<Point>& uses, const Point& point) {
     uses.push_back(point);
 }
 
-/// Mapped memory that begins at a huge page where it fills some: the processor then looks up far fewer addresses.
-void* map(size_t bytes) {
-    const size_t slack = bytes >= size_t(huge_page) ? size_t(huge_page) : 0;
-    void* const mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) return nullptr;
-    if (slack == 0) return mapped;
-    std::byte* const begin = static_cast<std::byte*>(mapped);
-    const size_t before = (size_t(huge_page) - reinterpret_cast<uintptr_t>(begin) % size_t(huge_page)) % size_t(huge_page);
-    const size_t page = size_t(sysconf(_SC_PAGESIZE)), kept = (bytes + page - 1) / page * page;
-    if (before > 0) munmap(begin, before);
-    if (slack > before) munmap(begin + before + kept, slack - before);
-    madvise(begin + before, kept, MADV_HUGEPAGE);
-    return begin + before;
-}
-
 }  // namespace
 
 int64_t physical_memory() {
@@ -47,20 +30,28 @@ int64_t physical_memory() {
     return bytes;
 }
 
-Memory::Memory(InUse counter, int64_t size, bool zero, const std::string& device) : in_use(std::move(counter)), mapped(size >= large) {
+std::shared_ptr<Pool> new_pool() { return std::make_shared<Pool>(std::min<int64_t>(256 << 20, physical_memory() / 16)); }
+
+Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, const std::string& device)
+    : in_use(std::move(counter)), pool(std::move(given_pool)) {
     // The system would promise more than there is, and end the process when it is used.
     if (size > physical_memory() - *in_use)
         fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(), " bytes of memory its arrays take ",
              in_use->load(), " already");
-    const size_t rounded = (size_t(size) + 63) / 64 * 64;
-    data = static_cast<std::byte*>(mapped ? map(size_t(size)) : std::aligned_alloc(64, rounded));
-    if (!data) fail("cannot allocate ", size, " bytes on ", device, ": the system gives no more memory");
-    if (zero && !mapped) std::memset(data, 0, rounded);
+    if (size > physical_memory() - *in_use - pool->kept()) pool->trim();
+    if (size >= large) {
+        block = pool->take(size);
+    } else {
+        block.bytes = (size + 63) / 64 * 64;
+        block.data = static_cast<std::byte*>(std::aligned_alloc(64, size_t(block.bytes)));
+    }
+    if (!block.data) fail("cannot allocate ", size, " bytes on ", device, ": the system gives no more memory");
+    data = block.data;
     *in_use += bytes = size;
 }
 
 Memory::~Memory() {
-    if (mapped) munmap(data, size_t(bytes));
+    if (bytes >= large) pool->give(block);
     else std::free(data);
     *in_use -= bytes;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "cpu/pool.h"
 #include "cpu/streams.h"
 
 namespace pumice::cpu {
@@ -12,14 +13,20 @@ namespace pumice::cpu {
 /// Bytes that a device's memory holds. It may outlive the device.
 using InUse = std::shared_ptr<std::atomic<int64_t>>;
 
-/// Host memory, aligned to 64 bytes or more. Large memory is mapped and first touched by what uses it: with several memory banks
-/// each page lies near the thread whose part it is.
+/// The pool of a device: it keeps a sixteenth of the machine's memory at most, and not more than 256 MiB.
+std::shared_ptr<Pool> new_pool();
+
+/// Host memory, aligned to 64 bytes or more. Large memory is mapped, or comes from the pool and goes back to it. New pages are first
+/// touched by what uses them: with several memory banks each lies near the thread whose part it is.
 class Memory final : public Allocation, public std::enable_shared_from_this<Memory> {
 public:
     /// Throws Error naming the bytes and the device when there is no such memory.
-    Memory(InUse in_use, int64_t bytes, bool zero, const std::string& device);
+    Memory(InUse in_use, std::shared_ptr<Pool> pool, int64_t bytes, const std::string& device);
     ~Memory() override;
     Memory(const Memory&) = delete;
+
+    /// Whether it is all zeros as it comes.
+    bool zero() const { return block.zero; }
 
     std::byte* data = nullptr;
     /// The last uses on each stream that may not be done. Under Streams::mutex.
@@ -27,7 +34,8 @@ public:
 
 private:
     InUse in_use;
-    bool mapped = false;
+    std::shared_ptr<Pool> pool;
+    Pool::Block block;
 };
 
 inline Memory& memory_of(Allocation& allocation) { return static_cast<Memory&>(allocation); }

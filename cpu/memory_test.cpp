@@ -5,23 +5,57 @@
 namespace pumice::cpu {
 namespace {
 
-TEST(MemoryTest, ZeroAlignedAndCounted) {
+struct MemoryTest : testing::Test {
+    std::shared_ptr<Memory> memory(int64_t bytes) { return std::make_shared<Memory>(in_use, pool, bytes, "cpu"); }
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
+    const std::shared_ptr<Pool> pool = std::make_shared<Pool>(8 << 20);
+};
+
+TEST_F(MemoryTest, AlignedAndCounted) {
     for (const int64_t bytes : {1, 100, 256 << 10, 5'000'001}) {
-        Memory memory(in_use, bytes, true, "cpu");
+        const auto made = memory(bytes);
         EXPECT_EQ(*in_use, bytes);
-        EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data) % 64, 0u);
-        for (int64_t i = 0; i < bytes; ++i) ASSERT_EQ(memory.data[i], std::byte(0));
-        memory.data[bytes - 1] = std::byte(1);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(made->data) % 64, 0u);
+        for (int64_t i = 0; i < bytes && made->zero(); ++i) ASSERT_EQ(made->data[i], std::byte(0));
+        made->data[bytes - 1] = std::byte(1);
     }
     EXPECT_EQ(*in_use, 0);
 }
 
-TEST(MemoryTest, MoreThanThereIsIsRefusedWithTheBytes) {
-    const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
+TEST_F(MemoryTest, LargeMemoryIsUsedAgain) {
+    auto first = memory(1'000'000);
+    EXPECT_TRUE(first->zero());
+    const std::byte* const place = first->data;
+    EXPECT_EQ(pool->kept(), 0);
+    first = nullptr;
+    EXPECT_GE(pool->kept(), 1'000'000);
+    EXPECT_LE(pool->kept(), 1'000'000 * 9 / 8);
+    EXPECT_EQ(*in_use, 0);
+    const auto much = memory(5'000'000), same = memory(999'000), more = memory(1'000'000);
+    EXPECT_EQ(same->data, place);
+    EXPECT_FALSE(same->zero());
+    EXPECT_NE(more->data, place);
+    EXPECT_TRUE(more->zero());
+    EXPECT_EQ(pool->kept(), 0);
+}
+
+TEST_F(MemoryTest, ThePoolKeepsNoMoreThanItMay) {
+    std::vector<std::shared_ptr<Memory>> all;
+    for (int n = 0; n < 6; ++n) all.push_back(memory(2 << 20));
+    const std::byte* const last = all.back()->data;
+    all.clear();
+    EXPECT_EQ(pool->kept(), 8 << 20);
+    EXPECT_EQ(memory(2 << 20)->data, last);
+    memory(9 << 20);  // too large to be kept
+    EXPECT_EQ(pool->kept(), 8 << 20);
+    pool->trim();
+    EXPECT_EQ(pool->kept(), 0);
+}
+
+TEST_F(MemoryTest, MoreThanThereIsIsRefusedWithTheBytes) {
     const int64_t wanted = physical_memory() + 1;
     try {
-        Memory memory(in_use, wanted, false, "cpu");
+        memory(wanted);
         FAIL();
     } catch (const Error& e) {
         EXPECT_EQ(e.what(), text("cannot allocate ", wanted, " bytes on cpu: of the machine's ", physical_memory(), " bytes of memory its arrays take 0 already"));
@@ -38,7 +72,7 @@ struct Conflicts : testing::Test {
         return numbers;
     }
     using Numbers = std::vector<uint64_t>;
-    std::shared_ptr<Memory> memory = std::make_shared<Memory>(std::make_shared<std::atomic<int64_t>>(0), 64, false, "cpu");
+    std::shared_ptr<Memory> memory = std::make_shared<Memory>(std::make_shared<std::atomic<int64_t>>(0), new_pool(), 64, "cpu");
     Stream standard, a, b;
 };
 
