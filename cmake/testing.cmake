@@ -86,8 +86,11 @@ function(pumice_device_test target)
             # A driver's own leaks are not ours; leaks of our code show on the interpreter.
             list(APPEND environment PUMICE_DEVICE=vulkan PUMICE_VALIDATE=1 ASAN_OPTIONS=detect_leaks=0)
         endif()
-        if(device STREQUAL "lavapipe" OR device STREQUAL "swiftshader")
-            string(TOUPPER PUMICE_${device} variable)
+        if(device STREQUAL "lavapipe_bare")  # as a device that has only what Vulkan promises
+            list(APPEND environment PUMICE_VULKAN_BARE=1)
+        endif()
+        if(device MATCHES "^(lavapipe|swiftshader)")
+            string(TOUPPER PUMICE_${CMAKE_MATCH_1} variable)
             set(manifest ${${variable}})
             if(NOT manifest)
                 pumice_missing_driver(${name} ${device})

@@ -22,7 +22,9 @@ struct Options {
     bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
     std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
     bool wide_offsets = false;            ///< element offsets in 64 bits
-    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory
+    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory; else
+                                          ///< those of 64 bits are done under locks
+    bool memory_barriers = true;          ///< false where atomics order all memory, and memory barriers do harm
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
@@ -51,7 +53,9 @@ struct Field {
 
 struct Binding {
     static constexpr int argument_block = -1;
-    int argument = 0;   ///< parameter index; or the argument block; or, behind the last parameter, the ring of what is printed and
+    static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each
+    static constexpr int lock_count = 4096;  ///< a power of two
+    int argument = 0;   ///< parameter index; or one of the above; or, behind the last parameter, the ring of what is printed and
                         ///< required (core/ring.h)
     int binding = 0;    ///< in set 0, storage buffer
     ir::Access access = ir::Access::inout;

@@ -121,20 +121,27 @@ TEST(dump, says_why_a_folder_cannot_be_written) {
 }
 
 TEST(compile, names_the_kernel_that_fails) {
-    const ir::Kernel k = ir::parse(R"(kernel "narrow" math contract rank 1 (arg1: inout {x: i16 @0, y: i16 @2}:4[1]) @7 files ["dir/narrow.cpp"] {
-  %0 = global_index 0 : i32
-  %1 = constant 1 : i16
-  %2 = atomic add arg1[%0].x, %1 : i16 @9
+    const ir::Kernel k = ir::parse(R"(kernel "narrow" math contract rank 1 (arg1: inout i32[1]) @7 files ["dir/narrow.cpp"] {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %2 = atomic add arg1[%0], %1 : i32 @9
+  %3 = gt %2, %0 : bool
+  if %3 {
+    barrier @11
+    yield
+  } else {
+    yield
+  }
   return
 }
 )");
     try {
         compile(k);
-        FAIL() << "atomics on a member of 16 bits compile";
+        FAIL() << "an atomic that decides about a barrier compiles";
     } catch (const Error& e) {
         EXPECT_STREQ(e.what(),
-                     "narrow.cpp:9: Vulkan devices have no atomics on i16 inside a struct; use an array of i16, or a type of "
-                     "32 bits\n"
+                     "kernel \"narrow\" (narrow.cpp:7) decides control flow around a barrier by the result of the atomic on line 9, which items past the "
+                     "range do not run; share the result through local memory, or use whole_groups\n"
                      "  while compiling kernel \"narrow\" (narrow.cpp:7)");
     }
 }

@@ -81,7 +81,7 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
 }
 
 Expression Emitter::load(const Inst& i) {
-    const bool words = interface.in_words(i.memory);
+    const bool words = interface.in_words(i.memory, i.leaf);
     Expression e = words ? load_of_word(i) : interface.element(i.memory, i.leaf, indices_into(i));
     if (!words && interface.stored_as_bits(i.memory, i.leaf))
         e = fill(bitcast_text(bits_type(i.type), i.type), {e});
@@ -99,7 +99,7 @@ Expression Emitter::to_storage(const Inst& i, const Expression& value) const {
 }
 
 void Emitter::store(const Inst& i) {
-    if (interface.in_words(i.memory)) return store_of_word(i);
+    if (interface.in_words(i.memory, i.leaf)) return store_of_word(i);
     const Expression place = interface.element(i.memory, i.leaf, indices_into(i));
     const Expression value = to_storage(i, use(k.operands(i).back()));
     flush(i.memory.id);
@@ -130,16 +130,9 @@ std::string Emitter::atomic_function(const Inst& i) {
 void Emitter::atomic(const Inst& i) {
     const auto operands = k.operands(i);
     const bool bits = interface.stored_as_bits(i.memory, i.leaf);
-    if (size_of(i.type) < 4) {
-        if (!interface.in_words(i.memory))
-            fail(k.where(i.loc), ": Vulkan devices have no atomics on ", name_of(i.type), " inside a struct; use an array of ",
-                 name_of(i.type), ", or a type of 32 bits");
-        return define_atomic(i, atomic_of_word(i, atomic_words[i.immediate]));
-    }
+    if (size_of(i.type) < 4) return define_atomic(i, atomic_of_word(i, atomic_words[i.immediate]));
     if (size_of(i.type) == 8) {
-        if (options.pairs || !options.int64_atomics)
-            fail(k.where(i.loc), ": this device has no atomics on words of 64 bits, which those on ", name_of(i.type),
-                 " need; use a type of 32 bits");
+        if (interface.by_locks()) return define_atomic(i, atomic_under_lock(i, atomic_words[i.immediate]));
         interface.need("GL_EXT_shader_atomic_int64");
         interface.need_type(Scalar::u64);
     }

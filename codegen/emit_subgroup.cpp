@@ -59,12 +59,17 @@ Expression Emitter::alone(const Inst& i) {
 Expression Emitter::from_lane(const Inst& i, const std::string& call, const std::vector<Expression>& operands) {
     const Scalar type = i.type, wide = combined_in(type);
     if (is_pair(type) && !options.pairs) {
-        const char sign = type == Scalar::i64 ? 'I' : 'U';
-        const std::string pack = text("pack", sign, "nt2x32("), unpack = text("unpack", sign, "nt2x32($0)");
+        const char* const whole = type == Scalar::i64 ? "Int2x32(" : "Uint2x32(";
+        const std::string pack = text("pack", whole), unpack = text("unpack", whole, "$0)");
         return fill(pack + fill(call, {fill(unpack, {operands[0]}), operands.back()}).text + ")", std::span<const Expression>());
     }
     if (wide == type) return fill(call, operands);
     std::vector<Expression> widened = operands;
+    if (type == Scalar::f16) {
+        // As bits: lavapipe dies of a float from another lane that becomes a half.
+        widened[0] = fill("packHalf2x16(vec2(float($0), 0.0))", {operands[0]});
+        return fill("float16_t(unpackHalf2x16($0).x)", {fill(call, widened)});
+    }
     widened[0] = fill(cast_text(type, wide), {operands[0]});
     return fill(cast_text(wide, type), {fill(call, widened)});
 }

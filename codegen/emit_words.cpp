@@ -1,5 +1,5 @@
-// Memory of 8- or 16-bit elements that is reached through the 32-bit words around them: bools where buffers hold no bytes, and
-// small types with atomics, which GLSL has on words only.
+// Elements and members of 8 or 16 bits that are reached through the 32-bit words around them: bools where buffers hold no bytes,
+// and small types with atomics, which GLSL has on words only.
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
 #include "codegen/scalar_text.h"
@@ -28,28 +28,37 @@ Expression named(const std::string& name) { return {name, primary, {}, {}}; }
 
 }  // namespace
 
-/// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, whose statements see the element's `word` as $0 and its lowest bit's
-/// place in it, `shift`.
+/// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, whose statements see the word around the element or member as $0 and its
+/// lowest bit's place in it, `shift`.
 std::string Emitter::word_function(const Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
                                    const std::string& statements) {
-    const std::string name = what + "_" + interface.name(i.memory);
+    const Element& element = k[i.memory].element;
+    std::string name = what + "_" + interface.name(i.memory);
+    if (!element.is_scalar()) name += text("_", i.leaf);
     if (own_functions.count(name)) return name;
     const bool wide = options.wide_offsets && interface.by_address(i.memory);
-    const bool bytes = size_of(i.type) == 1;
-    std::string at = "index";
-    // An array may begin inside a word; an address is told to the word.
-    if (interface.by_address(i.memory)) {
-        const std::string address = interface.field(Field::Kind::address, k[i.memory].argument, 0, Scalar::u64);
-        const std::string inside = wide ? "int64_t(" + address + " & 3ul)" : address + ".x & 3u";
-        at = text("index + ", bytes ? "(" + inside + ")" : "((" + inside + ") >> 1)");
+    const std::string_view index = wide ? "int64_t" : "uint";
+    const uint32_t offset = element.leaves[i.leaf].offset;
+    std::string word, place;
+    if (interface.all_in_words(i.memory)) {
+        // In units of the one scalar, which is 1 or 2 bytes, or in bytes of a struct.
+        const bool halves = element.is_scalar() && element.size == 2;
+        std::string at = element.is_scalar() ? "index" : text("index * ", element.size, offset ? text(" + ", offset) : "");
+        // An array may begin inside a word; an address is told to the word.
+        if (interface.by_address(i.memory)) {
+            const std::string address = interface.field(Field::Kind::address, k[i.memory].argument, 0, Scalar::u64);
+            const std::string inside = wide ? "int64_t(" + address + " & 3ul)" : address + ".x & 3u";
+            at += text(" + ", halves ? "((" + inside + ") >> 1)" : "(" + inside + ")");
+        }
+        word = interface.element(i.memory, i.leaf, {fill(halves ? "at >> 1" : "at >> 2", {})}).text;
+        place = text("    const ", index, " at = ", at, ";\n    const int shift = (int(at) & ", halves ? "1) * 16" : "3) * 8", ";\n");
+    } else {
+        word = interface.element(i.memory, i.leaf, {named("index")}).text;
+        place = text("    const int shift = ", offset % 4 * 8, ";\n");
     }
-    const std::string word = interface.element(i.memory, i.leaf, {fill(bytes ? "at >> 2" : "at >> 1", {})}).text;
     std::string body = statements;
     for (size_t p = body.find("$0"); p != body.npos; p = body.find("$0", p + word.size())) body.replace(p, 2, word);
-    const std::string_view index = wide ? "int64_t" : "uint";
-    own_functions[name] = text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n    const ",
-                               index, " at = ", at, ";\n    const int shift = (int(at) & ", bytes ? 3 : 1, ") * ", 8 * size_of(i.type), ";\n",
-                               body, "}\n");
+    own_functions[name] = text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n", place, body, "}\n");
     function_order.push_back(name);
     return name;
 }

@@ -82,7 +82,10 @@ private:
     Expression to_storage(const ir::Inst& i, const Expression& value) const;
     std::string atomic_function(const ir::Inst& i);
 
-    // Small elements inside words (emit_words.cpp).
+    // Atomics of 64 bits where the device has none (emit_locks.cpp).
+    Expression atomic_under_lock(const ir::Inst& i, const char* what);
+
+    // Small elements and members inside words (emit_words.cpp).
     std::string word_function(const ir::Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
                               const std::string& statements);
     Expression word_call(const ir::Inst& i, const std::string& name, const std::vector<Expression>& more);

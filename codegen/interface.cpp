@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "codegen/glsl_type.h"
+#include "codegen/member_names.h"
 #include "codegen/pairs.h"
 #include "core/error.h"
 
@@ -33,19 +34,8 @@ std::string field_name(const Field& f) {
 
 bool same(const Field& a, const Field& b) { return a.kind == b.kind && a.index == b.index && a.axis == b.axis; }
 
-/// A leaf's path as one identifier: "position.x" is position_x, "m[0][1]" is m_0_1. GLSL keeps names with two underscores.
-std::string member_name(const Leaf& leaf) {
-    std::string out;
-    for (const char c : leaf.path) {
-        const bool word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-        if (word)
-            out += c;
-        else if (!out.empty() && out.back() != '_')
-            out += '_';
-    }
-    while (!out.empty() && out.back() == '_') out.pop_back();
-    return out.empty() ? "value" : out + (std::isdigit(static_cast<unsigned char>(out[0])) ? "_" : "");
-}
+/// The member that is the word around a small leaf.
+std::string word_name(const Leaf& leaf) { return text("word_", leaf.offset / 4); }
 
 }  // namespace
 
@@ -53,6 +43,7 @@ Interface::Interface(const Kernel& kernel, const Options& o, const Usage& u, boo
     : k(kernel), options(o), usage(u), with_block(block) {
     int locals = 0, privates = 0;
     for (const Memory& m : k.memories) {
+        members.push_back(member_names(m.element));
         if (m.kind == MemoryKind::array)
             names.push_back(text("arg", m.argument + 1));
         else if (m.kind == MemoryKind::local)
@@ -81,21 +72,30 @@ bool Interface::by_address(MemoryId m) const {
 
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
+    if (size_of(k[m].element.leaves[leaf].type) == 8 && by_locks()) return false;
     // Devices that add floats do so in buffers; f32 is the one type the option speaks of.
     const bool instruction =
         options.float_atomics && k[m].kind == MemoryKind::array && k[m].element.leaves[leaf].type == Scalar::f32;
     return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
 }
 
-bool Interface::in_words(MemoryId m) const {
+bool Interface::in_words(MemoryId m, uint32_t leaf) const {
     const Memory& memory = k[m];
-    if (!memory.element.is_scalar() || memory.element.size > 2) return false;
-    const bool lacks_bytes = memory.element.leaves[0].type == Scalar::boolean && !options.byte_storage;
+    const std::vector<Leaf>& leaves = memory.element.leaves;
+    if (size_of(leaves[leaf].type) >= 4) return false;
+    const auto is_bool = [](const Leaf& l) { return l.type == Scalar::boolean; };
+    const bool lacks_bytes = !options.byte_storage && std::any_of(leaves.begin(), leaves.end(), is_bool);
     return usage.memories[m.id].small_atomics || (lacks_bytes && memory.kind == MemoryKind::array);
 }
 
+bool Interface::all_in_words(MemoryId m) const {
+    for (uint32_t leaf = 0; leaf < k[m].element.leaves.size(); ++leaf)
+        if (!in_words(m, leaf)) return false;
+    return true;
+}
+
 std::string Interface::storage_type(MemoryId m, uint32_t leaf) const {
-    if (in_words(m)) return "uint";
+    if (in_words(m, leaf)) return "uint";
     const Scalar type = k[m].element.leaves[leaf].type;
     if (stored_as_bits(m, leaf)) return std::string(glsl_type(bits_type(type), options.pairs).value);
     const GlslType& t = glsl_type(type, options.pairs);
@@ -107,7 +107,7 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
     std::string pattern = names[m.id];
     for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
     if (by_address(m)) {
-        const bool words = in_words(m);
+        const bool words = all_in_words(m);
         std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
         const std::string block = text("Arg", memory.argument + 1);
         if (words) address = options.wide_offsets ? text("(", address, " & ~3ul)") : text("uvec2(", address, ".x & ~3u, ", address, ".y)");
@@ -115,7 +115,10 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
         pattern = options.wide_offsets ? text(block, "(", address, " + uint64_t($0) * ", words ? 4 : memory.element.size, "ul).at[0]")
                                        : text(block, "(", address, ").at[$0]");
     }
-    if (!memory.element.is_scalar()) pattern += "." + member_name(memory.element.leaves[leaf]);
+    if (!memory.element.is_scalar() && !all_in_words(m)) {
+        const Leaf& l = memory.element.leaves[leaf];
+        pattern += "." + (in_words(m, leaf) ? word_name(l) : members[m.id][leaf]);
+    }
     Expression e = fill(pattern, indices);
     e.precedence = postfix;
     return e;
@@ -140,7 +143,7 @@ std::string Interface::struct_name(MemoryId m) const {
     return name + "Element";
 }
 
-std::string Interface::element_type(MemoryId m) const { return k[m].element.is_scalar() ? storage_type(m, 0) : struct_name(m); }
+std::string Interface::element_type(MemoryId m) const { return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m); }
 
 /// Members at the host's offsets. Scalar block layout aligns each to its own size; words fill what is left between them.
 std::string Interface::struct_declaration(MemoryId m) {
@@ -154,12 +157,20 @@ std::string Interface::struct_declaration(MemoryId m) {
     };
     for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
         const Leaf& l = element.leaves[leaf];
+        if (in_words(m, leaf)) {
+            if (l.offset < at) continue;  // the word is there
+            pad_to(l.offset / 4 * 4);
+            out += text("    uint ", word_name(l), ";\n");
+            at = l.offset / 4 * 4 + 4;
+            alignment = std::max(alignment, 4u);
+            continue;
+        }
         // Members are aligned to their components.
         const uint32_t size = options.pairs && is_pair(l.type) ? 4 : uint32_t(size_of(l.type));
         if (align(at, size) < l.offset) pad_to(l.offset);
         if (align(at, size) != l.offset)
             fail("the element of ", names[m.id], " has member \"", l.path, "\" at byte ", l.offset, ", where GLSL cannot put it");
-        out += "    " + storage_type(m, leaf) + " " + member_name(l) + ";\n";
+        out += "    " + storage_type(m, leaf) + " " + members[m.id][leaf] + ";\n";
         at = l.offset + uint32_t(size_of(l.type));
         alignment = std::max(alignment, size);
     }
@@ -173,12 +184,13 @@ std::string Interface::struct_declaration(MemoryId m) {
 std::string Interface::buffer(MemoryId m, int binding) {
     const Memory& memory = k[m];
     const std::string block = text("Arg", memory.argument + 1);
-    const char* layout = memory.element.is_scalar() ? "std430" : "scalar";
-    std::string qualifiers = usage.coherent(memory, m.id) ? "restrict coherent " : "restrict ";
+    const char* layout = memory.element.is_scalar() || all_in_words(m) ? "std430" : "scalar";
+    const bool under_locks = usage.memories[m.id].wide_atomics && by_locks();
+    std::string qualifiers = usage.coherent(memory, m.id) || under_locks ? "restrict coherent " : "restrict ";
     if (memory.access == Access::in) qualifiers += "readonly ";
-    for (const Leaf& l : memory.element.leaves) {
-        const GlslType& t = glsl_type(l.type, options.pairs);
-        if (in_words(m)) break;
+    for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf) {
+        const GlslType& t = glsl_type(memory.element.leaves[leaf].type, options.pairs);
+        if (in_words(m, leaf)) continue;
         need(t.storage_extension);
         if (t.feature) features.insert(*t.feature);
     }
@@ -186,7 +198,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
         need("GL_EXT_buffer_reference");
         if (!options.wide_offsets) need("GL_EXT_buffer_reference_uvec2");
         uint32_t alignment = 1;
-        if (in_words(m)) alignment = 4;
+        if (all_in_words(m)) alignment = 4;
         for (const Leaf& l : memory.element.leaves) alignment = std::max(alignment, uint32_t(size_of(l.type)));
         return text("layout(buffer_reference, ", layout, ", buffer_reference_align = ", alignment, ") ", qualifiers, "buffer ",
                     block, " { ", element_type(m), " at[]; };\n");
@@ -234,7 +246,7 @@ std::string Interface::declarations() {
         const bool used = usage.memories[id].loaded || usage.memories[id].stored;
         // Only extents of an unused array can matter, so it gets no binding.
         if (!used) continue;
-        if (!memory.element.is_scalar()) blocks += struct_declaration(m);
+        if (!memory.element.is_scalar() && !all_in_words(m)) blocks += struct_declaration(m);
         if (memory.kind == MemoryKind::array) {
             const bool bound = !by_address(m);
             blocks += buffer(m, binding);
@@ -249,6 +261,10 @@ std::string Interface::declarations() {
     if (usage.reports) {
         blocks += text("layout(set = 0, binding = ", binding, ", std430) coherent buffer Ring { uint ring[]; };\n");
         bindings.push_back({int(k.params.size()), binding++, Access::inout});
+    }
+    if (locks) {
+        blocks += text("layout(set = 0, binding = ", binding, ", std430) coherent buffer Locks { uint locks[]; };\n");
+        bindings.push_back({Binding::locks, binding++, Access::inout});
     }
     if (fields.empty()) return blocks;
 
@@ -305,7 +321,7 @@ std::string Interface::array_extents(MemoryId m) const {
     const uint32_t size = memory.element.size;
     if (memory.extents.empty()) {
         const Expression count = size_expression(memory.size);
-        return "[" + (in_words(m) ? fill(text("($0 + ", 4 / size - 1, ") / ", 4 / size), {count}) : count).text + "]";
+        return "[" + (all_in_words(m) ? fill(text("($0 * ", size, " + 3) / 4"), {count}) : count).text + "]";
     }
     std::string nested;
     int64_t count = 1;
@@ -313,7 +329,7 @@ std::string Interface::array_extents(MemoryId m) const {
         count *= e;
         nested += text("[", e, "]");
     }
-    if (in_words(m)) count = (count * size + 3) / 4;
+    if (all_in_words(m)) count = (count * size + 3) / 4;
     return usage.memories[m.id].nested ? nested : text("[", count, "]");
 }
 

@@ -24,8 +24,13 @@ public:
     Expression element(ir::MemoryId m, uint32_t leaf, const std::vector<Expression>& indices);
     /// The leaf lies in memory as the unsigned integer of its bits, for atomics that floats do not have.
     bool stored_as_bits(ir::MemoryId m, uint32_t leaf) const;
-    /// The memory is an array of 32-bit words, each with several elements; see emit_words.cpp. Its index counts words.
-    bool in_words(ir::MemoryId m) const;
+    /// The leaf is smaller than a 32-bit word and lies in one, which is what GLSL knows of; see emit_words.cpp.
+    bool in_words(ir::MemoryId m, uint32_t leaf) const;
+    /// All leaves do so: the memory is an array of words, and its index counts them. Else each word is a member of the element.
+    bool all_in_words(ir::MemoryId m) const;
+    /// Atomics of 64 bits are done under the device's locks, which are there from now on; see emit_locks.cpp.
+    bool by_locks() const { return options.pairs || !options.int64_atomics; }
+    void need_locks() { locks = true; }
     /// The GLSL type of an element's leaf as it lies in memory.
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
@@ -71,7 +76,8 @@ private:
     const ir::Kernel& k;
     const Options& options;
     const Usage& usage;
-    std::vector<std::string> names;  ///< of memories
+    std::vector<std::string> names;                 ///< of memories
+    std::vector<std::vector<std::string>> members;  ///< of each memory's leaves
     std::set<std::string> extensions;
     std::set<Feature> features;
     std::set<Scalar> types;
@@ -80,7 +86,7 @@ private:
     std::vector<Binding> bindings;
     uint32_t push_bytes = 0, block_bytes = 0;
     int64_t local_bytes = 0;
-    bool asks_full_groups = false;
+    bool asks_full_groups = false, locks = false;
 };
 
 }  // namespace pumice::codegen

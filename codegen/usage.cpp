@@ -43,8 +43,10 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
         m.nested = false;  // as below
         return;
     }
+    m.wide_atomics |= size_of(i.type) == 8;
+    if (!is_float(i.type) && size_of(i.type) < 8) return;
+    m.nested = false;  // the functions that stand in for float and 64-bit atomics take one index
     if (!is_float(i.type)) return;
-    m.nested = false;  // the functions that stand in for float atomics take one index
     const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
     (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
 }

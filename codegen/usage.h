@@ -9,7 +9,8 @@ namespace pumice::codegen {
 struct Usage {
     struct OfMemory {
         bool loaded = false, stored = false;  ///< atomics do both
-        bool small_atomics = false;           ///< atomics on elements of 8 or 16 bits
+        bool small_atomics = false;           ///< atomics on 8 or 16 bits
+        bool wide_atomics = false;            ///< atomics on 64 bits
         bool nested = false;                  ///< local or private memory of several dimensions, and so each access
         std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
         std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case

@@ -184,6 +184,7 @@ std::string KernelBase::ir() const {
 AnyKernel parse_ir(const std::string& text) {
     auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));
     if (const std::string broken = ir::verify(*kernel); !broken.empty()) fail("the kernel text breaks a rule of the IR: ", broken);
+    ir::refuse_divergent_barriers(*kernel);
     return AnyKernel(std::move(kernel));
 }
 

@@ -78,6 +78,7 @@ Device::~Device() {
     }
     context.vk.DeviceWaitIdle(context.device);
     reporting.ring.reset();
+    locks.words.reset();
     save_pipeline_cache();
     context.vk.DestroyPipelineCache(context.device, pipeline_cache, nullptr);
     for (const auto& kernel : kernels) kernel->destroy(context);

@@ -113,6 +113,7 @@ private:
     void launch_now(const Program& program, const Launch& launch);
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch);
+    void make_locks();  // without it
     std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch);  // without it
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const;
@@ -134,6 +135,11 @@ private:
         int64_t expected = 0;          // words that the launches since then write if every item prints each line once
         std::atomic<bool> used = false;
     } reporting;
+    /// For atomics of 64 bits on a device without them (codegen/emit_locks.cpp): zeros whenever no kernel runs. Made at first use.
+    struct {
+        std::once_flag once;
+        std::unique_ptr<Buffer> words;
+    } locks;
     Staging upload, download;
     std::atomic<uint64_t> download_ids;             // of the blocks that asynchronous downloads pass through, in the hazard tracker
     Range dummy;                                    // what an array of no elements is bound to

@@ -74,12 +74,15 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
 void Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
     const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
+    if (variant->locks) std::call_once(locks.once, [this] { make_locks(); });
     const std::lock_guard lock(queue.mutex);
     list_accesses(*variant, launch);
-    if (block) {
-        const int64_t begin = block->range.offset;
-        accesses.push_back({block->range.block->id, begin, begin + block->bytes, false});
-    }
+    const auto also_read = [this](const Buffer& buffer) {
+        accesses.push_back({buffer.range.block->id, buffer.range.offset, buffer.range.offset + buffer.bytes, false});
+    };
+    if (block) also_read(*block);
+    // A read: launches that share the locks need no order.
+    if (variant->locks) also_read(*locks.words);
     const VkCommandBuffer commands = queue.begin(accesses);
     queue.bind(pipeline);
     bind_arrays(commands, *variant, launch, block.get());
@@ -90,6 +93,15 @@ void Device::launch_now(const Program& program, const Launch& launch) {
     if (block) used(*block, false);
     touched(launch.stream);
     queue.end();
+}
+
+void Device::make_locks() {
+    const std::vector<std::byte> zeros(codegen::Binding::lock_count * sizeof(uint32_t));
+    // Not a reference that would keep the device for ever.
+    const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
+    auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
+    write(*words, 0, zeros.data(), int64_t(zeros.size()));
+    locks.words = std::move(words);
 }
 
 /// The arguments that push constants have no room for, in memory that goes back when the launch is done.
@@ -124,10 +136,15 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
         bound.push.clear();
     }
     if (variant.buffers.empty()) return;
+    const auto whole = [](const Buffer* buffer) {
+        return Launch::Array{const_cast<Buffer*>(buffer), 0, buffer ? buffer->bytes : 0, Launch::Array::ones()};
+    };
+    const Launch::Array of_block = whole(block), of_locks = whole(locks.words.get());
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         const int argument = variant.shader.bindings[i].argument;
-        const Launch::Array of_block{const_cast<Buffer*>(block), 0, block ? block->bytes : 0, Launch::Array::ones()};
-        const Launch::Array& array = argument == codegen::Binding::argument_block ? of_block : launch.arguments[size_t(argument)].array;
+        const Launch::Array& array = argument == codegen::Binding::argument_block ? of_block
+                                     : argument == codegen::Binding::locks        ? of_locks
+                                                                                  : launch.arguments[size_t(argument)].array;
         const bool some = array.memory && array.bytes > 0;
         const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
         // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.

@@ -71,15 +71,19 @@ void plan_memory(const Snapshot& s, const Switches& switches, Plan& plan) {
 void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
-    plan.int8 = s.shader_int8 && s.storage_8bit;
+    plan.int8 = s.shader_int8 && s.storage_8bit && !switches.bare;
     plan.int16 = s.shader_int16 && s.storage_16bit;
     plan.int64 = s.shader_int64 && !switches.pairs;
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
-    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
+    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics && !switches.bare;
+    // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
+    // atomics are LLVM's sequentially consistent ones, and order everything.
+    plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
-    plan.float_atomics = s.buffer_float32_atomic_add;
+    if (switches.bare) plan.subgroups = 0;
+    plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
@@ -103,6 +107,7 @@ Switches Switches::from_environment() {
     Switches switches;
     switches.validate = debug::validate();
     switches.pairs = set("PUMICE_VULKAN_PAIRS");
+    switches.bare = set("PUMICE_VULKAN_BARE");
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");

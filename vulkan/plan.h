@@ -13,6 +13,7 @@ namespace pumice::vulkan {
 struct Switches {
     bool validate = false;         ///< PUMICE_VALIDATE=1
     bool pairs = false;            ///< PUMICE_VULKAN_PAIRS=1: 64-bit integers by pairs of 32-bit ones
+    bool bare = false;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no 64-bit and float atomics, no bytes in buffers
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
@@ -28,6 +29,7 @@ struct Plan {
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
     bool int64_atomics = false;           ///< in buffers and in local memory
+    bool memory_barriers = true;          ///< they do what they should
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
 

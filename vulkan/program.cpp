@@ -30,6 +30,16 @@ void check_limits(const Context& context, const codegen::Shader& shader) {
              context.name, " has ", most);
 }
 
+bool binds_locks(const codegen::Shader& shader) {
+    return std::any_of(shader.bindings.begin(), shader.bindings.end(), [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
+}
+
+bool has_wide_atomics(const ir::Kernel& kernel) {
+    return std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const ir::Inst& i) {
+        return (i.op == ir::Op::atomic || i.op == ir::Op::compare_exchange) && size_of(i.type) == 8;
+    });
+}
+
 int64_t elements(const Launch::Array& array) {
     int64_t count = 1;
     for (const int64_t extent : array.extents) count *= extent;
@@ -38,7 +48,7 @@ int64_t elements(const Launch::Array& array) {
 
 }  // namespace
 
-Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel) : shader(std::move(with)) {
+Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel) : shader(std::move(with)), locks(binds_locks(shader)) {
     check_limits(context, shader);
     try {
         VkShaderModuleCreateInfo info{};
@@ -52,7 +62,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
     for (const codegen::Binding& binding : shader.bindings)
-        if (binding.argument != codegen::Binding::argument_block)
+        if (binding.argument >= 0)
             uses.push_back({binding.argument, binding.access != ir::Access::in});
     for (const auto* fields : {&shader.push, &shader.block})
         for (const codegen::Field& field : *fields)
@@ -134,7 +144,8 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     return pipeline;
 }
 
-Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from) : kernel(std::move(k)), reports(pumice::reports(*kernel)), source(std::move(from)) {
+Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
+    : kernel(std::move(k)), reports(pumice::reports(*kernel)), wide_atomics(has_wide_atomics(*kernel)), source(std::move(from)) {
     for (size_t i = 0; i < kernel->params.size(); ++i)
         if (kernel->params[i].is_array) arrays.push_back(int(i));
 }
@@ -157,13 +168,14 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     codegen::Options options;
     options.float_atomics = plan.float_atomics;
     options.int64_atomics = plan.int64_atomics;
+    options.memory_barriers = plan.memory_barriers;
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     options.push_bytes = limits.maxPushConstantsSize;
-    size_t bound = reports;
+    size_t bound = size_t(reports) + (wide_atomics && !plan.int64_atomics);
     // One binding is left for the argument block, where there may be one.
     const size_t bindings = plan.max_bindings - (kernel->params.size() > 8 ? 1 : 0);
     for (const int parameter : arrays) {

@@ -31,6 +31,7 @@ public:
         bool write;
     };
     const codegen::Shader shader;
+    const bool locks;                     ///< it binds the device's locks
     std::vector<Use> uses;                ///< the arrays that the shader touches
     std::vector<Scalar> argument_types;   ///< by parameter; those of arrays mean nothing
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
@@ -70,7 +71,8 @@ public:
     void destroy(Context& context);
 
     const std::shared_ptr<const ir::Kernel> kernel;
-    const bool reports;  ///< it prints or requires something, so that its last binding is the device's ring
+    const bool reports;       ///< it prints or requires something, so that a binding is the device's ring
+    const bool wide_atomics;  ///< it has atomics of 64 bits, which may take the device's locks
 
 private:
     struct Made {

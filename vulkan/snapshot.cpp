@@ -52,6 +52,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     s.subgroup_size = std::max(1, int(subgroup.subgroupSize));
     s.max_push_descriptors = push.maxPushDescriptors;
     s.driver = driver.driverName;
+    s.driver_id = driver.driverID;
     if (driver.driverInfo[0]) s.driver += std::string(s.driver.empty() ? "" : " ") + driver.driverInfo;
 }
 

@@ -15,6 +15,7 @@ struct Snapshot {
     VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
     uint32_t api_version = 0;
     uint32_t vendor = 0, device = 0, driver_version = 0;
+    VkDriverId driver_id{};   ///< 0: not known
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};

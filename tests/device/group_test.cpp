@@ -149,26 +149,33 @@ TEST(Device, Line22SubgroupShufflesVotesBallot) {
     });
 }
 
-/// Sums of every numeric type that the device has; 1 + lane, so that order does not matter.
+/// Sums of every numeric type that the device has; of small whole numbers, times `step`, so that order does not matter. The kernel says
+/// itself who shares a subgroup: on a device that lacks what it asks for, its subgroups have one item.
 template <class T>
-void sums_of(const Device& device, const char* name) {
-    const auto k = kernel(name, [](Out<T> out, In<T> x) {
+void sums_of(const Device& device, const char* name, int64_t step = 1) {
+    using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
+    const auto k = kernel(name, [](Out<T> out, Out<int> index, Out<int> lane, In<T> x) {
         auto i = global_index();
         out[i] = cast<T>(subgroup::reduce_add(x[i]) + subgroup::inclusive_max(x[i]) + subgroup::shuffle_xor(x[i], 1));
+        out[i + 32] = subgroup::exclusive_min(x[i]);
+        out[i + 48] = subgroup::exclusive_max(x[i]);
+        index[i] = subgroup::index();
+        lane[i] = subgroup::lane();
     });
-    const auto low = kernel(std::string(name) + "_low", [](Out<T> out, In<T> x) {
+    const auto moved = kernel(std::string(name) + "_moved", [](Out<T> out, In<T> x) {
         auto i = global_index();
-        out[i] = subgroup::exclusive_min(x[i]);
-        out[i + 16] = subgroup::exclusive_max(x[i]);
+        out[i] = subgroup::broadcast(x[i], 0);
+        out[i + 16] = subgroup::broadcast_first(x[i]);
+        out[i + 32] = subgroup::shuffle(x[i], subgroup::size() - 1 - subgroup::lane());
     });
     const int n = 16;
-    const Where w = where_in(device, n, n);
     std::vector<T> x;
-    for (int i = 0; i < n; ++i) x.push_back(T(i % 5 + 1));
-    Array<T> in = device.upload(x), out = device.zeros<T>(2 * n);
-    k(ndrange(n).group(n), out, in);
+    for (int i = 0; i < n; ++i) x.push_back(T(Host(i % 5 + 1) * Host(step)));
+    Array<T> in = device.upload(x), out = device.zeros<T>(4 * n);
+    Array<int> index = device.zeros<int>(n), lane = device.zeros<int>(n);
+    k(ndrange(n).group(n), out, index, lane, in);
+    const Where w{index.download(), lane.download(), 0, 0};
     auto got = out.download();
-    using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
     for (int i = 0; i < n; ++i) {
         const auto list = mates(w, i, [](int) { return true; });
         int sum = 0, most = 0, other = i;
@@ -177,15 +184,24 @@ void sums_of(const Device& device, const char* name) {
             if (w.lane[size_t(j)] <= w.lane[size_t(i)]) most = std::max(most, j % 5 + 1);
             if (w.lane[size_t(j)] == (w.lane[size_t(i)] ^ 1)) other = j;
         }
-        EXPECT_EQ(Host(got[size_t(i)]), Host(sum + most + other % 5 + 1)) << name << " " << i;
+        EXPECT_EQ(Host(got[size_t(i)]), Host(Host(sum + most + other % 5 + 1) * Host(step))) << name << " " << i;
     }
-    low(ndrange(n).group(n), out, in);
-    got = out.download();
     using Limits = std::numeric_limits<Host>;
     for (int i = 0; i < n; ++i) {
         if (w.lane[size_t(i)]) continue;
-        EXPECT_EQ(Host(got[size_t(i)]), Limits::has_infinity ? Limits::infinity() : Limits::max()) << name;
-        EXPECT_EQ(Host(got[size_t(i) + 16]), Limits::has_infinity ? Host(-Limits::infinity()) : Limits::lowest()) << name;
+        EXPECT_EQ(Host(got[size_t(i) + 32]), Limits::has_infinity ? Limits::infinity() : Limits::max()) << name;
+        EXPECT_EQ(Host(got[size_t(i) + 48]), Limits::has_infinity ? Host(-Limits::infinity()) : Limits::lowest()) << name;
+    }
+    const Where places = where_in(device, n, n);
+    if (n % places.size) return;  // lanes that are read are there
+    moved(ndrange(n).group(n), out, in);
+    got = out.download();
+    for (int i = 0; i < n; ++i) {
+        const auto list = mates(places, i, [](int) { return true; });
+        const auto of = [&](size_t l) { return Host(x[size_t(list[l])]); };
+        EXPECT_EQ(Host(got[size_t(i)]), of(0)) << name;
+        EXPECT_EQ(Host(got[size_t(i) + 16]), of(0)) << name;
+        EXPECT_EQ(Host(got[size_t(i) + 32]), of(list.size() - 1 - size_t(places.lane[size_t(i)]))) << name;
     }
 }
 
@@ -194,6 +210,7 @@ TEST(Device, SubgroupsOfEveryType) {
         sums_of<int>(device, "i32");
         sums_of<unsigned>(device, "u32");
         sums_of<float>(device, "f32");
+        sums_of<int64_t>(device, "i64", 0x1'0000'0007ll), sums_of<uint64_t>(device, "u64", 0x2'0000'0003ull);
         if (device.supports(Feature::int8)) sums_of<int8_t>(device, "i8"), sums_of<uint8_t>(device, "u8");
         if (device.supports(Feature::int16)) sums_of<int16_t>(device, "i16"), sums_of<uint16_t>(device, "u16");
         if (device.supports(Feature::float16)) sums_of<half>(device, "f16");

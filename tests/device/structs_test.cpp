@@ -35,6 +35,15 @@ struct Nested {
 };
 PUMICE_STRUCT(Nested, grid, flags, offset);
 
+/// Names that mean something to GLSL.
+struct Words {
+    float input, sample, filter;
+    int buffer, active, main;
+    float3 vec3, shared;
+    int gl_x, a__b;
+};
+PUMICE_STRUCT(Words, input, sample, filter, buffer, active, main, vec3, shared, gl_x, a__b);
+
 namespace {
 
 const auto vector_maths = kernel("vector_maths", [](Out<float> out, In<float3> a, In<float3> b) {
@@ -175,6 +184,24 @@ TEST(Structs, FillCloneAndLayout) {
     EXPECT_EQ(detail::element_of<Cell>().size, sizeof(Cell));
     EXPECT_EQ(detail::element_of<Cell>().leaves[4].path, "ray.direction.y");
     EXPECT_EQ(detail::element_of<Cell>().leaves[4].offset, 16u);
+}
+
+TEST(Structs, MembersMayHaveNamesThatGlslKeeps) {
+    const auto k = kernel("words", [](InOut<Words> w, Out<float> sums) {
+        auto i = global_index();
+        w[i].filter = w[i].input + w[i].sample;
+        w[i].main = w[i].buffer - w[i].active;
+        w[i].a__b = w[i].gl_x;
+        sums[i] = w[i].vec3.y + w[i].shared.x;
+    });
+    Array<Words> w = device().upload(std::vector<Words>{{1, 2, 0, 9, 4, 0, {1, 2, 3}, {4, 5, 6}, 7, 0}});
+    Array<float> sums = device().zeros<float>(1);
+    k(ndrange(1), w, sums);
+    const Words got = w.download()[0];
+    EXPECT_EQ(got.filter, 3.0f);
+    EXPECT_EQ(got.main, 5);
+    EXPECT_EQ(got.a__b, 7);
+    EXPECT_EQ(sums.download()[0], 6.0f);
 }
 
 }  // namespace

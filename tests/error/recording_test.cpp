@@ -242,6 +242,10 @@ TEST(Recording, SizesOfLocalAndPrivateArrays) {
 
 TEST(Recording, ParsedTextIsChecked) {
     EXPECT_ERROR("kernel text line 1: expected `kernel`, found the end of the text", parse_ir(""));
+    const std::string divergent = "kernel \"k\" math contract rank 1 (arg1: inout i32[1]) @1 files [\"k.cpp\"] {\n  %0 = local_index 0 : i32\n  %1 = constant 4 : i32\n"
+                                  "  %2 = lt %0, %1 : bool\n  if %2 @3 {\n    barrier @4\n    yield\n  } else {\n    yield\n  }\n  return\n}\n";
+    EXPECT_ERROR("kernel \"k\" (k.cpp:1) has a barrier at k.cpp:4 that some work-items of a group may not reach: what decides it at k.cpp:3 may differ "
+                 "among them; make it of values that are the same for the group, or promise that they are with uniform(x)", parse_ir(divergent));
     EXPECT_ERROR("kernel text line 1: expected `kernel`, found `garbage`", parse_ir("garbage"));
     std::string wrong = kernel("k", [](InOut<float> a) { a[0] = a[1] * a[2]; }).ir();
     wrong.replace(wrong.find("mul"), 3, "and");
