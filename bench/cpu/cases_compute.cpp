@@ -1,6 +1,7 @@
 // Cases that arithmetic limits: n-body, mandelbrot, Black-Scholes.
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
+#include "bench/cpu/python.h"
 #include "bench/harness.h"
 
 namespace bench::cpu {
@@ -98,6 +99,7 @@ Case nbody_case() {
                        cl_in(between(n, 12, 0.1f, 1)), cl_word(n)},
                       {n}, {}, 0);
     });
+    add_python_peers(c, "nbody", [] { return Arrays{noise(n, 9), noise(n, 10), noise(n, 11), between(n, 12, 0.1f, 1)}; });
     return c;
 }
 
@@ -131,6 +133,7 @@ Case mandelbrot_case() {
             steps[j * n + i] = k; })",
                       {cl_out(count), cl_word(n), cl_word(most)}, {n, n}, {}, 0);
     });
+    add_python_peers(c, "mandelbrot", [] { return Arrays(); }, {n, most});
     return c;
 }
 
@@ -163,6 +166,7 @@ Case black_scholes_case() {
                       {cl_out(n), cl_out(n), cl_in(between(n, 13, 5, 30)), cl_in(between(n, 14, 1, 100)), cl_in(between(n, 15, 0.25f, 10))},
                       {n}, {}, 0);
     });
+    add_python_peers(c, "black_scholes", [] { return Arrays{between(n, 13, 5, 30), between(n, 14, 1, 100), between(n, 15, 0.25f, 10)}; });
     return c;
 }
 

@@ -2,6 +2,7 @@
 #include "bench/cpu/halide.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
+#include "bench/cpu/python.h"
 #include "bench/harness.h"
 
 namespace bench::cpu {
@@ -53,6 +54,7 @@ Case triad_case() {
                       " int i = get_global_id(0); a[i] = b[i] + s * c[i]; }",
                       {cl_out(n), cl_in(noise(n, 1)), cl_in(noise(n, 2)), cl_word(0.75f)}, {n}, {}, 0);
     });
+    add_python_peers(c, "triad", [] { return Arrays{noise(n, 1), noise(n, 2)}; }, {0.75});
     return c;
 }
 
@@ -76,6 +78,7 @@ Case diffusion_case() {
             next[p] = now[p] + c * (now[p - plane] + now[p + plane] + now[p - row] + now[p + row] + now[p - 1] + now[p + 1] - 6.0f * now[p]); })",
                       {cl_out(count), cl_in(noise(count, 3)), cl_word(0.1f), cl_word(n)}, {n - 2, n - 2, n - 2}, {}, 0);
     });
+    add_python_peers(c, "diffusion", [] { return Arrays{noise(count, 3)}; }, {n, 0.1});
     return c;
 }
 
@@ -96,6 +99,7 @@ Case maths_case() {
                       " y[i] = sin(v) * exp(v) + v * v * v; }",
                       {cl_out(n), cl_in(noise(n, 4))}, {n}, {}, 0);
     });
+    add_python_peers(c, "maths", [] { return Arrays{noise(n, 4)}; });
     return c;
 }
 
