@@ -171,16 +171,67 @@ double pm_pow(double x, double y) {
 
 // ---- trigonometric and hyperbolic ----
 
+// x past 1,000,000: its significand times six words of 2/pi, those whose bits make quarters of a turn and less of it (Payne and
+// Hanek; before them 64 zeros, so that every such x has all six). The product modulo 4, of which 137 bits below the point are
+// right, is the quarter and the rest; at worst 62 bits of the rest are 0.
+double pm_reduce_far(double x, out int quarter) {
+    const uint two_over_pi[41] = uint[](
+        0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
+        0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
+        0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
+        0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
+        0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu,
+        0xf0cfbc20u);
+    uvec2 bits = unpackDouble2x32(x);
+    int exponent = int(bits.y >> 20 & 0x7ffu) - 1075, first = (exponent + 62) >> 5, up = (exponent + 62) & 31;
+    uint low = bits.x, high = (bits.y & 0x000fffffu) | 0x00100000u, product[6], carry = 0u, above = 0u;
+    // From the lowest word up: each takes in what the one below carried, of either half of the significand.
+    uint before = 0u;
+    for (int i = 5; i >= 0; --i) {
+        uint word = two_over_pi[first + i] << up | (up == 0 ? 0u : two_over_pi[first + i + 1] >> (32 - up));
+        uint high_of_low, low_of_low, high_of_high, low_of_high, c, d;
+        umulExtended(low, word, high_of_low, low_of_low);
+        umulExtended(high, before, high_of_high, low_of_high);
+        product[i] = uaddCarry(uaddCarry(low_of_low, carry, c), low_of_high, d);
+        uint e;
+        product[i] = uaddCarry(product[i], above, e);
+        carry = high_of_low + c;
+        above = high_of_high + d + e;
+        before = word;
+    }
+    bool nearer_next = (product[0] & 0x20000000u) != 0u;
+    quarter = int(product[0] >> 30) + int(nearer_next);
+    product[0] &= 0x3fffffffu;
+    if (nearer_next) {  // less than the next quarter by what is missing
+        uint borrow = 1u;
+        for (int i = 5; i >= 0; --i) {
+            uint c;
+            product[i] = uaddCarry(~product[i], borrow, c);
+            borrow = c;
+        }
+        product[0] &= 0x3fffffffu;
+    }
+    // The five highest words, by 2^-30, 2^-62, 2^-94, 2^-126 and 2^-158, as a sum of two doubles.
+    double tail = double(product[2]) * 5.048709793414476e-29lf + (double(product[3]) * 1.1754943508222875e-38lf
+        + double(product[4]) * 2.7369110631344083e-48lf);
+    dvec2 head = pm_two_sum(double(product[0]) * 9.313225746154785e-10lf, double(product[1]) * 2.168404344971009e-19lf);
+    dvec2 turn = pm_two_sum(head.x, head.y + tail), r = pm_two_product(turn.x, 1.5707963267948966lf);
+    double angle = r.x + (r.y + turn.x * 6.123233995736766e-17lf + turn.y * 1.5707963267948966lf);
+    bool negative = nearer_next != pm_signbit(x);
+    if (pm_signbit(x)) quarter = -quarter;
+    return negative ? -angle : angle;
+}
+
 // pi/2 in four parts, the first three of 33 bits: up to |x| = 1,000,000, n times each is exact. What the second subtraction
 // loses is kept.
 double pm_reduce(double x, out int quarter) {
+    quarter = 0;
+    if (!pm_isfinite(x)) return packDouble2x32(uvec2(0u, 0x7ff80000u));
+    if (abs(x) > 1e6lf) return pm_reduce_far(x, quarter);
     double n = roundEven(x * 0.6366197723675814lf);
     precise double t = x - n * 1.5707963267341256lf, w = n * 6.077100506303966e-11lf, r = t - w;
     precise double lost = ((t - r) - w) - n * 2.0222662487111665e-21lf - n * 8.4784276603689e-32lf, sum = r + lost;
-    bool near = abs(n) < 2e9lf;
-    quarter = near ? int(n) : 0;
-    sum = near && abs(sum) <= 1.0lf ? sum : 0.0lf;
-    sum = pm_isfinite(x) ? sum : packDouble2x32(uvec2(0u, 0x7ff80000u));
+    quarter = int(n);
     return n == 0.0lf ? x : sum;
 }
 

@@ -155,6 +155,34 @@ TEST(Doubles, AnglesUpToAMillion) {
     BINARY(atan2, exponents(1000, highest), exponents(1000, highest), 5);
 }
 
+TEST(Doubles, AnglesOfAnySize) {
+    UNARY(sin, exponents(19, highest), 3);
+    UNARY(cos, exponents(19, highest), 3);
+    UNARY(tan, exponents(19, highest), 5);
+    // Near multiples of pi/2, their neighbours, and the largest doubles.
+    const Draw nearest = [](Random& r) {
+        const double x[] = {0x1.5f09cad750ab1p+1004, 0x1.921fb54442d18p+20, 0x1.fffffffffffffp+1023, 0x1p+1023, 1e22};
+        const double chosen = x[r() % std::size(x)];
+        return (r() % 2 ? 1 : -1) * (r() % 2 ? chosen : std::nextafter(chosen, 0.0));
+    };
+    UNARY(sin, nearest, 3);
+    UNARY(cos, nearest, 3);
+    UNARY(tan, nearest, 5);
+    // No double comes nearer to one (Muller et al., Handbook of Floating-Point Arithmetic): 61 bits cancel, some more in glibc.
+    const Device device = Device::open();
+    if (device.name().rfind("vulkan", 0) != 0 || !device.supports(Feature::float64)) return;
+    const auto k = kernel("worst", [](Out<double> y, In<double> x) {
+        y[0] = sin(x[0]);
+        y[1] = cos(x[0]);
+        y[2] = tan(x[0]);
+    });
+    Array<double> y = device.zeros<double>(3);
+    k(ndrange(1), y, device.upload<double>({std::ldexp(6381956970095103.0, 797)}));
+    const auto got = y.download();
+    const double want[] = {1, -4.687165924254628e-19, -2.133485385753704e+18};
+    for (int n = 0; n < 3; ++n) EXPECT_NEAR(got[size_t(n)], want[n], 5 * ulp_of(want[n])) << n;
+}
+
 TEST(Doubles, ErrorAndGammaFunctions) {
     UNARY(erf, exponents(-300, 4), 5);
     UNARY(erfc, between(-7, 27.5), 12);
