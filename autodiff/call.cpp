@@ -136,7 +136,7 @@ std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature)
     return derived(kernel, Mode::adjoint, signature).reads;
 }
 
-void reverse_step(const Call& call) {
+TapeArrays reverse_step(const Call& call) {
     const std::shared_ptr<const ir::Kernel> primal = call.kernel.recorded();
     const KernelRules* rules = find_rules(call.kernel);
     const bool by_rule = rules && rules->reverse;
@@ -154,8 +154,19 @@ void reverse_step(const Call& call) {
         if (by_rule || adjoint->reads[i]) detail::copy(*array, *copies.back());
         step.slots[i].value = rebound(step.slots[i].value, *copies.back());
     }
-    if (by_rule) sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
-    else launch(*adjoint, step.range, step.slots, nullptr);
+    TapeArrays sums;
+    if (!by_rule) {
+        launch(*adjoint, step.range, step.slots, nullptr, nullptr, &sums);
+        return sums;
+    }
+    const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
+    const int64_t one = 1;
+    for (const Slot& slot : call.slots)
+        for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
+            sums.push_back(detail::allocate(device_of(call.range, call.slots), &one, 1, element_of(slot.value.type), false));
+            detail::write(*sums.back(), &bits[sums.size() - 1], 1, 1);
+        }
+    return sums;
 }
 
 }  // namespace pumice::derive

@@ -38,15 +38,7 @@ private:
 
     void check_scalar(size_t i, const Slot& slot) const {
         if (slot.mixed) return;
-        const std::string who = kernel->label(i);
-        if (forward && slot.activity == Activity::active)
-            refuse(who, " is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)");
-        if (!forward && slot.activity != Activity::active)
-            refuse(who, " is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
-        if (!is_float(slot.value.type))
-            refuse(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type), ", which has no derivative: write Const");
-        if (forward)
-            if (const std::string wrong = wrong_width(slot, who, call.width); !wrong.empty()) refuse(wrong);
+        if (const std::string wrong = wrong_scalar(slot, kernel->label(i), call.width, forward); !wrong.empty()) refuse(wrong);
     }
 
     void check_array(size_t i, const Slot& slot) const {
@@ -77,6 +69,16 @@ private:
 };
 
 }  // namespace
+
+std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward) {
+    if (forward && slot.activity == Activity::active)
+        return who + " is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)";
+    if (!forward && slot.activity != Activity::active)
+        return who + " is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back";
+    if (!is_float(slot.value.type))
+        return text(who, " is ", forward ? "Duplicated" : "Active", " and of type ", name_of(slot.value.type), ", which has no derivative: write Const");
+    return forward ? wrong_width(slot, who, width) : "";
+}
 
 std::string wrong_array(const Slot& slot, const std::string& who, int width) {
     if (slot.activity == Activity::active)

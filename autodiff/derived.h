@@ -30,8 +30,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
 
 /// Launches a derivative over the range. `slots` are those of its signature. `adjoints`, where it is not null, receives the bits of
 /// the active scalars' adjoints, `width` a scalar, in order. The tapes are made where `tape` is null or empty (mode augmented
-/// leaves them there), else they are those.
-void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr);
+/// leaves them there), else they are those. `sums`, where it is not null, receives the arrays of those adjoints instead.
+void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr,
+            TapeArrays* sums = nullptr);
 
 /// The device of a launch: that of its stream, of its arrays, else the default one.
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots);

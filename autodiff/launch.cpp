@@ -29,6 +29,7 @@ public:
     }
 
     std::vector<HostArgument> list;
+    TapeArrays sums;  ///< of active scalars, in order
 
     /// After the launch: adds what two shadows shared, and brings the active scalars' adjoints back.
     void finish(std::vector<uint64_t>* adjoints) const {
@@ -67,7 +68,6 @@ private:
     const Derived& derived;
     const std::vector<Slot>& slots;
     std::shared_ptr<detail::DeviceState> device;
-    std::vector<std::shared_ptr<detail::ArrayState>> sums;  // of active scalars, in order
     std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> apart;
 };
 
@@ -187,7 +187,8 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
     return tapes;
 }
 
-void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape) {
+void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape,
+            TapeArrays* sums) {
     const auto device = device_of(range, slots);
     const Range grouped = with_group(range, *derived.primal, derived, *device);
     Arguments arguments(derived, grouped, slots);
@@ -205,6 +206,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         }
     }
     arguments.finish(adjoints);
+    if (sums) *sums = arguments.sums;
 }
 
 }  // namespace pumice::derive

@@ -2,6 +2,7 @@
 
 #include "autodiff/program_tangents.h"
 #include "autodiff/program_tape.h"
+#include "core/evaluate.h"
 
 namespace pumice {
 namespace derive {
@@ -15,7 +16,13 @@ Program::Program(ReverseMode mode, int width) : record(std::make_unique<ProgramT
 Program::Program(ForwardMode, int width) : record(std::make_unique<ProgramTangents>(width)), is_forward(true) {}
 Program::~Program() = default;
 
-void Program::annotate(const std::vector<Slot>& slots) { record->annotate(slots); }
+void Program::annotate(const std::vector<Slot>& slots) { record->annotate(slots, is_forward); }
+
+HostScalar Program::follow(const HostArgument& scalar, const std::vector<uint64_t>& tangents) {
+    std::vector<double> wide;
+    for (const uint64_t bits : tangents) wide.push_back(from_bits<double>(cast_bits(scalar.type, Scalar::f64, bits)));
+    return {scalar.bits, record->scalars, record->scalars->input(wide)};
+}
 
 void Program::run(const std::function<void()>& function) {
     detail::Observing watching(record.get());

@@ -2,6 +2,7 @@
 #pragma once
 #include "autodiff/autodiff.h"
 #include "autodiff/custom.h"
+#include "autodiff/traced.h"
 #include "core/function.h"
 #include "core/observe.h"
 
@@ -23,6 +24,8 @@ public:
     void seed(const HostArgument& array);
     /// Reverse mode: the way back.
     void reverse();
+    /// A scalar argument that is differentiated, with its tangents in forward mode.
+    HostScalar follow(const HostArgument& scalar, const std::vector<uint64_t>& tangents);
     /// Forward mode: the tangent of an array, one a direction.
     std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
 
@@ -44,29 +47,67 @@ auto result_tangents(Program& program, const Array<T, N>& result) {
     }
 }
 
-/// Runs the function under the mode; gives a tuple of the result's tangents (forward mode) and the result (where asked for).
+/// What the function is given for an annotated argument: of a scalar that is differentiated one that is followed, else what it is.
+template <class A>
+decltype(auto) given(Program& program, A& annotation) {
+    using T = typename detail::annotation<A>::type;
+    constexpr bool constant = std::is_same_v<A, Const<T>>;
+    if constexpr (!constant && (std::is_floating_point_v<T> || std::is_same_v<T, half>)) {
+        std::vector<uint64_t> tangents;
+        if constexpr (requires { annotation.shadow; }) put_bits(annotation.shadow, tangents);
+        if constexpr (requires { annotation.shadows; }) for (const T& t : annotation.shadows) put_bits(t, tangents);
+        return Traced<T>(program.follow(flat(annotation.value)[0], tangents));
+    } else {
+        return (annotation.value);
+    }
+}
+/// Of an Active scalar its derivative, one a direction, as a tuple; of others nothing.
+template <class A, std::size_t W, class Given>
+auto active_of(const Given& given) {
+    using T = typename detail::annotation<A>::type;
+    if constexpr (requires(A a) { []<class U>(const Active<U>&) {}(a); } && !std::is_same_v<Given, T>) {
+        std::array<T, W> all;
+        for (std::size_t w = 0; w < W; ++w) all[w] = from_bits<T>(derivative_of(given.scalar, *scalar_of<T>(), int(w)));
+        if constexpr (W == 1) return std::tuple<T>(all[0]);
+        else return std::tuple<std::array<T, W>>(all);
+    } else {
+        return std::tuple<>();
+    }
+}
+
+/// Runs the function under the mode; gives a tuple of the derivatives of the Active scalars (reverse mode), of the result's tangents
+/// (forward mode), and of the result (where asked for).
 template <bool primal, class Mode, class F, class... A>
 auto run_program(Mode mode, F& f, A&... annotations) {
-    Program program(mode, int(detail::batch_width<A...>()));
+    constexpr std::size_t width = detail::batch_width<A...>();
+    Program program(mode, int(width));
     std::vector<Slot> slots;
     (put_slots<typename detail::annotation<A>::type>(annotations, slots), ...);
     program.annotate(slots);
-    using Result = std::remove_cvref_t<decltype(f(annotations.value...))>;
+    std::tuple<decltype(given(program, annotations))...> arguments{given(program, annotations)...};
+    static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations))>&...>,
+                  "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, or as Traced<float>, "
+                  "so that the derivative can follow what it computes with it");
+    const auto call = [&](auto&... given) -> decltype(auto) { return f(given...); };
+    using Result = std::remove_cvref_t<decltype(std::apply(call, arguments))>;
+    const auto actives = [&] {
+        return std::apply([](const auto&... given) { return std::tuple_cat(active_of<A, width>(given)...); }, arguments);
+    };
     if constexpr (std::is_void_v<Result>) {
-        program.run([&] { f(annotations.value...); });
+        program.run([&] { std::apply(call, arguments); });
         program.reverse();
-        return std::tuple<>();
+        return actives();
     } else {
         std::optional<Result> result;
-        program.run([&] { result.emplace(f(annotations.value...)); });
+        program.run([&] { result.emplace(std::apply(call, arguments)); });
         if constexpr (detail::is_array<Result>::value && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
         program.reverse();
-        const auto tangents = [&] {
-            if constexpr (std::is_base_of_v<ForwardMode, Mode>) return result_tangents<detail::batch_width<A...>()>(program, *result);
-            else return std::tuple<>();
+        const auto derivatives = [&] {
+            if constexpr (std::is_base_of_v<ForwardMode, Mode>) return result_tangents<width>(program, *result);
+            else return actives();
         }();
-        if constexpr (primal) return std::tuple_cat(tangents, std::tuple<Result>(*result));
-        else return tangents;
+        if constexpr (primal) return std::tuple_cat(derivatives, std::tuple<Result>(*result));
+        else return derivatives;
     }
 }
 
@@ -76,11 +117,12 @@ template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>>
 
 /// Reverse mode of a program: runs the host function with the annotated values, recording its launches, copies, fills, uploads and
 /// allocations on this thread, then plays them backwards. Shadows accumulate as they do for kernels; arrays that the function makes
-/// have shadows of their own; of an array that it returns, the shadow starts as 1. Throws Error for misuse, and where the function
-/// computes on the host with what it read back.
+/// have shadows of their own; of an array that it returns, the shadow starts as 1. For an Active scalar the function takes a Traced
+/// number (or auto). Gives a tuple of the derivatives of the Active scalars, in order; of a batch, arrays of them. Throws Error for
+/// misuse, and where the function computes on the host with what it read back.
 template <derive::ProgramFunction F, detail::Annotation... A>
-std::tuple<> autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
-/// The same; gives a tuple of what the function gave.
+auto autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+/// The same; what the function gave comes behind the derivatives.
 template <derive::ProgramFunction F, detail::Annotation... A>
 auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
 /// Forward mode of a program: tangents run along with what it does. Gives a tuple of the tangent of the array that the function gave,

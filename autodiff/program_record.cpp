@@ -4,14 +4,14 @@
 
 namespace pumice::derive {
 
-void ProgramRecord::annotate(const std::vector<Slot>& slots) {
+void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
     for (size_t i = 0; i < slots.size(); ++i) {
         const Slot& slot = slots[i];
         const std::string who = text("argument ", i + 1);
         if (!slot.value.is_array) {
             if (slot.activity == Activity::constant || slot.mixed) continue;
-            fail("the derivative of a program: ", who, " is a scalar and ", slot.activity == Activity::active ? "Active" : "Duplicated",
-                 ": the host computes with its scalars, unseen; write Const, or put it into an array of one element");
+            if (const std::string wrong = wrong_scalar(slot, who, width, forward); !wrong.empty()) fail("the derivative of a program: ", wrong);
+            continue;
         }
         if (slot.activity != Activity::constant)
             if (const std::string wrong = wrong_array(slot, who, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
@@ -138,7 +138,7 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     const auto written = [&](size_t i) { return spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
     bool varies = false, useful = false;
     for (size_t i = 0; i < arguments.size(); ++i) {
-        varies = varies || is_varied(spans[i]);
+        varies = varies || is_varied(spans[i]) || follows(arguments[i]);
         useful = useful || (written(i) && has_floats(*spans[i].element) && !is_constant(spans[i]));
     }
     // What overwrites something that varies with constants is differentiated too: its adjoint ends the shadow.
@@ -147,7 +147,10 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     signature.width = width;
     for (size_t i = 0; i < arguments.size(); ++i) {
         const bool active = spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
-        signature.params.push_back(!active ? Activity::constant : written(i) ? Activity::duplicated_no_need : Activity::duplicated);
+        signature.params.push_back(follows(arguments[i]) ? Activity::active
+                                   : !active             ? Activity::constant
+                                   : written(i)          ? Activity::duplicated_no_need
+                                                         : Activity::duplicated);
     }
     return signature;
 }

@@ -4,6 +4,7 @@
 
 #include "autodiff/derived.h"
 #include "autodiff/intervals.h"
+#include "autodiff/traced.h"
 #include "core/observe.h"
 
 namespace pumice::derive {
@@ -42,12 +43,13 @@ struct Buffer {
 /// The buffers of one run, and which of their bytes depend on what is differentiated. An observer hands on to the one before it.
 class ProgramRecord : public detail::Observer {
 public:
-    explicit ProgramRecord(int width) : width(width), outer(detail::observer()) {}
+    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::observer()) {}
 
     /// The caller's annotations, before the run. Throws Error for an argument that cannot be differentiated so.
-    void annotate(const std::vector<Slot>& slots);
+    void annotate(const std::vector<Slot>& slots, bool forward);
 
     const int width;
+    const std::shared_ptr<HostScalars> scalars;  ///< that are differentiated
 
 protected:
     /// The span of an array, whose buffer is entered if it is new.
@@ -71,6 +73,8 @@ protected:
     /// After a launch: what it has written.
     void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
     std::vector<Span> spans_of(std::span<const HostArgument> arguments);
+    /// Whether the argument is one of the scalars that are differentiated.
+    bool follows(const HostArgument& a) const { return a.followed_by == scalars.get(); }
 
     std::vector<Buffer> buffers;
     detail::Observer* const outer;
@@ -80,6 +84,8 @@ private:
     std::map<const Allocation*, int> known;
 };
 
+/// A sentence on what is wrong with a scalar that is differentiated in a mode, or "".
+std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward);
 /// A sentence on what is wrong with a Duplicated array and its shadows, or "". `who` is what the argument is called.
 std::string wrong_array(const Slot& slot, const std::string& who, int width);
 

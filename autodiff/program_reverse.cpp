@@ -2,6 +2,7 @@
 #include "autodiff/program_tape.h"
 #include "autodiff/steps.h"
 #include "core/debug.h"
+#include "core/evaluate.h"
 
 namespace pumice::derive {
 
@@ -23,6 +24,12 @@ void ProgramTape::reverse() {
     debug::log_line(text("the tape of a program has ", commands.size(), " commands and keeps ", saved_bytes, " bytes",
                          states ? text("; ", states, " of its states are kept at most") : std::string()));
     states > 0 ? reverse_from_states() : reverse_all();
+    for (const ScalarSum& sum : scalar_sums) {
+        uint64_t bits = 0;
+        detail::read(*sum.array, &bits);
+        scalars->derivative(sum.number, sum.direction) += from_bits<double>(cast_bits(sum.array->element->leaves[0].type, Scalar::f64, bits));
+    }
+    scalars->sweep();
 }
 
 /// From the caller's shadows backwards: which commands write what a live shadow belongs to.
@@ -92,7 +99,10 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
         }
         call.slots.push_back(std::move(slot));
     }
-    reverse_step(call);
+    const TapeArrays sums = reverse_step(call);
+    size_t next = 0;
+    for (size_t i = 0; i < c.arguments.size(); ++i)
+        for (int w = 0; w < width && c.signature.params[i] == Activity::active; ++w) scalar_sums.push_back({c.arguments[i].number, w, sums[next++]});
 }
 
 void ProgramTape::adjoint_of_call(const Command& c) {

@@ -1,6 +1,7 @@
 #include "autodiff/program_tangents.h"
 
 #include "autodiff/steps.h"
+#include "core/evaluate.h"
 
 namespace pumice::derive {
 
@@ -35,6 +36,11 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
         const bool active = signature.params[i] != Activity::constant;
         Slot slot{active ? Activity::duplicated : Activity::constant, arguments[i], {}, nullptr, false};
         for (int w = 0; w < width && active; ++w) {
+            if (follows(arguments[i])) {
+                slot.shadows.push_back(arguments[i]);
+                slot.shadows.back().bits = cast_bits(Scalar::f64, arguments[i].type, to_bits(scalars->derivative(arguments[i].number, w)));
+                continue;
+            }
             keep.push_back(shadow_of(spans[i], w));
             slot.shadows.push_back(rebound(arguments[i], *keep.back()));
         }

@@ -85,6 +85,10 @@ private:
     bool read_what_varies = false, next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
+    /// What a launch gives to one of the host's scalars; read when all launches are reversed.
+    struct ScalarSum { int number, direction; std::shared_ptr<ArrayState> array; };
+    std::vector<ScalarSum> scalar_sums;
+
     // By buffer; those that come later have none yet.
     struct Use {
         Intervals needed;       ///< adjoints so far read it as it is now

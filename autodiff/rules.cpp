@@ -1,6 +1,9 @@
 #include "autodiff/rules.h"
 
+#include <limits>
+
 #include "core/error.h"
+#include "core/evaluate.h"
 #include "core/ops.h"
 
 namespace pumice::derive {
@@ -50,6 +53,23 @@ Source emit(Op, std::initializer_list<Source> operands) {
     return mask;
 }
 Source emit_select(const Source& c, const Source& x, const Source& y) { return c.mask | x.mask | y.mask; }
+
+/// A number of the host, a bool as 0 or 1: the type that the columns are instantiated with to compute them.
+struct Number {
+    double value = 0;
+    Number(double v) : value(v) {}
+    Number(Zero) {}
+    Number(None) : value(std::numeric_limits<double>::quiet_NaN()) {}
+};
+
+Number emit(Op op, std::initializer_list<Number> operands) {
+    uint64_t bits[3], result = 0;
+    size_t n = 0;
+    for (const Number& o : operands) bits[n++] = to_bits(o.value);
+    if (!evaluate_scalar(op, Scalar::f64, bits, result)) library_bug(text("a derivative column uses ", ir::name_of(op), " of f64"));
+    return ir::result_type(op, Scalar::f64) == Scalar::boolean ? double(result != 0) : from_bits<double>(result);
+}
+Number emit_select(const Number& c, const Number& x, const Number& y) { return c.value != 0 ? x : y; }
 
 template <class E> E operator+(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::add, {x, y}); }
 template <class E> E operator-(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::sub, {x, y}); }
@@ -114,6 +134,10 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
 
 bool vanishes(Op op, int index) { return source(op, index).zero; }
 bool has_none(Op op, int index) { return source(op, index).none; }
+double partial(Op op, int index, std::span<const double> operands, double result) {
+    const auto operand = [&](size_t n) { return Number(n < operands.size() ? operands[n] : 0); };
+    return column<Number>(op, index, operand(0), operand(1), operand(2), result, [](double x) { return Number(x); }).value;
+}
 unsigned uses(Op op, int index) { return source(op, index).mask; }
 
 Value times_partial(Builder& b, const ir::Kernel& k, Op op, int index, std::span<const Value> operands, Value result, Value factor) {

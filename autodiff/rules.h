@@ -16,6 +16,8 @@ bool has_none(ir::Op op, int index);
 /// What the partial derivative in operand `index` is computed from.
 unsigned uses(ir::Op op, int index);
 
+/// The partial derivative in operand `index` at a point.
+double partial(ir::Op op, int index, std::span<const double> operands, double result);
 /// Emits `factor` times the partial derivative in operand `index`; of operands, only those in uses() need to be values.
 ir::Value times_partial(ir::Builder& b, const ir::Kernel& k, ir::Op op, int index, std::span<const ir::Value> operands,
                         ir::Value result, ir::Value factor);

@@ -101,6 +101,8 @@ struct HostArgument {
     int rank = 1;
     Scalar type = Scalar::f32;          ///< scalars
     uint64_t bits = 0;
+    const void* followed_by = nullptr;  ///< a scalar: whose derivative follows it, and as which of its numbers
+    int number = -1;
 };
 
 /// Writes what `value` is for the IR: one argument, or of a struct one a member, in order.
@@ -126,7 +128,7 @@ void put_host(const Array<T, N>& value, HostArgument*& next) {
 }
 template <class T>
 constexpr size_t host_count() {
-    if constexpr (ScalarType<T> || is_array<T>::value) return 1;
+    if constexpr (ScalarType<T> || is_array<T>::value || requires { typename T::traced; }) return 1;
     else {
         size_t n = 0;
         structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += host_count<F>(); });
@@ -139,6 +141,15 @@ auto host_arguments(const H&... values) {
     [[maybe_unused]] HostArgument* next = all.data();
     (put_host(values, next), ...);
     return all;
+}
+
+/// A number of type T that is more than its value: put_host knows it.
+template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;
+/// What is given for a parameter that takes an H.
+template <class H, class A>
+decltype(auto) given_as(const A& a) {
+    if constexpr (std::is_same_v<A, H> || Follows<A, H>) return (a);
+    else return H(a);
 }
 
 // What the host passes for a parameter of the lambda's signature.
@@ -154,7 +165,7 @@ template <class T, int N> struct parameter<Out<T, N>> : memory_parameter<T, N> {
 template <class T, int N> struct parameter<InOut<T, N>> : memory_parameter<T, N> {};
 template <class T> struct parameter<Val<T>> {
     using host = T;
-    template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A>;
+    template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;
 };
 /// Checked for each argument of a launch, so that the compiler's message names its number, what is wanted and what is given.
 template <int Number, class Wanted, class Given, bool right>
@@ -227,7 +238,7 @@ private:
         constexpr bool right = (detail::parameter<P>::template takes<A> && ...);
         (void)std::tuple<detail::Argument<int(I) + 1, typename detail::parameter<P>::host, A, detail::parameter<P>::template takes<A>>...>();
         if constexpr (right) {
-            return launch(range, detail::host_arguments(static_cast<const typename detail::parameter<P>::host&>(arguments)...));
+            return launch(range, detail::host_arguments(detail::given_as<typename detail::parameter<P>::host>(arguments)...));
         } else {
             return {};
         }

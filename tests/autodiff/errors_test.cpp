@@ -97,9 +97,13 @@ TEST_F(AutodiffErrors, Case26_AtomicsWithoutADerivative) {
 
 TEST_F(AutodiffErrors, Programs) {
     const auto program = [](Array<float>& y, float a, const Array<float>& x) { axpy(ndrange(4), y, a, x); };
-    EXPECT_EQ(message_of([&] { autodiff(Reverse, program, Duplicated(y, dy), Active(1.0f), Const(x)); }),
-              "the derivative of a program: argument 2 is a scalar and Active: the host computes with its scalars, unseen; write Const, or put it into an "
-              "array of one element");
+    const auto traced = [](Array<float>& y, auto a, const Array<float>& x) { axpy(ndrange(4), y, a, x); };
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, traced, Duplicated(y, dy), Duplicated(1.0f, 1.0f), Const(x)); }),
+              "the derivative of a program: argument 2 is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
+    EXPECT_EQ(message_of([&] { autodiff(Forward, traced, Duplicated(y, dy), Active(1.0f), Const(x)); }),
+              "the derivative of a program: argument 2 is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)");
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, [](Array<float>&, int) {}, Duplicated(y, dy), Active(1)); }),
+              "the derivative of a program: argument 2 is Active and of type i32, which has no derivative: write Const");
     EXPECT_EQ(message_of([&] { autodiff(Reverse, program, Duplicated(y, dy.slice(0, 3)), Const(1.0f), Const(x)); }),
               "the derivative of a program: the shadow of argument 1 has extents [3], and the array has [4]");
     EXPECT_EQ(message_of([&] { autodiff(Reverse.checkpoints(0), program, Duplicated(y, dy), Const(1.0f), Const(x)); }),
