@@ -9,7 +9,8 @@ namespace {
 
 /// The form of the last store's index, like "2*l0 + g1*%3 + %0 + 5".
 std::string stored_at(const std::string& body) {
-    const Kernel k = parse("kernel \"k\" math contract rank 2 (arg1: inout i32[1], arg2: i32) files [\"k.cpp\"] {\n" + body + "return\n}\n");
+    const Kernel k =
+        parse("kernel \"k\" math contract rank 2 (arg1: inout i32[1], arg2: i32) files [\"k.cpp\"] {\n" + body + "return\n}\n");
     EXPECT_EQ(verify(k), "");
     const Uniformity u(k);
     const Affine affine(k, u);
@@ -23,7 +24,8 @@ std::string stored_at(const std::string& body) {
     std::string all;
     const auto term = [&](const std::string& what) { all += (all.empty() ? "" : " + ") + what; };
     const auto coefficient = [&](const Coefficient& c, const std::string& index) {
-        if (!c.zero()) term((c.factor == 1 ? "" : std::to_string(c.factor) + "*") + index + (c.times ? text("*%", c.times.id) : ""));
+        if (!c.zero())
+            term((c.factor == 1 ? "" : std::to_string(c.factor) + "*") + index + (c.times ? text("*%", c.times.id) : ""));
     };
     for (size_t axis = 0; axis < 3; ++axis) coefficient(f.local[axis], text("l", axis));
     for (size_t axis = 0; axis < 3; ++axis) coefficient(f.global[axis], text("g", axis));

@@ -25,8 +25,10 @@ void refuse_divergent_barriers(const Kernel& kernel) {
     for (const InstId id : uniformity.structure().order()) {
         if (k[id].op != Op::barrier || uniformity.control(id) <= Scope::group) continue;
         const InstId by = parting_around(uniformity, id);
-        fail("kernel \"", k.name, "\" (", k.where(k.loc), ") has a barrier at ", k.where(k[id].loc), " that some work-items of a group may not reach: ",
-             by.id == none ? std::string("others may have left before") : text("what decides it at ", k.where(k[by].loc), " may differ among them"),
+        fail("kernel \"", k.name, "\" (", k.where(k.loc), ") has a barrier at ", k.where(k[id].loc),
+             " that some work-items of a group may not reach: ",
+             by.id == none ? std::string("others may have left before")
+                           : text("what decides it at ", k.where(k[by].loc), " may differ among them"),
              "; make it of values that are the same for the group, or promise that they are with uniform(x)");
     }
 }

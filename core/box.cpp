@@ -64,8 +64,8 @@ struct Dense {
 };
 
 template <class T>
-const auto copy_strided = kernel("copy_strided", [](Out<T> to, In<T> from, Val<int> to_plane, Val<int> to_row, Val<int> to_step, Val<int> from_plane,
-                                                    Val<int> from_row, Val<int> from_step) {
+const auto copy_strided = kernel("copy_strided", [](Out<T> to, In<T> from, Val<int> to_plane, Val<int> to_row, Val<int> to_step,
+                                                    Val<int> from_plane, Val<int> from_row, Val<int> from_step) {
     auto [i, j, k] = global_index<3>();
     to[i * to_plane + j * to_row + k * to_step] = from[i * from_plane + j * from_row + k * from_step];
 });
@@ -90,7 +90,8 @@ void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& t
         else dims.push_back({per, 1, 1});
     }
     while (dims.size() < 3) dims.insert(dims.begin(), {1, 0, 0});
-    const Array<T> source = units<T>(from, from_box.offset, span_of(from_box)), target = units<T>(to, to_box.offset, span_of(to_box));
+    const Array<T> source = units<T>(from, from_box.offset, span_of(from_box)),
+                   target = units<T>(to, to_box.offset, span_of(to_box));
     // More than three dimensions: one launch for each index of the slow ones.
     const size_t slow = dims.size() - 3;
     const Dimension &plane = dims[slow], &row = dims[slow + 1], &step = dims[slow + 2];
@@ -100,8 +101,8 @@ void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& t
         for (size_t d = 0; d < slow; ++d) first_from += at[d] * dims[d].from, first_to += at[d] * dims[d].to;
         Range range = ndrange(plane.extent, row.extent, step.extent);
         if (stream) range = range.on(*stream);
-        copy_strided<T>(range, target.slice(first_to, target.count()), source.slice(first_from, source.count()), int(plane.to), int(row.to), int(step.to),
-                        int(plane.from), int(row.from), int(step.from));
+        copy_strided<T>(range, target.slice(first_to, target.count()), source.slice(first_from, source.count()), int(plane.to),
+                        int(row.to), int(step.to), int(plane.from), int(row.from), int(step.from));
         size_t d = slow;
         while (d > 0 && ++at[d - 1] == dims[d - 1].extent) at[--d] = 0;
         if (d == 0) return;
@@ -179,9 +180,12 @@ void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to,
     const int64_t size = to.element_size, most = std::max(span_of(from_box), span_of(to_box));
     // A derivative sees through copies of floats only where they are floats.
     const bool fits = most <= INT32_MAX / size && !dims.empty();
-    const auto all = [&](Scalar type) { return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; }); };
+    const auto all = [&](Scalar type) {
+        return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; });
+    };
     if (fits && all(Scalar::f32) && size % 4 == 0) copy_units<float>(from, from_box, to, to_box, stream);
-    else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64)) copy_units<double>(from, from_box, to, to_box, stream);
+    else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64))
+        copy_units<double>(from, from_box, to, to_box, stream);
     else if (fits && size % 4 == 0) copy_units<uint32_t>(from, from_box, to, to_box, stream);
     else if (fits && size % 2 == 0 && device.supports(Feature::int16)) copy_units<uint16_t>(from, from_box, to, to_box, stream);
     else if (fits && device.supports(Feature::int8)) copy_units<uint8_t>(from, from_box, to, to_box, stream);
@@ -222,10 +226,12 @@ void write_box(const ArrayState& to, const Box& box, const void* from, const Str
     array.device->backend->write_async(*array.memory, array.offset, from, array.bytes, number);
 }
 
-void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to, std::span<const int64_t> step) {
+void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to,
+               std::span<const int64_t> step) {
     for (size_t d = 0; d < extents.size(); ++d) {
         if (from[d] < 0 || from[d] > to[d] || to[d] > extents[d])
-            fail("a view of the elements ", from[d], " to ", to[d], " along dimension ", d, " is asked for, of an array whose extent there is ", extents[d]);
+            fail("a view of the elements ", from[d], " to ", to[d], " along dimension ", d,
+                 " is asked for, of an array whose extent there is ", extents[d]);
         if (step[d] < 1) fail("a view of every ", step[d], "th element along dimension ", d, " is asked for: steps are positive");
     }
 }
@@ -236,11 +242,14 @@ void check_same_extents(std::span<const int64_t> from, std::span<const int64_t> 
         for (const int64_t e : extents) out += text(out.empty() ? "" : " x ", e);
         return out;
     };
-    if (!std::ranges::equal(from, to)) fail("elements of extents ", shape(from), " are copied into a view of extents ", shape(to), ": they must agree");
+    if (!std::ranges::equal(from, to))
+        fail("elements of extents ", shape(from), " are copied into a view of extents ", shape(to), ": they must agree");
 }
 
 void check_count(int64_t given, int64_t wanted) {
-    if (given != wanted) fail("host memory of ", given, " elements is copied to or from an array or view of ", wanted, " elements: the sizes must agree");
+    if (given != wanted)
+        fail("host memory of ", given, " elements is copied to or from an array or view of ", wanted,
+             " elements: the sizes must agree");
 }
 
 }  // namespace pumice::detail

@@ -123,7 +123,9 @@ InstId Builder::append(Inst inst, std::span<const Value> operands, std::span<con
     k.pool.insert(k.pool.end(), kept.begin(), kept.end());
     inst.first_result = result_types.empty() ? none : uint32_t(k.values.size());
     inst.result_count = uint8_t(result_types.size());
-    if (result_types.size() > 255) fail(inst.op == Op::call ? "a function gives " : "a control construct carries ", result_types.size(), " values; the limit is 255");
+    if (result_types.size() > 255)
+        fail(inst.op == Op::call ? "a function gives " : "a control construct carries ", result_types.size(),
+             " values; the limit is 255");
     if (!result_types.empty()) inst.type = result_types[0];
     for (uint32_t r = 0; r < result_types.size(); ++r) k.values.push_back({result_types[r], id, {}, r});
     k.insts.push_back(inst);

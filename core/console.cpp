@@ -15,7 +15,8 @@ std::string repeated(const std::string& place, size_t times) {
 
 }  // namespace
 
-void emit_report(ir::Op op, const char* what, std::string_view given, const Handle* condition, std::span<const Shown> values, Place place) {
+void emit_report(ir::Op op, const char* what, std::string_view given, const Handle* condition, std::span<const Shown> values,
+                 Place place) {
     Recorder& r = Recorder::current(what, place);
     const auto wrong = [&](const std::string& problem) {
         fail(what, " in kernel \"", r.kernel.name, "\" (", where(place), ") does not match: ", problem);
@@ -31,7 +32,9 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
         const std::string& spec = format.place_texts()[n];
         const Format one(spec);
         if (value.text) {
-            if (spec != "{}") wrong(pumice::text("the format \"", given, "\" has the place ", spec, " for value ", n + 1, ", which is a string"));
+            if (spec != "{}")
+                wrong(
+                    pumice::text("the format \"", given, "\" has the place ", spec, " for value ", n + 1, ", which is a string"));
             text += Format::escaped(*value.text);
         } else if (value.host) {
             if (const std::string problem = one.misfit({&*value.host, 1}); !problem.empty()) wrong(problem);
@@ -46,7 +49,8 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
         }
         text += format.between()[n + 1];
     }
-    if (types.size() > max_reported) wrong(pumice::text("it has ", types.size(), " values, the components of vectors counted; the limit is ", max_reported));
+    if (types.size() > max_reported)
+        wrong(pumice::text("it has ", types.size(), " values, the components of vectors counted; the limit is ", max_reported));
     r.at(place).build.report(op, std::move(text), operands);
 }
 

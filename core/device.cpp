@@ -12,7 +12,8 @@ Observer* observer() { return current_observer; }
 Observing::Observing(Observer* next) : before(current_observer) { current_observer = next; }
 Observing::~Observing() { current_observer = before; }
 
-std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero) {
+std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank,
+                                     const Element& element, bool zero) {
     auto state = std::make_shared<ArrayState>();
     state->device = device;
     state->element = &element;
@@ -20,12 +21,15 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
     int64_t bytes = state->element_size;
     bool too_large = false, empty = false;
     for (int d = 0; d < rank; ++d) {
-        if (extents[d] < 0) fail("an array of extent ", extents[d], " along dimension ", d, " is asked for: extents are not negative");
+        if (extents[d] < 0)
+            fail("an array of extent ", extents[d], " along dimension ", d, " is asked for: extents are not negative");
         empty = empty || extents[d] == 0;
         too_large = too_large || __builtin_mul_overflow(bytes, extents[d], &bytes);
     }
     if (empty) bytes = 0;
-    else if (too_large) fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ", device->backend->limits().memory, " bytes");
+    else if (too_large)
+        fail("an array of more than 2^63 bytes is asked for on ", device->name, "; its memory is ",
+             device->backend->limits().memory, " bytes");
     state->bytes = bytes;
     if (bytes > 0) {
         state->memory = device->backend->allocate(bytes, zero);

@@ -104,7 +104,8 @@ std::string Format::misfit(std::span<const Scalar> types) const {
     for (size_t n = 0; n < specs.size(); ++n) {
         const char type = specs[n].type;
         const bool whole_number = std::string_view("dxXbo").find(type) != std::string_view::npos && type;
-        if (type && whole_number == is_float(types[n])) return said("shows value ", n + 1, ", which is ", name_of(types[n]), ", as ", type);
+        if (type && whole_number == is_float(types[n]))
+            return said("shows value ", n + 1, ", which is ", name_of(types[n]), ", as ", type);
         if (specs[n].precision >= 0 && !is_float(types[n]))
             return said("gives value ", n + 1, ", which is ", name_of(types[n]), ", a precision");
     }

@@ -68,7 +68,8 @@ TEST(format, misfits) {
     EXPECT_EQ(misfit("{:.3}", {S::i32}), "the format \"{:.3}\" gives value 1, which is i32, a precision");
     EXPECT_EQ(misfit("a { b", {}), "the format \"a { b\" has a { that no } closes");
     EXPECT_EQ(misfit("a } b", {}), "the format \"a } b\" has a } that no { opens");
-    const std::string places = "; a place is {} or {:spec}, where a spec is [< > ^][+][0][width][.precision] and one of d x X b o e E f g G";
+    const std::string places =
+        "; a place is {} or {:spec}, where a spec is [< > ^][+][0][width][.precision] and one of d x X b o e E f g G";
     EXPECT_EQ(misfit("{0}", {S::i32}), "the format \"{0}\" has the place {0}" + places);
     EXPECT_EQ(misfit("{:.f}", {S::f32}), "the format \"{:.f}\" has the place {:.f}" + places);
     EXPECT_EQ(misfit("{:100}", {S::f32}), "the format \"{:100}\" has the place {:100}" + places);

@@ -92,8 +92,8 @@ std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgumen
             for (const ir::Block& b : whole.blocks)
                 for (const ir::InstId id : b.insts)
                     if (needs_a_launch(whole[id].op))
-                        fail("function \"", name(), "\" (", whole.where(whole.loc), ") is called on the host and uses ", name_of(whole[id].op), " (",
-                             whole.where(whole[id].loc), "), which only a kernel's launch has");
+                        fail("function \"", name(), "\" (", whole.where(whole.loc), ") is called on the host and uses ",
+                             name_of(whole[id].op), " (", whole.where(whole[id].loc), "), which only a kernel's launch has");
             state->executable = interpreter().compile(kernel);
         }
         executable = state->executable;
@@ -101,7 +101,8 @@ std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgumen
     Launch launch;
     launch.group = {1, 1, 1};
     for (const detail::HostArgument& a : arguments) launch.arguments.push_back({{}, a.bits});
-    std::vector<uint64_t> results(kernel->params.size() - arguments.size() ? kernel->memories[kernel->params.back().memory.id].element.leaves.size() : 0);
+    std::vector<uint64_t> results(
+        kernel->params.size() - arguments.size() ? kernel->memories[kernel->params.back().memory.id].element.leaves.size() : 0);
     std::shared_ptr<Allocation> memory;
     const int64_t bytes = int64_t(8 * results.size());
     if (bytes) {

@@ -12,7 +12,8 @@ GroupPlace group_place(Place place) {
         return min(size, along(ir::Op::global_size, axis) - along(ir::Op::group_index, axis) * size);
     };
     const Val<int> nx = inside(0), ny = inside(1);
-    return {(along(ir::Op::local_index, 2) * ny + along(ir::Op::local_index, 1)) * nx + along(ir::Op::local_index, 0), nx * ny * inside(2)};
+    return {(along(ir::Op::local_index, 2) * ny + along(ir::Op::local_index, 1)) * nx + along(ir::Op::local_index, 0),
+            nx * ny * inside(2)};
 }
 
 /// Items that agree write one flag, atomically as they are several.

@@ -28,7 +28,9 @@ std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place) {
         for (size_t d = reversed.size(); d-- > 0;) all.push_back(reversed[d]);
     } else {
         for (int d = 0; d < folded; ++d)
-            all.push_back(which == ir::Op::local_index ? constant(0) : which == ir::Op::group_size ? constant(1) : given(ir::Given::range_extent, d));
+            all.push_back(which == ir::Op::local_index  ? constant(0)
+                          : which == ir::Op::group_size ? constant(1)
+                                                        : given(ir::Given::range_extent, d));
     }
     all.push_back(index_along(which, 1, place));
     all.push_back(index_along(which, 0, place));
@@ -46,7 +48,8 @@ Val<int> linear_size(ir::Op size, Place place) {
 
 Val<int> global_linear(Place place) {
     const auto along = [&](int axis) {  // without the range's offset
-        return index_along(ir::Op::group_index, axis, place) * index_along(ir::Op::group_size, axis, place) + index_along(ir::Op::local_index, axis, place);
+        return index_along(ir::Op::group_index, axis, place) * index_along(ir::Op::group_size, axis, place) +
+               index_along(ir::Op::local_index, axis, place);
     };
     const auto size = [&](int axis) { return index_along(ir::Op::global_size, axis, place); };
     return (along(2) * size(1) + along(1)) * size(0) + along(0);

@@ -9,7 +9,8 @@ namespace {
 
 class Inlining : public Rewriter {
 public:
-    Inlining(const Kernel& kernel, bool keep_rules) : Rewriter(kernel), keep_rules(keep_rules), own(kernel.functions.size()), calls(kernel.functions.size()) {
+    Inlining(const Kernel& kernel, bool keep_rules)
+        : Rewriter(kernel), keep_rules(keep_rules), own(kernel.functions.size()), calls(kernel.functions.size()) {
         find_kept();
         find_own_memories();
     }

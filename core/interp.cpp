@@ -149,7 +149,9 @@ public:
 
     int create_stream(Priority) override { return ++streams; }
     void release_stream(int) override {}
-    std::shared_ptr<EventState> record(int) override { return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); }); }
+    std::shared_ptr<EventState> record(int) override {
+        return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); });
+    }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
     void synchronize() override { settle(); }
 
@@ -264,7 +266,8 @@ private:
 }  // namespace
 
 std::shared_ptr<Backend> open_interp(InterpMode mode, int subgroup_size) {
-    if (subgroup_size < 1 || subgroup_size > 128) fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
+    if (subgroup_size < 1 || subgroup_size > 128)
+        fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
     return std::make_shared<Interp>(mode, subgroup_size);
 }
 

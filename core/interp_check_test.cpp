@@ -340,15 +340,19 @@ TEST_F(interp_check, arrays_read_before_they_are_written) {
     y.memory = device->allocate(bytes(8), false), y.argument.array.memory = y.memory.get();
     device->write(*x.memory, 0, ones, bytes(3));
     EXPECT_EQ(fault(*device, text, {{3}}, {sums, x}), "");
-    EXPECT_EQ(fault(*device, text, {{4}}, {sums, x}), "Kernel \"unset\" reads argument 2 at index 3 before it is written (work-item 3, k.cpp:2).");
-    EXPECT_EQ(fault(*device, text, {{1}}, {y, x}), "Kernel \"unset\" atomically updates argument 1 at index 0 before it is written (work-item 0, k.cpp:3).");
+    EXPECT_EQ(fault(*device, text, {{4}}, {sums, x}),
+              "Kernel \"unset\" reads argument 2 at index 3 before it is written (work-item 3, k.cpp:2).");
+    EXPECT_EQ(fault(*device, text, {{1}}, {y, x}),
+              "Kernel \"unset\" atomically updates argument 1 at index 0 before it is written (work-item 0, k.cpp:3).");
     // A copy brings what is written, and what is not; a fill and a kernel write.
     device->copy(*x.memory, bytes(2), *y.memory, bytes(4), bytes(2), 0);
     device->fill(*y.memory, 0, bytes(2), ones, bytes(1), 0);
     EXPECT_EQ(fault(*device, text, {{2}}, {sums, y}), "");
-    EXPECT_EQ(fault(*device, text, {{3}}, {sums, y}), "Kernel \"unset\" reads argument 2 at index 2 before it is written (work-item 2, k.cpp:2).");
+    EXPECT_EQ(fault(*device, text, {{3}}, {sums, y}),
+              "Kernel \"unset\" reads argument 2 at index 2 before it is written (work-item 2, k.cpp:2).");
     EXPECT_EQ(fault(*device, text, {{1}, {1}, {4}}, {sums, y}), "");
-    EXPECT_EQ(fault(*device, text, {{1}, {1}, {5}}, {sums, y}), "Kernel \"unset\" reads argument 2 at index 5 before it is written (work-item 5, k.cpp:2).");
+    EXPECT_EQ(fault(*device, text, {{1}, {1}, {5}}, {sums, y}),
+              "Kernel \"unset\" reads argument 2 at index 5 before it is written (work-item 5, k.cpp:2).");
     device->write(*y.memory, 0, ones, bytes(8));
     EXPECT_EQ(fault(*device, text, {{8}}, {sums, y}), "");
     const std::string store = kernel(R"("set" math contract rank 1 (arg1: out f32[1]))", R"(

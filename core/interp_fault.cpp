@@ -124,8 +124,8 @@ void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint
             else return text(double(cast_scalar<double>(from_bits<T>(b))));
         });
     };
-    fail("Kernel \"", k.name, "\" promises a uniform value that differs in a group: it is ", value(bits), " in ", item_text(group, item), " and ",
-         value(other_bits), " in ", item_text(group, other), " (", k.where(inst.loc), ").");
+    fail("Kernel \"", k.name, "\" promises a uniform value that differs in a group: it is ", value(bits), " in ",
+         item_text(group, item), " and ", value(other_bits), " in ", item_text(group, other), " (", k.where(inst.loc), ").");
 }
 
 void Run::diverged(const Inst& inst, Items items) {

@@ -127,7 +127,8 @@ void Run::check_unset(const Inst& inst, Touch how, Items items) {
     const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
     for (int n = 0; n < items.count; ++n) {
         bool* const first = bytes + places[items.list[n]];
-        if (how != Touch::write && std::find(first, first + size, true) != first + size) unset(inst, items.list[n], places[items.list[n]]);
+        if (how != Touch::write && std::find(first, first + size, true) != first + size)
+            unset(inst, items.list[n], places[items.list[n]]);
         if (how != Touch::read) std::fill_n(first, size, false);
     }
 }

@@ -94,8 +94,8 @@ int Run::source_of(const Inst& inst, Items active, int n) {
         fail("Kernel \"", k.name, "\" shuffles ", what == Subgroup::shuffle_up ? "up" : "down", " by ", given,
              " lanes; it must be at least 0", where());
     if (what == Subgroup::broadcast && given != named[active.list[0]])
-        fail("Kernel \"", k.name, "\" broadcasts the value of lane ", named[active.list[0]], " of a subgroup and that of lane ", given,
-             " at once; all items must name the same lane", where());
+        fail("Kernel \"", k.name, "\" broadcasts the value of lane ", named[active.list[0]], " of a subgroup and that of lane ",
+             given, " at once; all items must name the same lane", where());
     const bool exists = lane >= 0 && lane < program.subgroup_size;
     if (!exists && what != Subgroup::shuffle && what != Subgroup::broadcast) return n;
     for (int m = 0; m < active.count && exists; ++m)

@@ -61,9 +61,12 @@ TEST_P(InterpSubgroup, ReductionsAndScans) {
         int identity;
         int (*f)(int, int);
     };
-    const Case cases[] = {{"add", 0, [](int a, int b) { return a + b; }},         {"mul", 1, [](int a, int b) { return a * b; }},
-                          {"min", INT_MAX, [](int a, int b) { return a < b ? a : b; }}, {"max", INT_MIN, [](int a, int b) { return a > b ? a : b; }},
-                          {"and", -1, [](int a, int b) { return a & b; }},        {"or", 0, [](int a, int b) { return a | b; }},
+    const Case cases[] = {{"add", 0, [](int a, int b) { return a + b; }},
+                          {"mul", 1, [](int a, int b) { return a * b; }},
+                          {"min", INT_MAX, [](int a, int b) { return a < b ? a : b; }},
+                          {"max", INT_MIN, [](int a, int b) { return a > b ? a : b; }},
+                          {"and", -1, [](int a, int b) { return a & b; }},
+                          {"or", 0, [](int a, int b) { return a | b; }},
                           {"xor", 0, [](int a, int b) { return a ^ b; }}};
     for (const Case& c : cases) {
         const auto sum = [&](const std::vector<int>& list, size_t count) {
@@ -73,7 +76,8 @@ TEST_P(InterpSubgroup, ReductionsAndScans) {
         };
         const std::string name = c.name;
         EXPECT_EQ(run_on("reduce_" + name + " %x"), expected([&](auto& list, size_t) { return sum(list, list.size()); })) << name;
-        EXPECT_EQ(run_on("inclusive_" + name + " %x"), expected([&](auto& list, size_t at) { return sum(list, at + 1); })) << name;
+        EXPECT_EQ(run_on("inclusive_" + name + " %x"), expected([&](auto& list, size_t at) { return sum(list, at + 1); }))
+            << name;
         EXPECT_EQ(run_on("exclusive_" + name + " %x"), expected([&](auto& list, size_t at) { return sum(list, at); })) << name;
     }
 }
@@ -108,10 +112,13 @@ TEST_P(InterpSubgroup, LanesOfOthers) {
     EXPECT_EQ(run_on("shuffle_up %x, %far", "i32", far), expected([](auto& list, size_t at) { return x(list[at]); }));
     EXPECT_EQ(run_on("shuffle_down %x, %far", "i32", far), expected([](auto& list, size_t at) { return x(list[at]); }));
     if (size() != 4) return;
-    const std::string by = "%odd = and %l, %five : i32 %two2 = constant 2 : i32 %up = sub %two2, %l : i32 %one = constant 1 : i32";
+    const std::string by =
+        "%odd = and %l, %five : i32 %two2 = constant 2 : i32 %up = sub %two2, %l : i32 %one = constant 1 : i32";
     // Lanes 0, 1, 2 take from 2, 1, 0, and from the one below.
-    EXPECT_EQ(run_on("shuffle %x, %up", "i32", by), expected([](auto& list, size_t at) { return x(list[at ? 3 - at - 1 : list.size() - 1]); }));
-    EXPECT_EQ(run_on("shuffle_up %x, %one", "i32", one), expected([](auto& list, size_t at) { return x(list[at ? at - 1 : 0]); }));
+    EXPECT_EQ(run_on("shuffle %x, %up", "i32", by),
+              expected([](auto& list, size_t at) { return x(list[at ? 3 - at - 1 : list.size() - 1]); }));
+    EXPECT_EQ(run_on("shuffle_up %x, %one", "i32", one),
+              expected([](auto& list, size_t at) { return x(list[at ? at - 1 : 0]); }));
 }
 
 TEST_P(InterpSubgroup, Votes) {
@@ -147,7 +154,8 @@ TEST_P(InterpSubgroup, Votes) {
     for (int i = 0; i < 12; ++i) {
         uint32_t any = 0, all = 1, bits = 0;
         const int first = i / size() * size();
-        for (int j = first; j < std::min(first + size(), 12); ++j) any |= j < 10, all &= j < 10, bits |= uint32_t(j < 10) << (j - first);
+        for (int j = first; j < std::min(first + size(), 12); ++j)
+            any |= j < 10, all &= j < 10, bits |= uint32_t(j < 10) << (j - first);
         want.push_back(any + 2 * all + 4 * (i == first) + 16 * bits);
     }
     EXPECT_EQ(out.read(), want);
@@ -177,7 +185,8 @@ TEST_P(InterpSubgroup, Indices) {
     DeviceArray<int> out(*device, std::vector<int>(30));
     run(*device, text, {{3, 10}, {3, 10}}, {out});
     std::vector<int> want;
-    for (int i = 0; i < 30; ++i) want.push_back(((size() * 100 + i % size()) * 100 + i / size()) * 100 + (30 + size() - 1) / size());
+    for (int i = 0; i < 30; ++i)
+        want.push_back(((size() * 100 + i % size()) * 100 + i / size()) * 100 + (30 + size() - 1) / size());
     EXPECT_EQ(out.read(), want);
 }
 
@@ -208,9 +217,10 @@ TEST_F(InterpSubgroupFaults, ExactMessages) {
               "Kernel \"sub\" takes the value of lane -1 of a subgroup, which has 4 (work-item 0, k.cpp:7).");
     EXPECT_EQ(fault_of("shuffle_up %i, %minus"),
               "Kernel \"sub\" shuffles up by -1 lanes; it must be at least 0 (work-item 0, k.cpp:7).");
-    EXPECT_EQ(fault_of("broadcast %i, %l"),
-              "Kernel \"sub\" broadcasts the value of lane 0 of a subgroup and that of lane 1 at once; all items must name the same "
-              "lane (work-item 1, k.cpp:7).");
+    EXPECT_EQ(
+        fault_of("broadcast %i, %l"),
+        "Kernel \"sub\" broadcasts the value of lane 0 of a subgroup and that of lane 1 at once; all items must name the same "
+        "lane (work-item 1, k.cpp:7).");
     EXPECT_EQ(fault_of("shuffle_down %i, %one", 8), "") << "the last lane keeps its own";
 }
 

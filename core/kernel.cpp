@@ -12,7 +12,8 @@ namespace pumice {
 // ---- ranges --------------------------------------------------------------------------------------------------------
 
 Range Range::with_group(std::initializer_list<int64_t> extents) const {
-    if (extents.size() > ir::max_rank) fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
+    if (extents.size() > ir::max_rank)
+        fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
     Range r = *this;
     r.group_rank = int(extents.size());
     r.group_extents = Launch::Array::ones();
@@ -61,7 +62,8 @@ struct KernelBase::State {
     /// A device that is still open forgets what it compiled.
     ~State();
     /// Of several threads that want it at once, one compiles.
-    std::shared_ptr<Executable> compile(const std::shared_ptr<const ir::Kernel>& kernel, const std::shared_ptr<detail::DeviceState>& device);
+    std::shared_ptr<Executable> compile(const std::shared_ptr<const ir::Kernel>& kernel,
+                                        const std::shared_ptr<detail::DeviceState>& device);
 };
 
 KernelBase::State::~State() {
@@ -83,7 +85,8 @@ std::shared_ptr<Executable> KernelBase::State::compile(const std::shared_ptr<con
         std::lock_guard lock(device->mutex);
         return device->executables[number] = std::move(executable);
     } catch (const Error& e) {
-        throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device->name));
+        throw e.within(
+            text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device->name));
     }
 }
 
@@ -92,13 +95,16 @@ std::atomic<uint64_t> kernel_numbers{0};
 }  // namespace
 
 void detail::check_name(const char* what, const std::string& name) {
-    const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; };
+    const auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    };
     bool good = !name.empty() && name[0] != '.' && name.size() <= 100;
     for (const char c : name) good = good && allowed(c);
     if (!good) fail("a ", what, " is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
 }
 
-KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place, std::function<void(detail::Recorder&)> record)
+KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place,
+                       std::function<void(detail::Recorder&)> record)
     : state(std::make_shared<State>()) {
     detail::check_name("kernel", name);
     state->name = std::move(name);
@@ -134,7 +140,8 @@ std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
 
 void fix_extents(ir::Kernel& k, const KernelOptions& options) {
     if (!options.group.empty() && !options.range.empty() && options.group.size() != options.range.size())
-        fail("it fixes groups of ", extents_text(options.group), " and a range of ", extents_text(options.range), ": their dimensions differ");
+        fail("it fixes groups of ", extents_text(options.group), " and a range of ", extents_text(options.range),
+             ": their dimensions differ");
     for (auto [written, axes] : {std::pair(&options.group, &k.group), std::pair(&options.range, &k.range)}) {
         if (written->empty()) continue;
         k.rank = int(written->size());
@@ -148,7 +155,8 @@ void fix_extents(ir::Kernel& k, const KernelOptions& options) {
 std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
     // A kernel that is asked for while it is itself being recorded would wait for itself; Recorder says so first.
     if (detail::Recorder* r = detail::Recorder::current_or_null())
-        fail("kernel \"", state->name, "\" is used while kernel \"", r->kernel.name, "\" is being recorded: a kernel cannot launch another one");
+        fail("kernel \"", state->name, "\" is used while kernel \"", r->kernel.name,
+             "\" is being recorded: a kernel cannot launch another one");
     std::lock_guard lock(state->mutex);
     if (!state->recorded) {
         detail::Recorder recorder(state->name, state->place);
@@ -183,7 +191,8 @@ std::string KernelBase::ir() const {
 
 AnyKernel parse_ir(const std::string& text) {
     auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));
-    if (const std::string broken = ir::verify(*kernel); !broken.empty()) fail("the kernel text breaks a rule of the IR: ", broken);
+    if (const std::string broken = ir::verify(*kernel); !broken.empty())
+        fail("the kernel text breaks a rule of the IR: ", broken);
     ir::refuse_divergent_barriers(*kernel);
     return AnyKernel(std::move(kernel));
 }
@@ -213,7 +222,8 @@ public:
             const int axis = launch.rank - 1 - d;
             const int64_t n = launch.group[axis], limit = limits.max_group_extent[axis];
             if (n < 1) refuse("its group has extent ", n, " along dimension ", d, ": extents are positive");
-            if (n > limit) refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
+            if (n > limit)
+                refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
             items *= n;
         }
         if (items > limits.max_group_size)
@@ -235,8 +245,10 @@ private:
     }
 
     void check_arguments() {
-        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), [](const ir::Parameter& p) { return p.given == ir::Given::argument; }));
-        if (arguments.size() != takes) refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
+        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(),
+                                                  [](const ir::Parameter& p) { return p.given == ir::Given::argument; }));
+        if (arguments.size() != takes)
+            refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(kernel.params.size());
         size_t first = 0, next = 0;
         for (size_t i = 0; i < kernel.params.size(); ++i) {
@@ -247,16 +259,19 @@ private:
             }
             const detail::HostArgument& given = arguments[next++];
             if (given.is_array != wanted.is_array)
-                refuse(kernel.label(i), " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ", wanted.is_array ? "an array" : "a scalar");
+                refuse(kernel.label(i), " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ",
+                       wanted.is_array ? "an array" : "a scalar");
             if (given.is_array ? *given.element != kernel[wanted.memory].element : given.type != wanted.type)
-                refuse(kernel.label(i), " is of type ", given.is_array ? text_of(*given.element) : text(name_of(given.type)), ", and the kernel takes ",
+                refuse(kernel.label(i), " is of type ", given.is_array ? text_of(*given.element) : text(name_of(given.type)),
+                       ", and the kernel takes ",
                        wanted.is_array ? text_of(kernel[wanted.memory].element) : text(name_of(wanted.type)));
             launch.arguments[i].bits = given.bits;
             if (!given.is_array) continue;
             if (!given.array) refuse(kernel.label(i), " is an array that was never allocated");
             if (given.array->released) refuse(kernel.label(i), " is an array that was released");
             if (given.rank != kernel[wanted.memory].rank)
-                refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ", kernel[wanted.memory].rank, "-dimensional one");
+                refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ",
+                       kernel[wanted.memory].rank, "-dimensional one");
             if (!device) device = given.device, first = i;
             if (given.device->backend != device->backend)
                 refuse(kernel.label(i), " lies on ", given.device->name, ", and ", kernel.label(first), " on ", device->name);
@@ -268,7 +283,8 @@ private:
         if (stream.state) {
             if (!stream.state->device) refuse("it is put on a stream that was released");
             if (device && device->backend != stream.state->device->backend)
-                refuse("it is put on a stream of ", stream.state->device->name, ", and ", kernel.label(first), " lies on ", device->name);
+                refuse("it is put on a stream of ", stream.state->device->name, ", and ", kernel.label(first), " lies on ",
+                       device->name);
             device = stream.state->device;
             launch.stream = stream.state->number;
         }
@@ -285,17 +301,21 @@ private:
         for (size_t i = 0; i < launch.arguments.size(); ++i)
             for (size_t j = i + 1; j < launch.arguments.size(); ++j) {
                 const Launch::Array &a = launch.arguments[i].array, &b = launch.arguments[j].array;
-                if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset) continue;
-                const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in, written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
+                if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+                    continue;
+                const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in,
+                           written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
                 if (written_a || written_b)
-                    refuse(kernel.label(i), " and ", kernel.label(j), " overlap in memory, and ", kernel.label(written_a ? i : j), " is written");
+                    refuse(kernel.label(i), " and ", kernel.label(j), " overlap in memory, and ", kernel.label(written_a ? i : j),
+                           " is written");
             }
     }
 
     bool check_range() {
         if (range.rank == 0) return own_range();
         if (kernel.rank != 0 && kernel.dimensions() != range.rank)
-            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.dimensions(), "-dimensional indices");
+            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.dimensions(),
+                   "-dimensional indices");
         launch.rank = std::min(range.rank, 3);
         bool empty = false;
         for (int d = 0; d < range.rank; ++d) {
@@ -303,10 +323,11 @@ private:
             if (range.from[d] > range.to[d] && range.from[d] == 0)
                 refuse("its range has extent ", range.to[d], " along dimension ", d, ": extents are not negative");
             if (range.from[d] > range.to[d])
-                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, ": the end is not before the start");
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d,
+                       ": the end is not before the start");
             if (range.to[d] > INT32_MAX || range.from[d] < INT32_MIN)
-                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d, "; indices are from ", INT32_MIN,
-                       " to ", INT32_MAX - 1);
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d,
+                       "; indices are from ", INT32_MIN, " to ", INT32_MAX - 1);
             const int64_t extent = range.to[d] - range.from[d];
             if (extent > INT32_MAX) refuse("its range has extent ", extent, " along dimension ", d, "; the limit is ", INT32_MAX);
             // Of more than 3 dimensions, the first ones are one axis, which starts at 0.
@@ -314,11 +335,13 @@ private:
             launch.start[axis] = folds ? 0 : range.from[d];
             launch.extent[axis] = folds && d > 0 ? launch.extent[axis] * extent : extent;
             if (launch.extent[axis] > INT32_MAX)
-                refuse("the first ", range.rank - 2, " dimensions of its range have more than ", INT32_MAX, " items, which is the limit for them together");
+                refuse("the first ", range.rank - 2, " dimensions of its range have more than ", INT32_MAX,
+                       " items, which is the limit for them together");
             empty = empty || extent == 0;
         }
         if (kernel.range[0] && launch.extent != kernel.range)
-            refuse("its range is ", extents_text(launch.extent, range.rank), ", and the kernel fixes ", extents_text(kernel.range, kernel.rank));
+            refuse("its range is ", extents_text(launch.extent, range.rank), ", and the kernel fixes ",
+                   extents_text(kernel.range, kernel.rank));
         take_group();
         return !empty;
     }
@@ -347,7 +370,8 @@ private:
         }
         if (!kernel.group[0]) return;
         if (range.group_rank && launch.group != kernel.group)
-            refuse("its group is ", extents_text(launch.group, launch.rank), ", and the kernel fixes ", extents_text(kernel.group, kernel.rank));
+            refuse("its group is ", extents_text(launch.group, launch.rank), ", and the kernel fixes ",
+                   extents_text(kernel.group, kernel.rank));
         launch.group = kernel.group;
     }
 
@@ -373,7 +397,8 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (!fixed) check.launch.group = device.backend->choose_group(*kernel, check.launch);
     if (range.rank > 3) check.launch.group[2] = 1;
     for (const ir::Memory& m : kernel->memories)
-        if (m.kind == ir::MemoryKind::local && m.size) interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
+        if (m.kind == ir::MemoryKind::local && m.size)
+            interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
     detail::Observer* observer = detail::observer();
     if (!observer || !observer->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
     return Event(device.backend->record(check.launch.stream));

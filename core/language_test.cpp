@@ -177,7 +177,8 @@ TEST(Language, MacrosAndFunctionsRecordTheSame) {
         a[1] = 1;
     });
     EXPECT_EQ(macros, functions);
-    for (const char* word : {"for ", "while", "continue", "break", "return"}) EXPECT_NE(macros.find(word), std::string::npos) << macros;
+    for (const char* word : {"for ", "while", "continue", "break", "return"})
+        EXPECT_NE(macros.find(word), std::string::npos) << macros;
 }
 
 TEST(Language, NothingAfterALeaveIsKept) {

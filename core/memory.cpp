@@ -7,8 +7,8 @@ namespace detail {
 
 void MemoryBase::check_dimension(const Recorder& r, int d, int rank, Place place) {
     if (d < 0 || d >= rank)
-        fail("the extent of an array along dimension ", d, " is asked for in kernel \"", r.kernel.name, "\" (", where(place), "); it has ", rank,
-             rank == 1 ? " dimension" : " dimensions");
+        fail("the extent of an array along dimension ", d, " is asked for in kernel \"", r.kernel.name, "\" (", where(place),
+             "); it has ", rank, rank == 1 ? " dimension" : " dimensions");
 }
 
 namespace {
@@ -31,14 +31,17 @@ void check_size(const Recorder& r, const ir::Memory& m, Place place) {
     int64_t bytes = m.element.size;
     for (const int64_t n : m.extents)
         if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > limit)
-            fail("a ", kind, " array in kernel \"", r.kernel.name, "\" (", where(place), ") takes more than ", limit, " bytes, which is the limit");
+            fail("a ", kind, " array in kernel \"", r.kernel.name, "\" (", where(place), ") takes more than ", limit,
+                 " bytes, which is the limit");
     uint64_t size = 0;
     if (!m.size) return;
     if (!known_at_launch(r.kernel, m.size))
-        fail("the size of a local array in kernel \"", r.kernel.name, "\" (", where(place), ") is not known before the kernel runs: it is "
+        fail("the size of a local array in kernel \"", r.kernel.name, "\" (", where(place),
+             ") is not known before the kernel runs: it is "
              "made of group sizes and constants only");
     if (r.kernel.constant(m.size, size) && int32_t(size) <= 0)
-        fail("a local array of extent ", int32_t(size), " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
+        fail("a local array of extent ", int32_t(size), " is declared in kernel \"", r.kernel.name, "\" (", where(place),
+             "): extents are positive");
 }
 
 }  // namespace
@@ -71,14 +74,19 @@ MemoryBase declare_array(const ParameterSource& source, const Element& element, 
     return MemoryBase(id, r.serial);
 }
 
-ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents, ir::Value size, Place place) {
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents,
+                       ir::Value size, Place place) {
     for (const int64_t n : extents)
-        if (n <= 0) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array of extent ", n, " is declared in kernel \"", r.kernel.name, "\" (", where(place), "): extents are positive");
+        if (n <= 0)
+            fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array of extent ", n, " is declared in kernel \"",
+                 r.kernel.name, "\" (", where(place), "): extents are positive");
     ir::Memory m;
     m.kind = kind;
     m.element = element;
     m.rank = extents.empty() ? 1 : int(extents.size());
-    if (m.rank > ir::max_rank) fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"", r.kernel.name, "\" (", where(place), "); the limit is ", ir::max_rank);
+    if (m.rank > ir::max_rank)
+        fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"",
+             r.kernel.name, "\" (", where(place), "); the limit is ", ir::max_rank);
     m.extents = std::move(extents);
     m.size = size;
     check_size(r, m, place);
@@ -86,14 +94,16 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
     return r.add_memory(std::move(m), place);
 }
 
-Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle value, Place place) {
+Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element,
+                   Handle value, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
     r.use(element, place);
     const ir::Value v = r.use(value, place);
     return r.handle(r.at(place).build.atomic(memory, leaf, what, indices, v));
 }
 
-Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place) {
+Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element,
+                             Handle expected, Handle desired, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
     r.use(element, place);
     const ir::Value e = r.use(expected, place), d = r.use(desired, place);

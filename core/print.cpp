@@ -122,7 +122,8 @@ private:
             const Parameter& p = k.params[i];
             if (i) out += ", ";
             if (!p.is_array)
-                out += text("arg", i + 1, ": ", name_of(p.type), p.given == Given::argument ? "" : text(" = ", given_name(p.given), " ", p.dimension));
+                out += text("arg", i + 1, ": ", name_of(p.type),
+                            p.given == Given::argument ? "" : text(" = ", given_name(p.given), " ", p.dimension));
             else if (p.memory.id >= k.memories.size())
                 out += "?";
             else {

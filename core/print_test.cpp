@@ -129,7 +129,8 @@ TEST(print, functions_that_are_not_there) {
     };
     EXPECT_EQ(read("call \"f\" return"), "kernel text line 2: function \"f\" is not defined above");
     EXPECT_EQ(read("function \"f\" () reverse \"g\" { yield } return"), "kernel text line 2: there is no function \"g\"");
-    EXPECT_EQ(read("function \"f\" () { yield } function \"f\" () { yield } return"), "kernel text line 2: function \"f\" is defined twice");
+    EXPECT_EQ(read("function \"f\" () { yield } function \"f\" () { yield } return"),
+              "kernel text line 2: function \"f\" is defined twice");
 }
 
 TEST(print, numbers_values_in_the_order_of_the_text) {

@@ -22,8 +22,9 @@ std::string base_name(const std::string& file) { return file.substr(file.find_la
 std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
 
 Recorder::Recorder(std::string name, Place place, Nested nested) : build(kernel), serial(++serials), outer(recording) {
-    if (outer && nested == Nested::no) fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name, "\" is being recorded: a kernel "
-                    "cannot launch or define another one (", where(place), ")");
+    if (outer && nested == Nested::no)
+        fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name,
+             "\" is being recorded: a kernel cannot launch or define another one (", where(place), ")");
     recording = this;
     kernel.name = std::move(name);
     build.enter(build.new_block());
@@ -37,7 +38,8 @@ Recorder* Recorder::current_or_null() { return recording; }
 
 Recorder& Recorder::current(const char* what, Place place) {
     if (!recording)
-        fail(what, " is used outside a kernel", place.line ? text(" (", where(place), ")") : "", ": device code stands in a lambda given to kernel() or function()");
+        fail(what, " is used outside a kernel", place.line ? text(" (", where(place), ")") : "",
+             ": device code stands in a lambda given to kernel() or function()");
     return *recording;
 }
 
@@ -63,9 +65,11 @@ ir::Value Recorder::use(Handle h, Place place) {
         fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");
     if (!frames.empty() && h.value && h.block < frames.back().first_block)
-        fail("function \"", frames.back().function->name, "\" uses a value of the code around it at ", here(), ": a function sees its parameters only");
+        fail("function \"", frames.back().function->name, "\" uses a value of the code around it at ", here(),
+             ": a function sees its parameters only");
     if (h.block < closed.size() && closed[h.block] == by_function)
-        fail("a device value of a function is used outside it, in kernel \"", kernel.name, "\" (", here(), "): a function gives what its lambda returns");
+        fail("a device value of a function is used outside it, in kernel \"", kernel.name, "\" (", here(),
+             "): a function gives what its lambda returns");
     if (h.block < closed.size() && closed[h.block])
         fail("a device value is used outside the $if, $for or $while that computes it, in kernel \"", kernel.name, "\" (", here(),
              "): write Var x = ... before the construct and assign x inside");
@@ -78,25 +82,30 @@ ir::Value Recorder::whole_constant(Scalar type, Whole whole, Place place) {
     if (type == Scalar::boolean) return build.constant_bool(whole.bits != 0);
     const int value_bits = 8 * size_of(type) - is_signed_int(type);
     const uint64_t largest = ~uint64_t(0) >> (64 - value_bits);
-    const bool fits = !whole.negative ? whole.bits <= largest : is_signed_int(type) && int64_t(whole.bits) >= -int64_t(largest) - 1;
+    const bool fits =
+        !whole.negative ? whole.bits <= largest : is_signed_int(type) && int64_t(whole.bits) >= -int64_t(largest) - 1;
     if (!fits)
-        fail("the constant ", whole.negative ? text(int64_t(whole.bits)) : text(whole.bits), " does not fit into ", name_of(type), ", which holds ",
-             is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest, " (", where(place), ", kernel \"", kernel.name, "\")");
+        fail("the constant ", whole.negative ? text(int64_t(whole.bits)) : text(whole.bits), " does not fit into ", name_of(type),
+             ", which holds ", is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest, " (", where(place),
+             ", kernel \"", kernel.name, "\")");
     return build.constant(type, whole.bits);
 }
 
 ir::Value Recorder::real_constant(Scalar type, double real, Place place) {
     at(place);
-    const double limit = type == Scalar::f16 ? 65504.0 : type == Scalar::f32 ? double(std::numeric_limits<float>::max()) : HUGE_VAL;
+    const double limit = type == Scalar::f16   ? 65504.0
+                         : type == Scalar::f32 ? double(std::numeric_limits<float>::max())
+                                               : HUGE_VAL;
     if (std::isfinite(real) && std::fabs(real) > limit)
-        fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (", where(place), ", kernel \"",
-             kernel.name, "\")");
+        fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (", where(place),
+             ", kernel \"", kernel.name, "\")");
     return build.constant_float(type, real);
 }
 
 void Recorder::require_rank(int rank, const char* what, Place place) {
     if (kernel.rank != 0 && kernel.dimensions() != rank)
-        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ", kernel.dimensions(),
+        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ",
+             kernel.dimensions(),
              "-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)");
     kernel.rank = std::min(rank, 3);
     kernel.folded = std::max(rank - 2, 1);
@@ -104,7 +113,8 @@ void Recorder::require_rank(int rank, const char* what, Place place) {
 
 ir::Value Recorder::range_value(ir::Given what, int dimension) {
     auto& params = kernel.params;
-    const auto found = std::find_if(params.begin(), params.end(), [&](const ir::Parameter& p) { return p.given == what && p.dimension == dimension; });
+    const auto found = std::find_if(params.begin(), params.end(),
+                                    [&](const ir::Parameter& p) { return p.given == what && p.dimension == dimension; });
     const int index = int(found - params.begin());
     if (found == params.end()) params.push_back({false, Scalar::i32, {}, "", what, dimension});
     return build.argument(index, Scalar::i32);
@@ -116,7 +126,10 @@ ir::MemoryId Recorder::add_memory(ir::Memory memory, Place place) {
     if (memory.name.empty()) {
         int same = 1;
         for (const ir::Memory& m : kernel.memories) same += m.kind == memory.kind;
-        memory.name = text(memory.kind == ir::MemoryKind::local ? "local" : memory.kind == ir::MemoryKind::private_ ? "private" : "arg", same);
+        memory.name = text(memory.kind == ir::MemoryKind::local      ? "local"
+                           : memory.kind == ir::MemoryKind::private_ ? "private"
+                                                                     : "arg",
+                           same);
     }
     kernel.memories.push_back(std::move(memory));
     return {uint32_t(kernel.memories.size() - 1)};
@@ -153,7 +166,8 @@ size_t Recorder::depth() const {
 void Recorder::check_depth(size_t depth, Place place) {
     deepest = std::max(deepest, depth);
     if (depth > size_t(max_depth))
-        fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(place), " (each $elif counts), which is the limit");
+        fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(place),
+             " (each $elif counts), which is the limit");
 }
 
 void Recorder::begin_if(Handle condition, Place place) {
@@ -169,7 +183,8 @@ void Recorder::begin_else(bool elif, Place place) {
     at(place);
     const auto& insts = kernel[build.current()].insts;
     if (insts.empty() || last_if.else_blocks.empty() || insts.back() != last_if.chain)
-        fail(elif ? "$elif" : "$else", " at ", where(place), " does not follow a $if (kernel \"", kernel.name, "\"): nothing may stand between them");
+        fail(elif ? "$elif" : "$else", " at ", where(place), " does not follow a $if (kernel \"", kernel.name,
+             "\"): nothing may stand between them");
     open.push_back({Kind::else_, place, elif, last_if.else_blocks.back(), {}, last_if.else_blocks, last_if.chain, {}});
     for (const ir::BlockId b : open.back().else_blocks) reopen(b);
 }
@@ -249,7 +264,8 @@ void Recorder::leave(ir::Op how, const char* what, Place place) {
     if (how != ir::Op::return_ && loops_open() == 0)
         fail(what, " at ", where(place), " stands outside a $for or $while (kernel \"", kernel.name, "\")");
     if (how == ir::Op::return_ && !frames.empty())
-        fail(what, " at ", where(place), " stands in function \"", frames.back().function->name, "\": a function ends where its lambda does, with what that returns");
+        fail(what, " at ", where(place), " stands in function \"", frames.back().function->name,
+             "\": a function ends where its lambda does, with what that returns");
     build.terminate(how);
     // What follows in this block is never reached: it is recorded into a block that nothing owns.
     build.leave();
@@ -258,7 +274,8 @@ void Recorder::leave(ir::Op how, const char* what, Place place) {
 
 // ---- functions ----------------------------------------------------------------------------------------------------
 
-std::vector<Handle> Recorder::call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments, Place place) {
+std::vector<Handle> Recorder::call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments,
+                                   Place place) {
     at(place);
     std::vector<ir::Value> operands;
     for (const Handle& h : arguments) operands.push_back(use(h, place));
@@ -276,14 +293,15 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     for (size_t f = 0; f < frames.size(); ++f)
         if (frames[f].function == function.get())
             fail("function \"", function->name, "\" (", where(function->place), ") calls itself",
-                 f + 1 < frames.size() ? text(" through function \"", frames.back().function->name, "\"") : "", place.line ? " at " + where(place) : "",
-                 ": there is no recursion on devices; write a loop");
+                 f + 1 < frames.size() ? text(" through function \"", frames.back().function->name, "\"") : "",
+                 place.line ? " at " + where(place) : "", ": there is no recursion on devices; write a loop");
     ir::Function made;
     made.name = unique_name(function->name);
     at(function->place);
     made.loc = build.loc;
     made.body = build.new_block(function->params);
-    frames.push_back({function.get(), made.body.id, std::exchange(open, {}), std::exchange(last_if, {}), std::exchange(deepest, 0), made.loc});
+    frames.push_back(
+        {function.get(), made.body.id, std::exchange(open, {}), std::exchange(last_if, {}), std::exchange(deepest, 0), made.loc});
     build.enter_function(made.body);
     std::vector<Handle> params;
     for (const ir::Value v : std::vector(kernel[made.body].params)) params.push_back(handle(v));
@@ -332,8 +350,8 @@ std::shared_ptr<const ir::Kernel> Recorder::finish() {
     if (!build.terminated()) build.terminate(ir::Op::return_);
     build.leave();
     if (const std::string broken = ir::verify(kernel); !broken.empty())
-        fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") uses a value outside the block that computes it, or breaks "
-             "another rule of the language: ", broken);
+        fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc),
+             ") uses a value outside the block that computes it, or breaks another rule of the language: ", broken);
     return std::make_shared<const ir::Kernel>(std::move(kernel));
 }
 

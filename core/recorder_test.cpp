@@ -57,8 +57,11 @@ TEST(Recorder, DepthHasALimit) {
     EXPECT_NO_THROW(parse_ir(kernel("k", [](InOut<int> a) { nest(a, detail::Recorder::max_depth); }).ir()));
     EXPECT_NO_THROW(kernel("k", [](InOut<int> a) { chain(a, detail::Recorder::max_depth); }).ir());
     const std::string limit = "kernel \"k\" nests more than 250 constructs at recorder_test.cpp:";
-    EXPECT_EQ(message_of([] { kernel("k", [](InOut<int> a) { nest(a, detail::Recorder::max_depth + 1); }).ir(); }).rfind(limit, 0), 0u);
-    EXPECT_EQ(message_of([] { kernel("k", [](InOut<int> a) { chain(a, detail::Recorder::max_depth + 1); }).ir(); }).rfind(limit, 0), 0u);
+    EXPECT_EQ(
+        message_of([] { kernel("k", [](InOut<int> a) { nest(a, detail::Recorder::max_depth + 1); }).ir(); }).rfind(limit, 0), 0u);
+    EXPECT_EQ(
+        message_of([] { kernel("k", [](InOut<int> a) { chain(a, detail::Recorder::max_depth + 1); }).ir(); }).rfind(limit, 0),
+        0u);
     std::string deep = "kernel \"k\" math contract rank 0 (arg1: bool) files [] {\n%0 = argument arg1 : bool\n";
     for (int i = 0; i < 100'000; ++i) deep += "if %0 {\n";
     const std::string message = message_of([&] { parse_ir(deep); });

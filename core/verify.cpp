@@ -73,7 +73,8 @@ private:
                 if (i.id >= k.insts.size()) broken("a block holds instruction ", i.id, " of ", k.insts.size());
         }
         for (const Function& f : k.functions)
-            if (f.body.id >= k.blocks.size()) broken("the body of function \"", f.name, "\" is block ", f.body.id, " of ", k.blocks.size());
+            if (f.body.id >= k.blocks.size())
+                broken("the body of function \"", f.name, "\" is block ", f.body.id, " of ", k.blocks.size());
         for (const Inst& i : k.insts) {
             if (int(i.op) >= op_count) broken("an instruction has op ", int(i.op), " of ", op_count);
             if (uint64_t(i.first_operand) + i.operand_count > k.pool.size())
@@ -97,7 +98,8 @@ private:
     void parameters() const {
         if (k.rank < 0 || k.rank > 3) broken("the kernel's rank is ", k.rank, "; it must be 0 to 3");
         if (k.folded < 1 || (k.folded > 1 && k.rank != 3) || k.folded > max_rank - 2)
-            broken("axis 2 stands for ", k.folded, " dimensions in a kernel of rank ", k.rank, "; ", max_rank - 2, " in rank 3 is the limit");
+            broken("axis 2 stands for ", k.folded, " dimensions in a kernel of rank ", k.rank, "; ", max_rank - 2,
+                   " in rank 3 is the limit");
         fixed_extents("group", k.group);
         fixed_extents("range", k.range);
         std::set<std::string> names;
@@ -107,8 +109,10 @@ private:
         }
         for (size_t p = 0; p < k.params.size(); ++p) {
             const Parameter& param = k.params[p];
-            if (param.given != Given::argument && (param.is_array || param.type != Scalar::i32 || param.dimension < 0 || param.dimension >= k.dimensions()))
-                broken("parameter ", p + 1, " is given ", given_name(param.given), " ", param.dimension, ", and is not an i32, or the range has no such dimension");
+            if (param.given != Given::argument &&
+                (param.is_array || param.type != Scalar::i32 || param.dimension < 0 || param.dimension >= k.dimensions()))
+                broken("parameter ", p + 1, " is given ", given_name(param.given), " ", param.dimension,
+                       ", and is not an i32, or the range has no such dimension");
             if (!param.is_array) {
                 if (names.count(text("arg", p + 1))) broken("a memory is called \"arg", p + 1, "\" as a scalar parameter is");
                 continue;
@@ -126,8 +130,10 @@ private:
         if (k.rank == 0) broken("the kernel fixes its ", what, ", yet takes ranges of any rank");
         for (int axis = 0; axis < 3; ++axis) {
             if (of[size_t(axis)] < 1 || of[size_t(axis)] > INT32_MAX)
-                broken("the kernel's ", what, " has extent ", of[size_t(axis)], " along axis ", axis, "; it must be 1 to ", INT32_MAX);
-            if (axis >= k.rank && of[size_t(axis)] != 1) broken("the kernel's ", what, " has extent ", of[size_t(axis)], " past its rank");
+                broken("the kernel's ", what, " has extent ", of[size_t(axis)], " along axis ", axis, "; it must be 1 to ",
+                       INT32_MAX);
+            if (axis >= k.rank && of[size_t(axis)] != 1)
+                broken("the kernel's ", what, " has extent ", of[size_t(axis)], " past its rank");
         }
     }
 
@@ -204,13 +210,16 @@ private:
     void rules(const Function& f) const {
         const auto check = [&](uint32_t rule, std::initializer_list<const Types*> takes, const Types& gives, const char* what) {
             if (rule == none) return;
-            if (rule >= k.functions.size()) broken("the ", what, " rule of function \"", f.name, "\" is function ", rule, " of ", k.functions.size());
+            if (rule >= k.functions.size())
+                broken("the ", what, " rule of function \"", f.name, "\" is function ", rule, " of ", k.functions.size());
             Types want;
             for (const Types* part : takes) want.insert(want.end(), part->begin(), part->end());
             const Types got = types(k[k.functions[rule].body].params);
-            if (got != want) broken("the ", what, " rule of function \"", f.name, "\" takes ", listed(got), "; expected ", listed(want));
+            if (got != want)
+                broken("the ", what, " rule of function \"", f.name, "\" takes ", listed(got), "; expected ", listed(want));
             if (k.functions[rule].results != gives)
-                broken("the ", what, " rule of function \"", f.name, "\" gives ", listed(k.functions[rule].results), "; expected ", listed(gives));
+                broken("the ", what, " rule of function \"", f.name, "\" gives ", listed(k.functions[rule].results),
+                       "; expected ", listed(gives));
         };
         const Types params = types(k[f.body].params);
         check(f.reverse, {&params, &f.results, &f.results}, params, "reverse");

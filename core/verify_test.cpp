@@ -42,7 +42,8 @@ TEST(verify, types_of_structural_ops) {
 }
 
 TEST(verify, subgroup_operations) {
-    EXPECT_EQ(problem("%a = subgroup shuffle %x, %i : f32 %b = subgroup ballot 3 %c : u32 %d = subgroup elect : bool return"), "");
+    EXPECT_EQ(problem("%a = subgroup shuffle %x, %i : f32 %b = subgroup ballot 3 %c : u32 %d = subgroup elect : bool return"),
+              "");
     EXPECT_EQ(problem("%a = subgroup shuffle %x : f32 return"),
               "the operands are (f32); expected (f32, i32) in `%4 = subgroup shuffle %2 : f32`");
     EXPECT_EQ(problem("%a = subgroup reduce_add %x : i32 return"),
@@ -51,7 +52,8 @@ TEST(verify, subgroup_operations) {
               "the operands are (f32); expected (bool) in `%4 = subgroup any %2 : bool`");
     EXPECT_EQ(problem("%a = subgroup ballot 0 %c : bool return"),
               "the result is (bool); expected (u32) in `%4 = subgroup ballot 0 %3 : bool`");
-    EXPECT_EQ(problem("%a = subgroup reduce_xor %x : f32 return"), "reduce_xor does not take f32 in `%4 = subgroup reduce_xor %2 : f32`");
+    EXPECT_EQ(problem("%a = subgroup reduce_xor %x : f32 return"),
+              "reduce_xor does not take f32 in `%4 = subgroup reduce_xor %2 : f32`");
     EXPECT_EQ(problem("%a = subgroup inclusive_add %c : bool return"),
               "inclusive_add does not take bool in `%4 = subgroup inclusive_add %3 : bool`");
     EXPECT_EQ(problem("%a = subgroup_lane : u32 return"), "the result is (u32); expected (i32) in `%4 = subgroup_lane : u32`");
@@ -180,19 +182,24 @@ TEST(verify, memories) {
 
 TEST(verify, folded_ranges) {
     EXPECT_EQ(problem("return", "rank 3 folded 4"), "");
-    EXPECT_EQ(problem("return", "rank 2 folded 2"), "axis 2 stands for 2 dimensions in a kernel of rank 2; 4 in rank 3 is the limit");
-    EXPECT_EQ(problem("return", "rank 3 folded 5"), "axis 2 stands for 5 dimensions in a kernel of rank 3; 4 in rank 3 is the limit");
+    EXPECT_EQ(problem("return", "rank 2 folded 2"),
+              "axis 2 stands for 2 dimensions in a kernel of rank 2; 4 in rank 3 is the limit");
+    EXPECT_EQ(problem("return", "rank 3 folded 5"),
+              "axis 2 stands for 5 dimensions in a kernel of rank 3; 4 in rank 3 is the limit");
     const auto given = [](const std::string& rank, const std::string& p) {
         return verify(parse("kernel \"k\" math contract " + rank + " (arg1: " + p + ") files [] {\nreturn\n}\n"));
     };
     EXPECT_EQ(given("rank 3 folded 2", "i32 = range_extent 3"), "");
-    EXPECT_EQ(given("rank 3 folded 2", "i32 = range_start 4"), "parameter 1 is given range_start 4, and is not an i32, or the range has no such dimension");
-    EXPECT_EQ(given("rank 3", "f32 = range_extent 0"), "parameter 1 is given range_extent 0, and is not an i32, or the range has no such dimension");
+    EXPECT_EQ(given("rank 3 folded 2", "i32 = range_start 4"),
+              "parameter 1 is given range_start 4, and is not an i32, or the range has no such dimension");
+    EXPECT_EQ(given("rank 3", "f32 = range_extent 0"),
+              "parameter 1 is given range_extent 0, and is not an i32, or the range has no such dimension");
 }
 
 TEST(verify, fixed_extents) {
     EXPECT_EQ(problem("return", "rank 1 group [8] range [100]"), "");
-    EXPECT_EQ(problem("return", "rank 2 group [8, 0]"), "the kernel's group has extent 0 along axis 0; it must be 1 to 2147483647");
+    EXPECT_EQ(problem("return", "rank 2 group [8, 0]"),
+              "the kernel's group has extent 0 along axis 0; it must be 1 to 2147483647");
     Kernel k = parse("kernel \"k\" math contract rank 1 range [8] () files [] {\nreturn\n}\n");
     k.range[1] = 2;
     EXPECT_EQ(verify(k), "the kernel's range has extent 2 past its rank");

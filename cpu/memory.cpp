@@ -36,8 +36,8 @@ Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, co
     : in_use(std::move(counter)), pool(std::move(given_pool)) {
     // The system would promise more than there is, and end the process when it is used.
     if (size > physical_memory() - *in_use)
-        fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(), " bytes of memory its arrays take ",
-             in_use->load(), " already");
+        fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(),
+             " bytes of memory its arrays take ", in_use->load(), " already");
     if (size > physical_memory() - *in_use - pool->kept()) pool->trim();
     if (size >= large) {
         block = pool->take(size);

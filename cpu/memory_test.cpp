@@ -58,7 +58,8 @@ TEST_F(MemoryTest, MoreThanThereIsIsRefusedWithTheBytes) {
         memory(wanted);
         FAIL();
     } catch (const Error& e) {
-        EXPECT_EQ(e.what(), text("cannot allocate ", wanted, " bytes on cpu: of the machine's ", physical_memory(), " bytes of memory its arrays take 0 already"));
+        EXPECT_EQ(e.what(), text("cannot allocate ", wanted, " bytes on cpu: of the machine's ", physical_memory(),
+                                 " bytes of memory its arrays take 0 already"));
     }
     EXPECT_EQ(*in_use, 0);
 }

@@ -26,7 +26,8 @@ protected:
         Act work(std::move(act), cost);
         std::unique_lock lock(streams.mutex);
         Stream& on = streams[stream];
-        const uint64_t number = streams.submit(on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
+        const uint64_t number = streams.submit(
+            on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
         return {&on, number};
     }
     /// Lets other threads go on until it holds, ten seconds at most.

@@ -56,7 +56,8 @@ std::vector<int> vulkan_order(const std::vector<vulkan::Found>& found) {
 
 std::string devices_sentence() {
     std::string list;
-    for (const DeviceInfo& d : Device::all()) list += text(list.empty() ? "" : ", ", d.spec, " (", d.name, d.usable ? "" : text(", not usable: ", d.reason), ")");
+    for (const DeviceInfo& d : Device::all())
+        list += text(list.empty() ? "" : ", ", d.spec, " (", d.name, d.usable ? "" : text(", not usable: ", d.reason), ")");
     return text("this machine has ", list);
 }
 
@@ -100,7 +101,8 @@ Device Device::open(const std::string& spec) {
     }
     if (spec == "interp") return open_interp_device();
     if (spec == "cpu") {
-        if (const std::string reason = cpu::unavailable_reason(); !reason.empty()) fail("the device cpu cannot be used: ", reason);
+        if (const std::string reason = cpu::unavailable_reason(); !reason.empty())
+            fail("the device cpu cannot be used: ", reason);
         return open_cpu();
     }
     if (spec == "vulkan") {
@@ -126,13 +128,16 @@ std::vector<DeviceInfo> Device::all() {
     const auto add_vulkan = [&](bool software) {
         for (const int i : vulkan_order(found)) {
             if (found[i].software != software) continue;
-            all.push_back({text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});
+            all.push_back(
+                {text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});
             std::lock_guard lock(broken_mutex);
-            if (const auto broken = broken_devices.find(i); broken != broken_devices.end()) all.back().usable = false, all.back().reason = broken->second;
+            if (const auto broken = broken_devices.find(i); broken != broken_devices.end())
+                all.back().usable = false, all.back().reason = broken->second;
         }
     };
     add_vulkan(false);
-    if (const std::string reason = cpu::unavailable_reason(); !reason.empty()) all.push_back({"cpu", "this processor, through LLVM", false, reason, {}, {}});
+    if (const std::string reason = cpu::unavailable_reason(); !reason.empty())
+        all.push_back({"cpu", "this processor, through LLVM", false, reason, {}, {}});
     else all.push_back({"cpu", cpu::name(), true, "", cpu::limits(), everything});
     add_vulkan(true);
     if (found.empty()) all.push_back({"vulkan", "Vulkan", false, vulkan::unavailable_reason(), {}, {}});
