@@ -82,32 +82,15 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
         return cell.starts_with(w) && (cell.size() == w.size() || cell[w.size()] == ' ');
     };
     if (cell == "-") library_bug(text("op ", name_of(op), " has no LLVM text for ", name_of(type)));
-    if (op == Op::rsqrt && type == Scalar::f32 && vector && width >= 4 && target.isa == Isa::avx512 && k.math != Math::strict)
-        return estimated_rsqrt(operands[0]);
+    if (type == Scalar::f32 && vector && width >= 4 && target.isa == Isa::avx512 && k.math != Math::strict) {
+        if (op == Op::rsqrt) return estimated_rsqrt(operands[0]);
+        if (op == Op::sqrt) return estimated_sqrt(operands[0]);
+        if (op == Op::div) return estimated_quotient(operands[0], operands[1]);
+    }
     if (word("host")) return host_call(op, type, operands, vector);
     if (word("sleef")) return maths(op, cell.size() > 6 ? cell.substr(6) : "", type, operands, vector);
     if (word("divide")) return divide(std::string(cell.substr(7)), type, operands, vector, constant_divisor);
     return expanded(cell, type, operands, vector);
-}
-
-/// The machine's estimate, good to 14 bits, and one step of Newton's method: within the row's tolerance, and several times faster
-/// than a root and a division. Of 0 and infinity, where the step has no number, the estimate is exact.
-std::string Emitter::estimated_rsqrt(const std::string& x) {
-    const std::string t = vector_type("float"), mask = width == 16 ? "i16" : "i8";
-    const std::string function = text("@llvm.x86.avx512.rsqrt14.ps.", 32 * width);
-    declare(text("declare ", t, " ", function, "(", t, ", ", t, ", ", mask, ")"));
-    const std::string y = let(text("call ", t, " ", function, "(", t, " ", x, ", ", t, " zeroinitializer, ", mask, " -1)"));
-    const std::string xy = let(text("fmul ", t, " ", x, ", ", y)),
-                      half = let(text("fmul ", t, " ", y, ", splat (float 5.0e-01)"));
-    const std::string minus = let(text("fneg ", t, " ", xy));
-    const std::string fma = text("@llvm.fma.", intrinsic_suffix("float", true));
-    declare(text("declare ", t, " ", fma, "(", t, ", ", t, ", ", t, ")"));
-    const auto fused = [&](const std::string& a, const std::string& b, const std::string& c) {
-        return let(text("call ", t, " ", fma, "(", t, " ", a, ", ", t, " ", b, ", ", t, " ", c, ")"));
-    };
-    const std::string error = fused(minus, y, "splat (float 1.0e+00)"), better = fused(half, error, y);
-    const std::string none = let(text("fcmp uno ", t, " ", xy, ", ", xy));
-    return let(text("select ", vector_type("i1"), " ", none, ", ", t, " ", y, ", ", t, " ", better));
 }
 
 /// Instructions parted by `; `: all but the last have names.
@@ -233,8 +216,13 @@ std::string Emitter::divide(const std::string& op, Scalar type, const std::vecto
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
-/// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
 std::string Emitter::maths(Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
+    return written ? written_out(op, suffix, operands[0]) : called(op, suffix, type, operands, vector);
+}
+
+/// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
+std::string Emitter::called(Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string name(row(op).name), scalar = scalar_type(type);
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;

@@ -113,12 +113,23 @@ private:
     std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                        bool constant_divisor);
     std::string maths(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
-    std::string estimated_rsqrt(const std::string& x);
+    std::string called(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
     std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
     void pure_value(const ir::Inst& i);  ///< any pure instruction
     void in_range(ir::Value v);
+
+    // ---- functions of vectors of floats (emit_maths.cpp) ----
+    class Floats;
+    bool writes_out(ir::Op op) const;
+    std::string written_out(ir::Op op, std::string_view suffix, const std::string& x);
+    std::string exponential(ir::Op op, const std::string& x);
+    std::string logarithm(ir::Op op, const std::string& x);
+    std::string sine(ir::Op op, std::string_view suffix, const std::string& x);
+    std::string estimated_rsqrt(const std::string& x);
+    std::string estimated_sqrt(const std::string& x);
+    std::string estimated_quotient(const std::string& x, const std::string& y);
 
     // ---- memory (emit_memory.cpp) ----
     struct Place {
