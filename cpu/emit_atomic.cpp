@@ -52,9 +52,7 @@ void Emitter::each_lane(const std::function<void(const std::string&)>& emit) {
     const std::string next = label("lane"), end = label("lanes_end");
     start(next);
     const std::string left = let(text("load ", bits, ", ptr ", rest));
-    declare(text("declare ", bits, " @llvm.cttz.", bits, "(", bits, ", i1)"));
-    const std::string lane = let(text("call ", bits, " @llvm.cttz.", bits, "(", bits, " ", left, ", i1 true)"));
-    emit(let(text("zext ", bits, " ", lane, " to i32")));
+    emit(first_bit(left));
     const std::string fewer = let(text("and ", bits, " ", left, ", ", let(text("add ", bits, " ", left, ", -1"))));
     line(text("store ", bits, " ", fewer, ", ptr ", rest));
     branch(let(text("icmp eq ", bits, " ", fewer, ", 0")), end, next);

@@ -17,26 +17,13 @@ constexpr int64_t line_bytes = 64;
 constexpr int64_t most_private_on_stack = 32 << 10;  ///< bytes of a packet's private memory
 int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-bool is_of_subgroups(Op op) {
-    return op == Op::subgroup || op == Op::subgroup_size || op == Op::subgroup_lane || op == Op::subgroup_index ||
-           op == Op::subgroup_count;
-}
-
-/// Rows shorter than a packet take narrower packets. Subgroups keep the device's size.
-int packet_width(const Kernel& k, const Target& target, const Variant& variant) {
-    int width = target.width;
-    if (std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) { return is_of_subgroups(i.op); })) return width;
-    while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    return width;
-}
-
 }  // namespace
 
 Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     : k(kernel),
       target(t),
       variant(v),
-      width(packet_width(kernel, t, v)),
+      width(t.width),
       uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}),
       affine(kernel, uniformity),
       uses(kernel.values.size()),
@@ -45,6 +32,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     for (const InstId i : uniformity.structure().order())
         for (const Value o : k.operands(k[i])) ++uses[o.id];
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
+    choose_width();
     place_memories();
 }
 
@@ -215,9 +203,18 @@ void Emitter::counted(const char* stem, const std::string& end, const std::funct
     body(n);
     if (open) {
         line(text("store i32 ", let(text("add nsw i32 ", n, ", 1")), ", ptr ", slot));
-        jump(loop);
+        repeat(loop);
     }
     start(exit);
+}
+
+/// Ends the block that leads back to a loop over packets.
+void Emitter::repeat(const std::string& loop) {
+    if (!unrolled) return jump(loop);
+    const std::string id = text("!", ++names);
+    declare(text(id, " = distinct !{", id, ", !{!\"llvm.loop.unroll.full\"}}"));
+    line(text("br label %", loop, ", !llvm.loop ", id));
+    open = false;
 }
 
 /// A packet at local_at. What is computed in it is nobody else's.
@@ -255,7 +252,7 @@ void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const
                 start(inside);
                 packet({}, body);
                 line(text("store i32 ", next, ", ptr ", slot));
-                jump(loop);
+                repeat(loop);
                 start(exit);
             }
             if (width == 1 || (!trimmed && row % width == 0)) return;

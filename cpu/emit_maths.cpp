@@ -1,5 +1,6 @@
 // Functions of packets of floats that are worth their instructions in place of a call: no registers are lost to it, the
 // constants stay in registers, and several of them run at once. Doubles, scalars and rarer functions are SLEEF's (emit_ops.cpp).
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 
@@ -50,18 +51,29 @@ public:
     std::string of_whole(const std::string& x) { return e.convert("sitofp", i, x, t); }
     /// 1 / sqrt(x) and 1 / x to 14 bits; exact where x is 0 or infinite.
     std::string estimate(const char* of, const std::string& x) {
-        const std::string mask = text("i", std::max(e.width, 8)), function = text("@llvm.x86.avx512.", of, ".ps.", 32 * e.width);
-        e.declare(text("declare ", t, " ", function, "(", t, ", ", t, ", ", mask, ")"));
-        return e.let(text("call ", t, " ", function, "(", t, " ", x, ", ", t, " zeroinitializer, ", mask, " -1)"));
+        return native(x, "float", [&](const std::string& part, int lanes) {
+            const std::string v = text("<", lanes, " x float>"), mask = text("i", std::max(lanes, 8));
+            const std::string function = text("@llvm.x86.avx512.", of, ".ps.", 32 * lanes);
+            e.declare(text("declare ", v, " ", function, "(", v, ", ", v, ", ", mask, ")"));
+            return e.let(text("call ", v, " ", function, "(", v, " ", part, ", ", v, " zeroinitializer, ", mask, " -1)"));
+        });
     }
     /// Of +-0 and +infinity.
     std::string zero_or_infinite(const std::string& x) {
-        const std::string function = text("@llvm.x86.avx512.fpclass.ps.", 32 * e.width);
-        e.declare(text("declare ", b, " ", function, "(", t, ", i32)"));
-        return e.let(text("call ", b, " ", function, "(", t, " ", x, ", i32 14)"));
+        return native(x, "i1", [&](const std::string& part, int lanes) {
+            const std::string v = text("<", lanes, " x float>"), yes = text("<", lanes, " x i1>");
+            const std::string function = text("@llvm.x86.avx512.fpclass.ps.", 32 * lanes);
+            e.declare(text("declare ", yes, " ", function, "(", v, ", i32)"));
+            return e.let(text("call ", yes, " ", function, "(", v, " ", part, ", i32 14)"));
+        });
     }
 
 private:
+    /// By an instruction of the machine's, which takes no more than 16 floats.
+    std::string native(const std::string& x, const char* result, const std::function<std::string(const std::string&, int)>& part) {
+        const int lanes = std::min(e.width, 16);
+        return e.in_parts(lanes, "float", {x}, result, [&](const std::vector<std::string>& pieces) { return part(pieces[0], lanes); });
+    }
     std::string binary(const char* instruction, const std::string& type, const std::string& x, const std::string& y) {
         return e.let(text(instruction, " ", type, " ", x, ", ", y));
     }

@@ -244,33 +244,39 @@ std::string Emitter::called(Op op, std::string_view suffix, Scalar type, const s
         return let(text("call ", scalar, " @", function, "(", arguments, ")"));
     }
     const int lanes = sleef->lanes * 4 / size_of(type);
-    const std::string part = text("<", lanes, " x ", scalar, ">"), whole = vector_type(scalar);
+    const std::string part = text("<", lanes, " x ", scalar, ">");
     const std::string function = text("Sleef_", name, f32 ? "f" : "d", lanes, "_", suffix, sleef->suffix);
     functions.insert(function);
-    const auto piece = [&](const std::string& of, int first) {
-        if (lanes == width) return of;
-        std::string indices;
-        for (int l = 0; l < lanes; ++l) indices += text(l ? ", " : "", "i32 ", first + l);
-        return let(text("shufflevector ", whole, " ", of, ", ", whole, " poison, <", lanes, " x i32> <", indices, ">"));
-    };
-    std::vector<std::string> results;
-    for (int first = 0; first < width; first += lanes) {
+    return in_parts(lanes, scalar, operands, scalar, [&](const std::vector<std::string>& pieces) {
         std::string arguments, types;
-        for (const std::string& o : operands) {
-            arguments += text(arguments.empty() ? "" : ", ", part, " ", piece(o, first));
+        for (const std::string& piece : pieces) {
+            arguments += text(arguments.empty() ? "" : ", ", part, " ", piece);
             types += text(types.empty() ? "" : ", ", part);
         }
         declare(text("declare ", part, " @", function, "(", types, ") nounwind memory(none)"));
-        results.push_back(let(text("call ", part, " @", function, "(", arguments, ")")));
+        return let(text("call ", part, " @", function, "(", arguments, ")"));
+    });
+}
+
+/// A function of vectors of `lanes` scalars, on the packet's vectors: parts of them are its operands, its results are joined.
+std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
+                              const std::function<std::string(const std::vector<std::string>&)>& function) {
+    if (lanes == width) return function(operands);
+    const auto shuffled = [&](const std::string& t, const std::string& a, const std::string& b, int first, int count) {
+        std::string indices;
+        for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
+        return let(text("shufflevector ", t, " ", a, ", ", t, " ", b, ", <", count, " x i32> <", indices, ">"));
+    };
+    std::vector<std::string> results;
+    for (int first = 0; first < width; first += lanes) {
+        std::vector<std::string> pieces;
+        for (const std::string& o : operands) pieces.push_back(shuffled(vector_type(scalar), o, "poison", first, lanes));
+        results.push_back(function(pieces));
     }
     for (int size = lanes; size < width; size *= 2) {
         std::vector<std::string> joined;
-        std::string indices;
-        for (int l = 0; l < 2 * size; ++l) indices += text(l ? ", " : "", "i32 ", l);
-        const std::string t = text("<", size, " x ", scalar, ">");
         for (size_t r = 0; r < results.size(); r += 2)
-            joined.push_back(let(text("shufflevector ", t, " ", results[r], ", ", t, " ", results[r + 1], ", <", 2 * size,
-                                      " x i32> <", indices, ">")));
+            joined.push_back(shuffled(text("<", size, " x ", result, ">"), results[r], results[r + 1], 0, 2 * size));
         results = joined;
     }
     return results[0];
@@ -281,9 +287,7 @@ std::string Emitter::host_call(Op op, Scalar type, const std::vector<std::string
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
     functions.insert(function);
     declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
-    declare(
-        "@lane_numbers = private constant [16 x i16] [i16 0, i16 1, i16 2, i16 3, i16 4, i16 5, i16 6, i16 7, i16 8, i16 9, "
-        "i16 10, i16 11, i16 12, i16 13, i16 14, i16 15]");
+    declare(text("@lane_numbers = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : lanes("i16", 1)));
     const auto typed = [&](Scalar t) { return vector ? vector_type(memory_type(t)) : memory_type(t); };
     std::string pointers[3] = {"null", "null", "null"};
     for (size_t o = 0; o < operands.size(); ++o) {

@@ -2,6 +2,7 @@
 // all items. What stands between barriers and open constructs is a region: a loop over the group's packets. A value of one region
 // that another needs is computed again where that is cheap, else kept in the packet's part of the scratch memory.
 #include <algorithm>
+#include <climits>
 
 #include "core/error.h"
 #include "cpu/emitter.h"
@@ -11,7 +12,9 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int most_recomputed = 8;  ///< instructions that a region computes again rather than keep their result
+constexpr int most_recomputed = 8;      ///< instructions that a region computes again rather than keep their result
+constexpr int64_t most_unrolled = 2048;  ///< instructions of all the packets that are written one after the other
+constexpr int least_operands = 8;        ///< loads of local memory in a region that is worth it
 }
 
 // ---- the plan ----
@@ -50,6 +53,7 @@ void Emitter::plan_regions() {
             if (inst.op == Op::test && open_inst[where.around(i).id]) keeps[k.operands(inst)[0].id].exported = true;
         }
     }
+    share_columns();
     for (size_t m = 0; m < keeps.size(); ++m) {
         Keep& keep = keeps[m];
         const Value v{uint32_t(m)};
@@ -162,6 +166,30 @@ void Emitter::plan_columns(InstId id) {
     }
 }
 
+/// What an iteration carries on lies where the carried value does, once that is not needed any more: nothing is copied then.
+void Emitter::share_columns() {
+    const Structure& where = uniformity.structure();
+    std::vector<int> last(k.values.size(), -1);  // the regions that need the values last
+    for (const InstId i : where.order())
+        for (const Value v : k.operands(k[i])) last[v.id] = std::max(last[v.id], open_inst[i.id] ? INT_MAX : inst_region[i.id]);
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (!open_inst[id.id] || !is_loop(i.op)) continue;
+        const BlockId body = i.blocks[i.op == Op::for_ ? 0 : 1];
+        if (last_inst(k, body).op != Op::yield) continue;
+        const auto given = k.operands(last_inst(k, body));
+        for (size_t c = 0; c < given.size(); ++c) {
+            const Value now = k[i.blocks[0]].params[leading_params(i.op) + c], next = given[c];
+            const Keep& column = keeps[now.id];
+            Keep& keep = keeps[next.id];
+            const bool vectors = kind_of(now) == Kind::vector && kind_of(next) == Kind::vector;
+            const bool own = k[next].inst.id != none && where.block_of(k[next].inst) == body;
+            if (column.outer || keep.outer || !keep.spilled || keep.place >= 0 || !vectors || !own) continue;
+            if (last[now.id] <= region_of[next.id] && std::count(given.begin(), given.end(), next) == 1) keep.place = column.place;
+        }
+    }
+}
+
 // ---- the group ----
 
 void Emitter::group_with_barriers() {
@@ -250,6 +278,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     const bool hands = end.id != none && k[end].op != Op::return_ && !given.empty();
     const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !hands && !condition) return;
+    unrolled = unrolls(insts);
     packets_of_group([&] {
         if (packet_returns) {
             const std::string v = vector_type("i8");
@@ -271,6 +300,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         for (const Value v : given) bring_needed(v, insts);
         if (condition) bring_needed(k.operands(k[end])[0], insts);
         sequence(insts);
+        if (open) fetch_ahead(insts);
         if (open && hands) hand_on(end, given, true);
         if (open && condition) {
             const Value c = k.operands(k[end])[0];
@@ -282,7 +312,18 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
             line(text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
         }
     });
+    unrolled = false;
     if (hands) hand_on(end, given, false);
+}
+
+/// Local memory at places that are constants is an operand of the arithmetic; where a packet's number takes part in the address,
+/// x86 needs an instruction of its own for it.
+bool Emitter::unrolls(std::span<const InstId> insts) const {
+    if (open_loops.empty()) return false;
+    const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
+    const auto is = [&](auto what) { return std::count_if(insts.begin(), insts.end(), [&](InstId i) { return what(k[i]); }); };
+    return is([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(insts.size()) * packets <= most_unrolled &&
+           is([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands;
 }
 
 /// A terminator's operand: where this region's instructions do not compute it.
@@ -399,7 +440,7 @@ void Emitter::open_loop(InstId id) {
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
     const auto& carried = k[i.blocks[0]].params;
-    OpenLoop l{&i, label("latch"), label("exit"), label("body")};
+    OpenLoop l{&i, label("latch"), label("exit"), label("body"), {}};
     const std::string header = label("loop");
     std::string to, step;
     Slot index;
@@ -407,6 +448,7 @@ void Emitter::open_loop(InstId id) {
         index = {alloca_of(scalar_type(k.type_of(carried[0])), "index"), Kind::uniform, k.type_of(carried[0]), 0};
         line(text("store ", scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
         to = outer_scalar(v[1]), step = outer_scalar(v[2]);
+        l.step = step;
     }
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {

@@ -174,10 +174,14 @@ std::string Emitter::any(const Mask& m) {
 
 std::string Emitter::first_lane(const Mask& m) {
     if (m.all() || width == 1) return "0";
-    const std::string type = text("i", width), bits = let(text("bitcast ", vector_type("i1"), " ", m.text, " to ", type));
+    return first_bit(let(text("bitcast ", vector_type("i1"), " ", m.text, " to i", width)));
+}
+
+std::string Emitter::first_bit(const std::string& bits) {
+    const std::string type = text("i", width);
     declare(text("declare ", type, " @llvm.cttz.", type, "(", type, ", i1)"));
     const std::string zeros = let(text("call ", type, " @llvm.cttz.", type, "(", type, " ", bits, ", i1 true)"));
-    return let(text("zext ", type, " ", zeros, " to i32"));
+    return width == 32 ? zeros : let(text("zext ", type, " ", zeros, " to i32"));
 }
 
 Slot Emitter::mask_slot(const char* stem) { return {alloca_of(vector_type("i1"), stem), Kind::vector, Scalar::boolean, 0}; }

@@ -91,7 +91,8 @@ private:
     Mask narrowed(const Mask& m, const std::string& condition);  ///< m and condition
     Mask united(const Mask& a, const Mask& b);
     std::string any(const Mask& m);
-    std::string first_lane(const Mask& m);  ///< an i32: the first that runs
+    std::string first_lane(const Mask& m);              ///< an i32: the first that runs
+    std::string first_bit(const std::string& bits);     ///< an i32: of lanes as bits of an integer
     Slot mask_slot(const char* stem);
     void write_mask(const Slot& s, const Mask& m);
     Mask read_mask(const Slot& s);
@@ -114,6 +115,8 @@ private:
                        bool constant_divisor);
     std::string maths(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string called(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
+                         const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
     std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
@@ -203,6 +206,11 @@ private:
     std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
                         bool vector);
 
+    // ---- items of a packet (emit_width.cpp) ----
+    void choose_width();
+    bool waits_for_arithmetic() const;
+    int vectors_alive() const;
+
     // ---- packets, groups, the module (emit_group.cpp) ----
     using Body = std::function<void()>;
     void place_memories();
@@ -218,6 +226,7 @@ private:
     std::string packet_number();
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
+    void repeat(const std::string& loop);
     void packet(const Mask& items, const Body& body);
     std::string parameters(bool call);
 
@@ -233,16 +242,19 @@ private:
     struct OpenLoop {
         const ir::Inst* inst = nullptr;
         std::string latch, exit, body;
+        std::string step;  ///< of a for
     };
     void plan_regions();
     void plan_block(ir::BlockId b, int& region);
     void plan_uses(std::span<const ir::Value> v, int region);
     void plan_columns(ir::InstId construct);
+    void share_columns();
     int64_t spill_place(ir::Value v);
     bool computable_again(ir::Value v, int& budget) const;
     void group_with_barriers();
     void region_block(ir::BlockId b);
     void region(std::span<const ir::InstId> insts, ir::InstId end);
+    bool unrolls(std::span<const ir::InstId> insts) const;
     void bring_in(ir::Value v);
     void bring_needed(ir::Value v, std::span<const ir::InstId> insts);
     void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
@@ -254,6 +266,7 @@ private:
     void keep(ir::Value v, const Held& h, int64_t place);
     void packets_of_group(const Body& body);
     void defined_now(ir::Value v);
+    void fetch_ahead(std::span<const ir::InstId> insts);
 
     const ir::Kernel& k;
     const Target& target;
@@ -286,6 +299,7 @@ private:
 
     // barriers
     bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
+    bool unrolled = false;  ///< the loops over packets that are being written
     std::vector<bool> open_inst;
     std::vector<int> region_of;  ///< of values; -1: outside of packets
     std::vector<int> inst_region;
