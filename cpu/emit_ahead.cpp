@@ -66,7 +66,7 @@ void Emitter::fetch_ahead(std::span<const InstId> insts) {
     const Value index = k[l.inst->blocks[0]].params[0];
     Strides strides(k, index);
     std::vector<InstId> far;
-    for (const InstId id : insts) {
+    for (const InstId id : executed(insts)) {
         const Inst& i = k[id];
         if (i.op != Op::load || k[i.memory].kind != MemoryKind::array || indices_of(k, i).size() != 1) continue;
         const auto stride = strides.of(indices_of(k, i)[0]);

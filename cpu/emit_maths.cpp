@@ -191,6 +191,7 @@ std::string Emitter::estimated_rsqrt(const std::string& x) {
 }
 
 /// The root, and what its square lacks of x; 0 and infinity, of which that is no number, are their own roots.
+/// Of subnormal numbers it rounds to 14 bits or so.
 std::string Emitter::estimated_sqrt(const std::string& x) {
     Floats f(*this);
     const std::string y = f.estimate("rsqrt14", x), root = f.mul(x, y);

@@ -316,14 +316,31 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     if (hands) hand_on(end, given, false);
 }
 
+/// The instructions with those of guards, whose items are all inside of the range.
+std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
+    std::vector<InstId> all;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        const InstId condition = i.op == Op::if_ ? k[k.operands(i)[0]].inst : InstId{};
+        if (!all_in_range || condition.id == none || k[condition].op != Op::in_range) {
+            all.push_back(id);
+            continue;
+        }
+        const std::vector<InstId> inner = executed(k[i.blocks[0]].insts);
+        all.insert(all.end(), inner.begin(), inner.end());
+    }
+    return all;
+}
+
 /// Local memory at places that are constants is an operand of the arithmetic; where a packet's number takes part in the address,
 /// x86 needs an instruction of its own for it.
 bool Emitter::unrolls(std::span<const InstId> insts) const {
     if (open_loops.empty()) return false;
     const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
-    const auto is = [&](auto what) { return std::count_if(insts.begin(), insts.end(), [&](InstId i) { return what(k[i]); }); };
-    return is([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(insts.size()) * packets <= most_unrolled &&
-           is([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands;
+    const std::vector<InstId> all = executed(insts);
+    const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
+    return count([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(all.size()) * packets <= most_unrolled &&
+           count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands;
 }
 
 /// A terminator's operand: where this region's instructions do not compute it.

@@ -124,6 +124,38 @@ TEST(Emit, short_rows_take_narrow_packets) {
     EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
 }
 
+TEST(Emit, arithmetic_takes_two_vectors) {
+    // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
+    const auto loop = [](const std::string& type) {
+        return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type, "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n",
+                    "%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
+                    "\n%11 = add %10, %3 : ", type, "\n%12 = mul %11, %10 : ", type, "\n%13 = sub %12, %9 : ", type,
+                    "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
+    };
+    EXPECT_GT(count(emitted(loop("f32")), "fmul contract arcp <16 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32"), 8, {8, 8, 1}), "<16 x float>"), 0);  // short rows
+    EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
+}
+
+/// A loop around barriers that strides through memory, with a sum that it carries.
+std::string striding_loop() {
+    return emitted("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = for %5 = %2 to %1 step %3 carry (%6 = %2) : i32 {\n"
+                   "%7 = mul %5, %1 : i32\n%8 = add %7, %0 : i32\n%9 = load arg2[%8] : i32\nbarrier\n%10 = add %6, %9 : i32\n"
+                   "barrier\nyield %10\n}\nstore arg1[%0], %4 : i32\n",
+                   8, {64, 1, 1}, true);
+}
+
+TEST(Emit, striding_loops_fetch_ahead) {
+    EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1);
+}
+
+TEST(Emit, carried_values_stay_in_place) {
+    // Where the loop begins, what is loaded (out of its guard, and across the barrier), the sum, and the result. A copy of the
+    // sum for the next iteration would be one more.
+    EXPECT_EQ(count(striding_loop(), "store <8 x i32>"), 5) << striding_loop();
+}
+
 TEST(Emit, wide_offsets) {
     const ir::Kernel k =
         lower(ir::parse("kernel \"k\" math contract rank 2 (arg1: inout i32[2], arg2: in i64[1]) files [\"k.cpp\"] {\n"

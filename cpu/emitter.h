@@ -254,6 +254,7 @@ private:
     void group_with_barriers();
     void region_block(ir::BlockId b);
     void region(std::span<const ir::InstId> insts, ir::InstId end);
+    std::vector<ir::InstId> executed(std::span<const ir::InstId> insts) const;
     bool unrolls(std::span<const ir::InstId> insts) const;
     void bring_in(ir::Value v);
     void bring_needed(ir::Value v, std::span<const ir::InstId> insts);

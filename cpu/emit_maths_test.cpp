@@ -1,0 +1,97 @@
+// The functions of float vectors against double precision: over all magnitudes, and where they have limits.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/array.h"
+#include "core/device.h"
+#include "core/functions.h"
+#include "core/indices.h"
+#include "core/kernel.h"
+#include "cpu/cpu.h"
+
+namespace pumice::cpu {
+namespace {
+
+float of_bits(uint32_t bits) {
+    float f;
+    std::memcpy(&f, &bits, 4);
+    return f;
+}
+
+/// Floats of every exponent and both signs, and those at the functions' limits.
+std::vector<float> operands() {
+    const float inf = std::numeric_limits<float>::infinity();
+    std::vector<float> x{0.0f, -0.0f, inf, -inf, std::nanf(""), -std::nanf(""), of_bits(0x7f812345), 88.7228317f, 88.7228394f,
+                         -87.3365402f, -87.3365479f, 127.999992f, 128.0f, -126.0f, -126.000008f, 1.17549435e-38f, 3.40282347e38f,
+                         3.14159274f, 1.57079637f, 999999.9f, 1e6f, 1e7f, 1e30f, 4.0f, 9.0f, 1.0f, 0.99999994f, 1.00000012f};
+    for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 20011) x.push_back(of_bits(uint32_t(bits)));
+    for (int n = -2000; n <= 2000; ++n) x.push_back(float(n) * 0.05f);
+    return x;
+}
+
+/// Equal in kind, and within `ulps` of the double result. What is below the normal floats may be
+/// zero, as operand and result, and the former inexact.
+template <class F>
+void check(const Device& device, const char* what, double ulps, double (*exact)(double), F function) {
+    const auto k = kernel(what, [&](Out<float> y, In<float> x) { y[global_index()] = function(x[global_index()]); });
+    const std::vector<float> x = operands();
+    Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
+    k(ndrange(int64_t(x.size())), y, given);
+    const std::vector<float> got = y.download();
+    constexpr double least = 1.1754943508222875e-38;
+    int wrong = 0;
+    for (size_t i = 0; i < x.size() && wrong < 5; ++i) {
+        const double want = exact(double(x[i])), size = std::fabs(want);
+        const bool small = x[i] != 0 && std::fabs(x[i]) < least;
+        bool right = std::isnan(want) ? std::isnan(got[i]) : got[i] == float(want);
+        if (!right && small) right = got[i] == float(exact(0)) || std::fabs(got[i] - want) <= 1e-4 * size;
+        if (!right && size < least) right = std::fabs(got[i]) <= least;
+        if (!right && std::isfinite(want) && size >= least)
+            right = std::fabs(double(got[i]) - want) <= ulps * std::ldexp(1.0, std::ilogb(size) - 23);
+        if (right) continue;
+        ++wrong;
+        ADD_FAILURE() << what << "(" << x[i] << ") is " << got[i] << ", not " << want << " (operand " << i << ")";
+    }
+}
+
+TEST(Maths, floats) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open());
+    using V = Val<float>;
+    check(device, "exp", 2, std::exp, [](V x) { return exp(x); });
+    check(device, "exp2", 2, std::exp2, [](V x) { return exp2(x); });
+    check(device, "log", 2, std::log, [](V x) { return log(x); });
+    check(device, "log2", 2, std::log2, [](V x) { return log2(x); });
+    check(device, "sin", 3, std::sin, [](V x) { return sin(x); });
+    check(device, "cos", 3, std::cos, [](V x) { return cos(x); });
+    check(device, "sqrt", 2.5, std::sqrt, [](V x) { return sqrt(x); });
+    check(device, "rsqrt", 2, [](double x) { return 1 / std::sqrt(x); }, [](V x) { return rsqrt(x); });
+    check(device, "reciprocal", 2.5, [](double x) { return 1 / x; }, [](V x) { return 1.0f / x; });
+    check(device, "third", 2.5, [](double x) { return x / 3; }, [](V x) { return x / 3.0f; });
+}
+
+/// What divides without a rest gives whole numbers, and squares have their roots.
+TEST(Maths, exact_quotients_and_roots) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open());
+    constexpr int n = 4096;
+    const auto k = kernel("exact", [](Out<float> quotient, Out<float> root) {
+        auto i = global_index();
+        auto a = cast<float>(i / 64), b = cast<float>(i % 64 + 1);
+        quotient[i] = (a * b) / b;
+        root[i] = sqrt(cast<float>(i * i));
+    });
+    Array<float> quotient = device.zeros<float>(n), root = device.zeros<float>(n);
+    k(ndrange(n), quotient, root);
+    const std::vector<float> q = quotient.download(), r = root.download();
+    for (int i = 0; i < n; ++i) {
+        EXPECT_EQ(q[size_t(i)], float(i / 64)) << i;
+        EXPECT_EQ(r[size_t(i)], float(i)) << i;
+    }
+}
+
+}  // namespace
+}  // namespace pumice::cpu
