@@ -15,7 +15,11 @@ using namespace ir;
 class Emitter::Floats {
 public:
     explicit Floats(Emitter& e)
-        : e(e), t(e.vector_type("float")), i(e.vector_type("i32")), b(e.vector_type("i1")), suffix(e.intrinsic_suffix("float", true)) {}
+        : e(e),
+          t(e.vector_type("float")),
+          i(e.vector_type("i32")),
+          b(e.vector_type("i1")),
+          suffix(e.intrinsic_suffix("float", true)) {}
 
     std::string constant(float value) const {
         uint32_t bits;
@@ -26,7 +30,9 @@ public:
     std::string add(const std::string& x, const std::string& y) { return binary("fadd", t, x, y); }
     std::string sub(const std::string& x, const std::string& y) { return binary("fsub", t, x, y); }
     std::string mul(const std::string& x, const std::string& y) { return binary("fmul", t, x, y); }
-    std::string on_bits(const char* instruction, const std::string& x, const std::string& y) { return binary(instruction, i, x, y); }
+    std::string on_bits(const char* instruction, const std::string& x, const std::string& y) {
+        return binary(instruction, i, x, y);
+    }
     std::string neg(const std::string& x) { return e.let(text("fneg ", t, " ", x)); }
     /// x * y + z, rounded once.
     std::string fma(const std::string& x, const std::string& y, const std::string& z) {
@@ -70,9 +76,11 @@ public:
 
 private:
     /// By an instruction of the machine's, which takes no more than 16 floats.
-    std::string native(const std::string& x, const char* result, const std::function<std::string(const std::string&, int)>& part) {
+    std::string native(const std::string& x, const char* result,
+                       const std::function<std::string(const std::string&, int)>& part) {
         const int lanes = std::min(e.width, 16);
-        return e.in_parts(lanes, "float", {x}, result, [&](const std::vector<std::string>& pieces) { return part(pieces[0], lanes); });
+        const auto one = [&](const std::vector<std::string>& pieces) { return part(pieces[0], lanes); };
+        return e.in_parts(lanes, "float", {x}, result, one);
     }
     std::string binary(const char* instruction, const std::string& type, const std::string& x, const std::string& y) {
         return e.let(text(instruction, " ", type, " ", x, ", ", y));
@@ -98,7 +106,8 @@ constexpr float most_reduced = 1e6f;
 std::string Emitter::exponential(Op op, const std::string& x) {
     Floats f(*this);
     const bool natural = op == Op::exp;
-    const std::string moved = natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
+    const std::string moved =
+        natural ? f.fma(x, f.constant(1.442695041f), f.constant(to_whole)) : f.add(x, f.constant(to_whole));
     const std::string n = f.sub(moved, f.constant(to_whole));
     const std::string r = natural ? f.fma(n, f.constant(-1.42860677e-6f), f.fma(n, f.constant(-0.693145752f), x))
                                   : f.mul(f.sub(x, n), f.constant(0.693147181f));
@@ -119,8 +128,9 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
     const std::string scaled = f.mul(x, f.select(tiny, f.constant(16777216), f.constant(1)));
     const std::string from_root = f.on_bits("sub", f.bits(scaled), Floats::whole(0x3f3504f3));  // less the bits of sqrt(1/2)
     const std::string exponent = f.on_bits("ashr", from_root, Floats::whole(23));
-    const std::string n = f.sub(f.of_whole(exponent), f.select(tiny, f.constant(24), f.constant(0)));
-    const std::string mantissa = f.on_bits("sub", f.bits(scaled), f.on_bits("shl", exponent, Floats::whole(23)));
+    const std::string more = f.select(tiny, f.constant(24), f.constant(0)), n = f.sub(f.of_whole(exponent), more);
+    const std::string power = f.on_bits("shl", exponent, Floats::whole(23));
+    const std::string mantissa = f.on_bits("sub", f.bits(scaled), power);
     const std::string u = f.sub(f.of_bits(mantissa), f.constant(1)), uu = f.mul(u, u);
     const std::string p = f.polynomial(u, {0.33333331f, -0.25000855f, 0.20001361f, -0.16622166f, 0.14197604f, -0.13168192f,
                                            0.12796739f, -0.076577708f});
@@ -131,7 +141,7 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
     const std::string r = natural ? f.fma(n, f.constant(0.693359375f), near) : f.fma(near, f.constant(1.44269504f), n);
     const std::string outside = f.select(f.compare("oeq", x, f.constant(0)), f.constant(-infinity), f.constant(nan));
     const std::string inside = f.select(f.compare("olt", x, f.constant(infinity)), r, x);
-    return f.select(f.compare("ogt", x, f.constant(0)), inside, f.select(f.compare("uno", x, x), x, outside));
+    return f.select(f.compare("ogt", x, f.constant(0)), inside, outside);
 }
 
 /// sin(x) = (-1)^n sin(r), r = x - n pi; of the cosine n is half of an odd number, and the sign the other one. Three parts of
@@ -206,7 +216,8 @@ std::string Emitter::estimated_quotient(const std::string& x, const std::string&
     const std::string e = f.estimate("rcp14", y), minus = f.neg(y);
     const std::string reciprocal = f.fma(f.fma(minus, e, f.constant(1)), e, e), q = f.mul(x, reciprocal);
     const std::string lack = f.fma(minus, q, x), better = f.fma(lack, reciprocal, q);
-    return f.select(f.compare("ord", better, better), better, f.mul(x, e));
+    const std::string limit = f.mul(x, e);
+    return f.select(f.compare("ord", better, better), better, limit);
 }
 
 }  // namespace pumice::cpu

@@ -259,7 +259,8 @@ std::string Emitter::called(Op op, std::string_view suffix, Scalar type, const s
 }
 
 /// A function of vectors of `lanes` scalars, on the packet's vectors: parts of them are its operands, its results are joined.
-std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
+std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
+                              const std::string& result,
                               const std::function<std::string(const std::vector<std::string>&)>& function) {
     if (lanes == width) return function(operands);
     const auto shuffled = [&](const std::string& t, const std::string& a, const std::string& b, int first, int count) {

@@ -127,8 +127,8 @@ TEST(Emit, short_rows_take_narrow_packets) {
 TEST(Emit, arithmetic_takes_two_vectors) {
     // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
     const auto loop = [](const std::string& type) {
-        return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type, "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n",
-                    "%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
+        return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
+                    "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
                     "\n%11 = add %10, %3 : ", type, "\n%12 = mul %11, %10 : ", type, "\n%13 = sub %12, %9 : ", type,
                     "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
     };

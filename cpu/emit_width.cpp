@@ -18,7 +18,7 @@ int instructions_of(const Kernel& k, const Inst& i) {
     return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
 }
 
-constexpr int arithmetic_of_an_access = 8;  ///< instructions for each vector loaded or stored, from which on it is they that take the time
+constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
 constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
