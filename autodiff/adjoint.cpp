@@ -68,7 +68,7 @@ void Sweep::declare_variables() {
     for (const InstId id : where.order())
         if (plan.count_hold(id) == Hold::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
     for (const InstId id : where.order())
-        if (plan.extreme(id)) last_attained[id.id] = b.var(zero(counter_of(id)));
+        if (plan.extreme(id)) last_attained[id.id] = b.var(b.constant_int(counter_of(id), -1));
 }
 
 void Sweep::function(const Function& f) {
@@ -93,7 +93,7 @@ void Sweep::inst(InstId id) {
             return copy(id);
         }
         case Op::for_:
-            if (plan.extreme(id)) counters[id.id] = b.var(zero(counter_of(id)));
+            if (plan.extreme(id)) count_iterations(id);
             return copy(id);
         case Op::while_:
             if (plan.count_hold(id) == Hold::unneeded) return copy(id);

@@ -53,12 +53,25 @@ bool Plan::pushes_inside(InstId loop) const {
     return any;
 }
 
-/// At the end of an iteration of the primal: notes its number, from 1, where x attained m.
+/// In front of a for that is reversed once: what counts its iterations, where its index does not.
+void Sweep::count_iterations(InstId loop) {
+    uint64_t step = 0;
+    const bool by_one = from.constant(from.operands(from[loop])[2], step) && step == 1;
+    if (!by_one) counters[loop.id] = b.var(zero(counter_of(loop)));
+}
+
+/// At the end of an iteration of the primal: notes its number, from 0, where x attained m.
 void Sweep::note_extreme(InstId loop) {
-    const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1];
-    const Value counter = counters.at(loop.id), last = last_attained.at(loop.id);
-    const Value number = b.op(Op::add, {b.get(counter), b.constant_int(counter_of(loop), 1)});
-    b.set(counter, number);
+    const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
+    const Scalar type = counter_of(loop);
+    Value number;
+    if (const auto counter = counters.find(loop.id); counter != counters.end()) {
+        number = b.get(counter->second);
+        b.set(counter->second, b.op(Op::add, {number, b.constant_int(type, 1)}));
+    } else {
+        const Value index = of(from[from[loop].blocks[0]].params[0]), first = of(from.operands(from[loop])[0]);
+        number = b.op(Op::sub, {b.cast(type, index), b.cast(type, first)});
+    }
     b.set(last, b.select(b.op(Op::eq, {of(m), of(x)}), number, b.get(last)));
 }
 

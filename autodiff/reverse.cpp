@@ -291,8 +291,7 @@ void Sweep::reverse_loop(InstId id) {
     const std::vector<Slot> before = slots;
     for (Slot& s : slots)
         if (s.var) s.zero = false, s.touched = false;
-    const auto one_iteration = [&](Value left) {
-        const Value iteration = b.op(Op::sub, {left, b.constant_int(counter, 1)});
+    const auto one_iteration = [&](Value iteration) {
         if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
             const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
             known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
@@ -316,13 +315,14 @@ void Sweep::reverse_loop(InstId id) {
     };
     if (plan.extreme(id)) {
         const Value last = b.get(last_attained.at(id.id));
-        emit_if(b.op(Op::gt, {last, zero(counter)}), [&] { one_iteration(last); });
+        emit_if(b.op(Op::ge, {last, zero(counter)}), [&] { one_iteration(last); });
     } else {
         // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
         const bool in_step = plan.in_step(id);
-        emit_for(in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, zero(counter), b.constant_int(counter, -1), [&](Value left) {
-            if (in_step) emit_if(b.op(Op::le, {left, count}), [&] { one_iteration(left); });
-            else one_iteration(left);
+        const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, minus_one = b.constant_int(counter, -1);
+        emit_for(b.op(Op::add, {most, minus_one}), minus_one, minus_one, [&](Value iteration) {
+            if (in_step) emit_if(b.op(Op::lt, {iteration, count}), [&] { one_iteration(iteration); });
+            else one_iteration(iteration);
         });
     }
     for (size_t s = 0; s < before.size(); ++s) {

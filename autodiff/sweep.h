@@ -63,6 +63,7 @@ private:
     const Members& members();
 
     // ---- extreme.cpp ----
+    void count_iterations(ir::InstId loop);
     void note_extreme(ir::InstId loop);
     Scalar counter_of(ir::InstId loop) const;
 
@@ -187,7 +188,7 @@ private:
     Members group_members;
     std::vector<ir::Value> variables;                 ///< of values held in one
     std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
-    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of loops reversed once: a variable, 0 for no iteration
+    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of loops reversed once: a variable, -1 for no iteration
     std::vector<ir::Value> known;                     ///< values of the primal in the reverse sweep
     std::vector<Slot> slots;
     std::vector<bool> crosses;                        ///< values with a use in another block than their own
