@@ -185,9 +185,6 @@ private:
     };
     void sequence(std::span<const ir::InstId> insts);
     void instruction(ir::InstId id);
-    void if_(ir::InstId id);
-    void parted_if(ir::InstId id);
-    void chosen(const ir::Inst& i, const std::string& condition);
     void loop(ir::InstId id);
     void for_header(ir::InstId id, Loop& l, const Slot& index);
     void for_latch(const ir::Inst& i, const Loop& l, const Slot& index);
@@ -200,8 +197,6 @@ private:
     bool loses(const ir::Inst& i) const;
     bool loop_masks(ir::InstId loop) const;
     bool masked_jump(ir::InstId i) const;
-    bool cheap(ir::BlockId b) const;
-    bool worth_together(const ir::Inst& i) const;
     bool is_costly(const ir::Inst& i) const;
     std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
                         bool vector);
@@ -210,6 +205,14 @@ private:
     void choose_width();
     bool waits_for_arithmetic() const;
     int vectors_alive() const;
+
+    // ---- ifs (emit_if.cpp) ----
+    void if_(ir::InstId id);
+    void parted_if(ir::InstId id);
+    void chosen(const ir::Inst& i, const std::string& condition);
+    bool cheap(ir::BlockId b) const;
+    bool worth_together(const ir::Inst& i) const;
+    std::string holds_for_all(ir::Value condition);
 
     // ---- packets, groups, the module (emit_group.cpp) ----
     using Body = std::function<void()>;

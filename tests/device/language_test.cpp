@@ -243,6 +243,31 @@ const auto without_macros = kernel("without_macros", [](Out<int> out) {
     out[i] = sum;
 });
 
+const auto band = kernel("band", [](InOut<int> a, In<int> b, Val<int> low, Val<int> high, Val<int> shift) {
+    auto i = global_index();
+    $if (i >= low && i < high && shift + i > 0 && 2 * low - 2 * i <= 0) {
+        a[i] += b[i];
+    } $else {
+        a[i] = -1;
+    };
+});
+
+/// Conditions that hold for some, all or none of the items that run together; a sum that wraps around among them.
+TEST(Language, IfsThatGroupsOfItemsEnterTogether) {
+    constexpr int n = 75;
+    const std::vector<int> from = suite::iota<int>(n);
+    const Array<int> b = device().upload(from), a = device().zeros<int>(n);
+    for (const int shift : {1, 0, -20, INT32_MAX - 40, INT32_MIN})
+        for (int low = 0; low < 40; low += 3)
+            for (const int high : {low, low + 1, low + 16, low + 33, n}) {
+                a.fill(1);
+                band(ndrange(n), a, b, low, high, shift);
+                std::vector<int> want(n);
+                for (int i = 0; i < n; ++i) want[size_t(i)] = i >= low && i < high && int(uint32_t(shift) + uint32_t(i)) > 0 ? 1 + from[size_t(i)] : -1;
+                ASSERT_EQ(a.download(), want) << low << " " << high << " " << shift;
+            }
+}
+
 TEST(Language, TwinsWithoutMacros) {
     Array<int> out = device().zeros<int>(3);
     without_macros(ndrange(3), out);
