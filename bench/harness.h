@@ -40,7 +40,7 @@ struct Measurement {
     int times = 1;  ///< in one measurement
 };
 
-/// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 7 pairs. `times` is found such
+/// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 8 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
 /// The median of several comparisons, each on devices of its own. A software driver starts its threads with the device, and
