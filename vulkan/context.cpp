@@ -136,9 +136,22 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
         [&](uint32_t* count, VkPhysicalDevice* found) { return vk.EnumeratePhysicalDevices(handle, count, found); });
 }
 
-Context::Context(Instance& of, VkPhysicalDevice physical, Snapshot what, Plan how, std::string name_)
-    : name(std::move(name_)), snapshot(std::move(what)), plan(std::move(how)), validates(of.validates),
-      instance(of) {
+Context::Context(const Origin& origin, Snapshot what, Plan how, std::string name_)
+    : name(std::move(name_)), snapshot(std::move(what)), plan(std::move(how)), validates(origin.messages),
+      wrapped(origin.application), messages(origin.messages) {
+    if (const Application* application = origin.application) {
+        device = application->device;
+        queue = application->queue;
+        lock = application->lock;
+        unlock = application->unlock;
+    } else {
+        make_device(origin);
+    }
+    vk = device_functions(origin.vk, device);
+    if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
+}
+
+void Context::make_device(const Origin& origin) {
     const float priority = 1.0f;
     VkDeviceQueueCreateInfo queue_info{};
     queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -177,13 +190,26 @@ Context::Context(Instance& of, VkPhysicalDevice physical, Snapshot what, Plan ho
     info.pQueueCreateInfos = &queue_info;
     info.enabledExtensionCount = uint32_t(plan.extensions.size());
     info.ppEnabledExtensionNames = plan.extensions.data();
-    check(instance.vk.CreateDevice(physical, &info, nullptr, &device), "vkCreateDevice");
-    vk = device_functions(instance.vk, device);
-    vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
+    check(origin.vk.CreateDevice(origin.physical, &info, nullptr, &device), "vkCreateDevice");
 }
 
 Context::~Context() {
-    if (device) vk.DestroyDevice(device, nullptr);
+    if (device && !wrapped) vk.DestroyDevice(device, nullptr);
+}
+
+VkResult Context::submit(const VkSubmitInfo& info) {
+    if (lock) lock();
+    const VkResult result = vk.QueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    if (unlock) unlock();
+    return result;
+}
+
+/// Not vkDeviceWaitIdle, which needs all of an application's queues.
+VkResult Context::wait_idle() {
+    if (lock) lock();
+    const VkResult result = vk.QueueWaitIdle(queue);
+    if (unlock) unlock();
+    return result;
 }
 
 void Context::check(VkResult result, const char* call) {
@@ -197,12 +223,12 @@ void Context::check(VkResult result, const char* call) {
 
 void Context::require_alive() const {
     if (lost)
-        fail("the device ", name, " is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; "
-             "it can be opened again");
+        fail("the device ", name, " is lost: the driver has given it up (VK_ERROR_DEVICE_LOST), and its arrays with it; ",
+             wrapped ? "the application has to make a new one" : "it can be opened again");
 }
 
 void Context::raise_messages() {
-    const std::string all = instance.messages.take();
+    const std::string all = messages->take();
     if (!all.empty()) fail("the Vulkan validation layer finds a fault on ", name, ": ", all);
 }
 

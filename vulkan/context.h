@@ -1,12 +1,14 @@
 // The Vulkan instance that the process shares, and one logical device with its queue.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "vulkan/plan.h"
+#include "vulkan/wrap.h"
 
 namespace pumice::vulkan {
 
@@ -42,11 +44,19 @@ private:
     VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
 };
 
+/// Where a logical device comes from: it is made on the physical one, or an application's.
+struct Origin {
+    InstanceFunctions vk;
+    VkPhysicalDevice physical = nullptr;
+    Messages* messages = nullptr;              ///< null: nothing validates
+    const Application* application = nullptr;  ///< null: it is made
+};
+
 /// A logical device and its one queue. Destroying it needs an idle queue and no objects left.
 class Context {
 public:
-    /// Creates the device by the plan; throws Error where the driver refuses.
-    Context(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name);
+    /// Makes the device by the plan, where it is to be made; throws Error where the driver refuses.
+    Context(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
@@ -57,17 +67,24 @@ public:
     void require_alive() const;
     /// Throws what the validation layer has said since the last time.
     void raise_messages();
+    // The queue's two functions. They do not throw.
+    VkResult submit(const VkSubmitInfo& info);
+    VkResult wait_idle();
 
     const std::string name;      ///< "vulkan:0 llvmpipe (...)"
     const Snapshot snapshot;
     const Plan plan;
     const bool validates;        ///< messages are collected
+    const bool wrapped;          ///< device and queue are an application's, which uses them too
     DeviceFunctions vk;
     VkDevice device = nullptr;
     VkQueue queue = nullptr;
 
 private:
-    Instance& instance;
+    void make_device(const Origin& origin);
+
+    Messages* const messages;            // where it validates
+    std::function<void()> lock, unlock;  // the queue, where the application uses it, too
     std::atomic<bool> lost = false;
 };
 

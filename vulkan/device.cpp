@@ -21,7 +21,13 @@ Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std:
     bytes = size;
 }
 
+Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
+    : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes} {
+    bytes = lent->bytes;
+}
+
 Buffer::~Buffer() {
+    if (lent) return;
     const std::lock_guard lock(device->queue.mutex);
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }
@@ -48,8 +54,8 @@ bool Event::done() {
     return !open || open->queue.reached(value);
 }
 
-Device::Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name)
-    : context(instance, physical, std::move(snapshot), std::move(plan), std::move(name)),
+Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name)
+    : context(origin, std::move(snapshot), std::move(plan), std::move(name)),
       cache(debug::cache_folder()),
       cache_key(device_key(context.snapshot)),
       memory(context),
@@ -76,7 +82,7 @@ Device::~Device() {
     } catch (...) {
         // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
     }
-    context.vk.DeviceWaitIdle(context.device);
+    context.wait_idle();
     reporting.ring.reset();
     locks.words.reset();
     save_pipeline_cache();

@@ -23,9 +23,12 @@ class Device;
 class Buffer : public Allocation {
 public:
     Buffer(std::shared_ptr<Device> device, Range range, int64_t bytes);
+    /// One of an application's.
+    Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
     ~Buffer() override;
 
     const std::shared_ptr<Device> device;
+    const std::unique_ptr<Block> lent;  ///< the range's block, where it is an application's
     const Range range;
     /// Timeline values of the last command that wrote, and of the last that touched. Guarded by the queue's mutex.
     uint64_t last_write = 0, last_use = 0;
@@ -55,7 +58,7 @@ public:
 /// All streams feed the one queue in the order of the calls, so that each is in order, and so is everything between them.
 class Device : public Backend {
 public:
-    Device(Instance& instance, VkPhysicalDevice physical, Snapshot snapshot, Plan plan, std::string name);
+    Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
     ~Device() override;
 
     std::string name() const override { return context.name; }
@@ -82,6 +85,9 @@ public:
     void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
     void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
     void synchronize() override;
+
+    /// The application's buffer as memory of this device: for one buffer, always the same one. `bytes`: how far it reaches.
+    std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
 
     Context context;
     DiskCache cache;
@@ -111,6 +117,7 @@ private:
     void save_pipeline_cache();
 
     void launch_now(const Program& program, const Launch& launch);
+    void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch);
     void make_locks();  // without it
@@ -142,6 +149,7 @@ private:
     } locks;
     Staging upload, download;
     std::atomic<uint64_t> download_ids;             // of the blocks that asynchronous downloads pass through, in the hazard tracker
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // by the application; with queue.mutex
     Range dummy;                                    // what an array of no elements is bound to
     std::vector<Stream> streams;                    // by id; 0 is the default one
     std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before

@@ -23,7 +23,7 @@ namespace pumice::vulkan {
 #define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT)
 
 #define PUMICE_VULKAN_DEVICE_FUNCTIONS(X) \
-    X(DestroyDevice) X(GetDeviceQueue) X(DeviceWaitIdle) X(QueueSubmit) \
+    X(DestroyDevice) X(GetDeviceQueue) X(QueueWaitIdle) X(QueueSubmit) \
     X(AllocateMemory) X(FreeMemory) X(MapMemory) X(BindBufferMemory) X(CreateBuffer) X(DestroyBuffer) \
     X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) \
     X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \

@@ -73,6 +73,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
 
 void Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
+    if (context.wrapped) require_addresses(*variant, launch);
     const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
     if (variant->locks) std::call_once(locks.once, [this] { make_locks(); });
     const std::lock_guard lock(queue.mutex);
@@ -102,6 +103,18 @@ void Device::make_locks() {
     auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
     write(*words, 0, zeros.data(), int64_t(zeros.size()));
     locks.words = std::move(words);
+}
+
+/// What an application lends may have no address.
+void Device::require_addresses(const Variant& variant, const Launch& launch) const {
+    for (const auto* fields : {&variant.shader.push, &variant.shader.block})
+        for (const codegen::Field& field : *fields) {
+            if (field.kind != codegen::Field::Kind::address) continue;
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            if (!array.memory || static_cast<const Buffer*>(array.memory)->range.block->address) continue;
+            fail("argument ", field.index + 1, " of kernel ", variant.shader.name, " has to be reached by its address, as it is too large for a "
+                 "binding, begins at an odd place, or is one of too many, and the application's buffer has none (Place::addressable)");
+        }
 }
 
 /// The arguments that push constants have no room for, in memory that goes back when the launch is done.

@@ -16,6 +16,7 @@ bool out_of_memory(VkResult result) {
 }  // namespace
 
 Block::~Block() {
+    if (!owned) return;
     // Freeing memory unmaps it.
     if (buffer) context.vk.DestroyBuffer(context.device, buffer, nullptr);
     if (memory) context.vk.FreeMemory(context.device, memory, nullptr);
@@ -28,6 +29,9 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
     buffer.size = VkDeviceSize(bytes);
     buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     if (context.plan.device_addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (context.wrapped)  // for what the application does with it
+        buffer.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
     VkResult result = context.vk.CreateBuffer(context.device, &buffer, nullptr, &block->buffer);
     if (out_of_memory(result)) return nullptr;
     context.check(result, "vkCreateBuffer");

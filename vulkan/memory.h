@@ -10,9 +10,10 @@
 
 namespace pumice::vulkan {
 
-/// One allocation from the driver with one buffer over all of it.
+/// One allocation from the driver with one buffer over all of it; or an application's buffer.
 struct Block {
     Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
+    Block(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : Block(context, id, bytes) { buffer = lent, owned = false; }
     ~Block();
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
@@ -27,6 +28,7 @@ struct Block {
 
 private:
     Context& context;
+    bool owned = true;
 };
 
 struct Range {

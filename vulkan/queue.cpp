@@ -15,6 +15,11 @@ constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these
 constexpr uint64_t thread_slice = 20'000'000;   // ns; how long the queue's thread takes to notice that it is to stop
 constexpr uint32_t sets_of_a_pool = 64;
 
+// What our commands are and do.
+constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags commands_accesses =
+    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+
 }  // namespace
 
 Queue::Queue(Context& c) : context(c) {
@@ -46,7 +51,7 @@ Queue::~Queue() {
     } catch (...) {
     }
     stop();
-    context.vk.DeviceWaitIdle(context.device);
+    context.wait_idle();
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
     for (auto& batch : in_flight) destroy(*batch);
@@ -94,6 +99,7 @@ void Queue::open_batch() {
     open = std::move(batch);
     ++batches;
     bound = VK_NULL_HANDLE;
+    if (context.wrapped) barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, commands_stages, commands_accesses);
 }
 
 VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
@@ -113,21 +119,23 @@ void Queue::end() {
     else attend();
 }
 
-/// Orders and makes visible everything before to everything after. One global barrier: drivers treat it no worse than many of
-/// single buffers, and it lets the tracker forget all.
-void Queue::barrier(bool to_host) {
+/// One global barrier: drivers treat it no worse than many of single buffers, and it lets the tracker forget all.
+void Queue::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    memory.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                           VK_ACCESS_TRANSFER_WRITE_BIT;
-    const VkPipelineStageFlags from = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    VkPipelineStageFlags to = from;
-    if (to_host) {
-        memory.dstAccessMask |= VK_ACCESS_HOST_READ_BIT;
-        to |= VK_PIPELINE_STAGE_HOST_BIT;
-    }
+    memory.srcAccessMask = written;
+    memory.dstAccessMask = used;
     context.vk.CmdPipelineBarrier(open->commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
+/// Orders and makes visible everything before to everything after, and at the end of a batch to the host; to the rest of the
+/// application, too, where it has one.
+void Queue::barrier(bool last) {
+    VkPipelineStageFlags to = commands_stages;
+    VkAccessFlags used = commands_accesses;
+    if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
+    if (last && context.wrapped) to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    barrier(commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used);
     hazards.clear();
     if (audit) audit->push_back({true, {}});
 }
@@ -137,7 +145,7 @@ void Queue::submit() {
     context.require_alive();
     barrier(true);
     std::unique_ptr<Batch> batch = std::move(open);
-    batch->value = ++assigned;
+    batch->value = signalled = ++assigned;
     const VkResult result = context.vk.EndCommandBuffer(batch->commands);
     if (held.empty()) return hand_over(std::move(batch), result, "vkEndCommandBuffer");
     if (result == VK_SUCCESS) {
@@ -149,6 +157,16 @@ void Queue::submit() {
     context.check(result, "vkEndCommandBuffer");
 }
 
+void Queue::wait_for(const Signal& signal) {
+    context.require_alive();
+    if (open && open->count > 0) submit();  // what was recorded before does not wait
+    if (!open) open_batch();
+    open->awaits.push_back(signal.semaphore);
+    open->awaited_values.push_back(signal.value);
+    awaiting = assigned + 1;
+    attend();
+}
+
 /// Gives a batch to the driver, unless something failed before. After a failure its commands are lost, but the value that was
 /// promised is signalled by the host, so that nobody waits for ever, and the queue goes on.
 void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call) {
@@ -157,14 +175,20 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
         values.signalSemaphoreValueCount = 1;
         values.pSignalSemaphoreValues = &batch->value;
+        values.waitSemaphoreValueCount = uint32_t(batch->awaits.size());
+        values.pWaitSemaphoreValues = batch->awaited_values.data();
+        const std::vector<VkPipelineStageFlags> stages(batch->awaits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
         VkSubmitInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
         info.pNext = &values;
+        info.waitSemaphoreCount = uint32_t(batch->awaits.size());
+        info.pWaitSemaphores = batch->awaits.data();
+        info.pWaitDstStageMask = stages.data();
         info.commandBufferCount = 1;
         info.pCommandBuffers = &batch->commands;
         info.signalSemaphoreCount = 1;
         info.pSignalSemaphores = &timeline;
-        result = context.vk.QueueSubmit(context.queue, 1, &info, VK_NULL_HANDLE);
+        result = context.submit(info);
         call = "vkQueueSubmit";
     }
     const int count = batch->count;
@@ -175,7 +199,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         threshold = std::min(threshold * 2, max_batch);
         return;
     }
-    if (result != VK_ERROR_DEVICE_LOST && context.vk.DeviceWaitIdle(context.device) == VK_SUCCESS) {
+    if (result != VK_ERROR_DEVICE_LOST && context.wait_idle() == VK_SUCCESS) {
         VkSemaphoreSignalInfo signal{};
         signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
         signal.semaphore = timeline;
@@ -243,6 +267,8 @@ void Queue::collect() {
             context.vk.ResetDescriptorPool(context.device, batch->sets[i], 0);
         batch->sets_used = 0;
         batch->count = 0;
+        batch->awaits.clear();
+        batch->awaited_values.clear();
         if (result == VK_SUCCESS) unused.push_back(std::move(batch));
         else destroy(*batch);
     }
@@ -299,6 +325,19 @@ void Queue::wait(uint64_t value) {
     }
     if (faulty) rethrow();
     if (context.validates) context.raise_messages();
+}
+
+Queue::Signal Queue::signal() {
+    context.require_alive();
+    uint64_t value;
+    {
+        const std::lock_guard lock(mutex);
+        if (!open && signalled < assigned) open_batch();  // the value of a call is not on the timeline
+        submit();
+        value = assigned;
+    }
+    run_calls(value);
+    return {timeline, value};
 }
 
 bool Queue::reached(uint64_t value) {

@@ -18,7 +18,8 @@
 namespace pumice::vulkan {
 
 /// Every batch signals the next value of the timeline when it is done. Commands take effect in the order in which they are
-/// recorded: where two conflict there is a barrier between them, and a barrier towards device and host ends every batch.
+/// recorded: where two conflict there is a barrier between them, and a barrier towards device and host ends every batch. On an
+/// application's device there is one at its beginning, too, and both concern all that the application does.
 ///
 /// On hardware a batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather. On a
 /// software driver, whose threads take the host's cores from it, up to 1024 gather in any case. A thread of the queue's own
@@ -46,6 +47,15 @@ public:
     /// starts when it has returned. What it throws comes out of the next wait.
     void call(std::function<void()> act);
     void submit();
+    /// A semaphore and one of its values.
+    struct Signal {
+        VkSemaphore semaphore;
+        uint64_t value;
+    };
+    /// What is recorded from now on starts when the signal has been given.
+    void wait_for(const Signal& signal);
+    /// The value reached when the last signal that was waited for has been given.
+    uint64_t awaited() const { return awaiting; }
     /// The value that the device has reached. Below value() while a batch is being recorded.
     uint64_t poll();
     /// Runs `act` (with the mutex held) once the value is reached.
@@ -64,6 +74,8 @@ public:
     void wait(uint64_t value);
     /// Submits if need be; never blocks.
     bool reached(uint64_t value);
+    /// Submits everything so far, for which it waits for calls only; what is reached when it is done.
+    Signal signal();
     /// Waits for everything recorded so far.
     void finish();
 
@@ -80,6 +92,8 @@ private:
         VkCommandBuffer commands = nullptr;
         uint64_t value = 0;
         int count = 0;
+        std::vector<VkSemaphore> awaits;        // before it starts
+        std::vector<uint64_t> awaited_values;   // of them
         std::vector<VkDescriptorPool> sets;
         size_t sets_used = 0;  // pools that are full, and the one in use
     };
@@ -96,7 +110,8 @@ private:
     };
 
     void open_batch();
-    void barrier(bool to_host);
+    void barrier(bool last);
+    void barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used);
     void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
     bool await(uint64_t value, bool until_stopped = false);
     void destroy(Batch& batch);
@@ -124,6 +139,8 @@ private:
     VkPipeline bound = VK_NULL_HANDLE;
     uint64_t batches = 0, commands = 0;           // begun, recorded
     uint64_t assigned = 0;                        // value of the last closed batch or call
+    uint64_t signalled = 0;                       // of the last closed batch
+    uint64_t awaiting = 0;                        // of the last batch that waits for a signal
     uint64_t submitted = 0;                       // of the last one handed to the driver, or run
     std::atomic<uint64_t> completed = 0;
     int threshold = 1;                            // commands that a busy device's batch gathers

@@ -39,7 +39,7 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
     bool busy;
     {
         const std::lock_guard lock(queue.mutex);
-        last = buffer.last_use;
+        last = std::max(buffer.last_use, queue.awaited());
         busy = last > queue.poll();
     }
     if (busy && bytes <= small_write) return write_staged(buffer, offset, data, bytes, 0);
@@ -114,7 +114,7 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
         uint64_t last;
         {
             const std::lock_guard lock(queue.mutex);
-            last = buffer.last_write;
+            last = std::max(buffer.last_write, queue.awaited());
         }
         queue.wait(last);
         std::memcpy(data, mapped + buffer.range.offset + offset, size_t(bytes));

@@ -50,8 +50,8 @@ std::shared_ptr<Backend> open(int index) {
     Plan plan = make_plan(snapshot, switches);
     std::string name = text("vulkan:", index, " ", snapshot.name);
     if (!plan.unusable.empty()) fail("the device ", name, " cannot be used: ", plan.unusable);
-    const VkPhysicalDevice physical = devices[size_t(index)];
-    auto device = std::make_shared<Device>(*instance, physical, std::move(snapshot), std::move(plan), std::move(name));
+    const Origin origin{instance->vk, devices[size_t(index)], instance->validates ? &instance->messages : nullptr};
+    auto device = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
     codegen::warm_up();  // shaderc's slow first compile, beside whatever the caller does next
     return device;
 }

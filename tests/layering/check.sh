@@ -53,8 +53,8 @@ check_folder() {
     done < <(find "$folder" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) | sort)
 }
 
-# Everything that <pumice/pumice.h> pulls in is installed (cmake/install.cmake: core/, pumice/ and codegen/codegen.h) and has no
-# header from outside.
+# Everything that <pumice/pumice.h> and <pumice/vulkan.h> pull in is installed (cmake/install.cmake: core/, pumice/, codegen/codegen.h
+# and vulkan/wrap.h) and has no header from outside.
 check_public() {
     local file included seen=" " queue=()
     [[ -f pumice/pumice.h ]] || return 0
@@ -70,7 +70,7 @@ check_public() {
                     autodiff/*.h)
                         grep -q "${included:1}" cmake/install.cmake && queue+=("${included:1}") ||
                             violation "$file is public and includes ${included:1}, which is not installed." ;;
-                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
+                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h | vulkan/wrap.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
                     *) violation "$file is public and includes ${included:1}, which is not installed." ;;
                 esac
             elif ! is_standard "${included:1}"; then

@@ -1,0 +1,50 @@
+// docs/vulkan.md: its examples, compiled and run as they stand there.
+#include <pumice/pumice.h>
+#include <pumice/vulkan.h>
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "tests/vulkan_application.h"
+#include "vulkan/vulkan.h"
+
+namespace {
+
+using namespace pumice;
+
+const auto raise = kernel("raise", [](InOut<float> heights, Val<float> by) { heights[global_index()] += by; });
+
+TEST(VulkanPage, Examples) {
+    if (Device::open().name().rfind("vulkan:", 0) != 0) GTEST_SKIP() << "SKIPPED: needs a Vulkan device";
+    tests::VulkanApplication application(0);
+    {
+        const VkInstance instance = application.instance;
+        const VkPhysicalDevice physical = application.physical;
+        const VkDevice device = application.device;
+        const VkQueue queue = application.queue;
+        const uint32_t family = 0;
+        const VkDeviceCreateInfo& device_info = application.created;
+        std::mutex& queue_mutex = application.mutex;
+#include "vulkan/wrap.inc"
+        const Array<float> heights = compute.zeros<float>(1024);
+#include "vulkan/order.inc"
+        EXPECT_EQ(vertices.bytes, 4096);
+        const VkSemaphore semaphore = application.timeline();
+        application.submit([](VkCommandBuffer) {}, {}, {semaphore, 1});
+        {
+#include "vulkan/points.inc"
+            application.submit([](VkCommandBuffer) {}, raised);
+        }
+        EXPECT_EQ(heights.download(), std::vector<float>(1024, 1.0f));
+        const VkBuffer buffer = vertices.buffer;  // Pumice's own does as well as any
+        ASSERT_GE(vertices.offset, 0);
+#include "vulkan/lend.inc"
+        compute.synchronize();
+        application.wait();
+        application.vk.DestroySemaphore(device, semaphore, nullptr);
+    }
+    EXPECT_EQ(application.messages, std::vector<std::string>());
+}
+
+}  // namespace

@@ -1,0 +1,204 @@
+// A Vulkan application in small, for the tests of <pumice/vulkan.h>: an instance with validation, a device with one queue, and a way
+// to submit commands of its own.
+#pragma once
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "vulkan/functions.h"
+#include "vulkan/wrap.h"
+
+namespace tests {
+
+class VulkanApplication {
+public:
+    enum class Features { all, least };  ///< that the device has, or timeline semaphores alone
+
+    /// Of the device with this number in the loader's order.
+    explicit VulkanApplication(int index, Features features = Features::all) {
+        std::string reason;
+        const pumice::vulkan::GlobalFunctions* global = pumice::vulkan::global_functions(reason);
+        if (!global) pumice::fail(reason);
+        make_instance(*global);
+        uint32_t count = 0;
+        functions.EnumeratePhysicalDevices(instance, &count, nullptr);
+        std::vector<VkPhysicalDevice> found(count);
+        functions.EnumeratePhysicalDevices(instance, &count, found.data());
+        physical = found.at(size_t(index));
+        make_device(features);
+        VkCommandPoolCreateInfo pool_info{};
+        pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        vk.CreateCommandPool(device, &pool_info, nullptr, &pool);
+    }
+    ~VulkanApplication() {
+        vk.QueueWaitIdle(queue);
+        vk.DestroyCommandPool(device, pool, nullptr);
+        vk.DestroyDevice(device, nullptr);
+        if (messenger) functions.DestroyDebugUtilsMessengerEXT(instance, messenger, nullptr);
+        functions.DestroyInstance(instance, nullptr);
+    }
+    VulkanApplication(const VulkanApplication&) = delete;
+
+    /// What wrap() takes; the queue is shared.
+    pumice::vulkan::Application application() {
+        pumice::vulkan::Application a;
+        a.instance = instance;
+        a.physical_device = physical;
+        a.device = device;
+        a.queue = queue;
+        a.created_with = &created;
+        a.lock = [this] { mutex.lock(); };
+        a.unlock = [this] { mutex.unlock(); };
+        return a;
+    }
+
+    /// Records the commands and submits them, between the two points where there are such. Does not wait.
+    void submit(const std::function<void(VkCommandBuffer)>& record, const pumice::vulkan::Point& before = {},
+                const pumice::vulkan::Point& after = {}) {
+        VkCommandBufferAllocateInfo allocation{};
+        allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        allocation.commandPool = pool;
+        allocation.commandBufferCount = 1;
+        VkCommandBuffer commands;
+        vk.AllocateCommandBuffers(device, &allocation, &commands);
+        VkCommandBufferBeginInfo begin{};
+        begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+        vk.BeginCommandBuffer(commands, &begin);
+        record(commands);
+        vk.EndCommandBuffer(commands);
+
+        VkTimelineSemaphoreSubmitInfo values{};
+        values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+        VkSubmitInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+        info.pNext = &values;
+        info.commandBufferCount = 1;
+        info.pCommandBuffers = &commands;
+        info.waitSemaphoreCount = values.waitSemaphoreValueCount = before.semaphore != VK_NULL_HANDLE;
+        info.pWaitSemaphores = &before.semaphore;
+        values.pWaitSemaphoreValues = &before.value;
+        const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+        info.pWaitDstStageMask = &all;
+        info.signalSemaphoreCount = values.signalSemaphoreValueCount = after.semaphore != VK_NULL_HANDLE;
+        info.pSignalSemaphores = &after.semaphore;
+        values.pSignalSemaphoreValues = &after.value;
+        const std::lock_guard lock(mutex);
+        vk.QueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    }
+    void wait() {
+        const std::lock_guard lock(mutex);
+        vk.QueueWaitIdle(queue);
+    }
+
+    VkSemaphore timeline() {
+        VkSemaphoreTypeCreateInfo type{};
+        type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+        type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+        VkSemaphoreCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+        info.pNext = &type;
+        VkSemaphore semaphore = VK_NULL_HANDLE;
+        vk.CreateSemaphore(device, &info, nullptr, &semaphore);
+        return semaphore;
+    }
+
+    /// What the validation layer said.
+    std::vector<std::string> messages;
+    pumice::vulkan::InstanceFunctions functions;
+    pumice::vulkan::DeviceFunctions vk;
+    VkInstance instance = nullptr;
+    VkPhysicalDevice physical = nullptr;
+    VkDevice device = nullptr;
+    VkQueue queue = nullptr;
+    std::mutex mutex;  ///< of the queue
+    VkDeviceCreateInfo created{};
+
+private:
+    static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+        auto* const self = static_cast<VulkanApplication*>(user);
+        const std::lock_guard lock(self->messages_mutex);
+        self->messages.push_back(data->pMessage);
+        return VK_FALSE;
+    }
+
+    void make_instance(const pumice::vulkan::GlobalFunctions& global) {
+        VkApplicationInfo about{};
+        about.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+        about.apiVersion = VK_API_VERSION_1_2;
+        const VkValidationFeatureEnableEXT enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+        VkValidationFeaturesEXT validation{};
+        validation.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+        validation.enabledValidationFeatureCount = 1;
+        validation.pEnabledValidationFeatures = enable;
+        const char* const layer = "VK_LAYER_KHRONOS_validation";
+        const char* const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        VkInstanceCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+        info.pNext = &validation;
+        info.pApplicationInfo = &about;
+        info.enabledLayerCount = info.enabledExtensionCount = 1;
+        info.ppEnabledLayerNames = &layer;
+        info.ppEnabledExtensionNames = &extension;
+        if (global.CreateInstance(&info, nullptr, &instance) != VK_SUCCESS) pumice::fail("vkCreateInstance with validation fails");
+        functions = pumice::vulkan::instance_functions(global, instance);
+        VkDebugUtilsMessengerCreateInfoEXT debug{};
+        debug.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+        debug.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+        debug.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
+        debug.pfnUserCallback = on_message;
+        debug.pUserData = this;
+        functions.CreateDebugUtilsMessengerEXT(instance, &debug, nullptr, &messenger);
+    }
+
+    void make_device(Features wanted) {
+        queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queue_info.queueCount = 1;
+        queue_info.pQueuePriorities = &priority;
+        v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+        v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+        features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+        features.pNext = &v11;
+        v11.pNext = &v12;
+        v12.timelineSemaphore = true;
+        if (wanted == Features::all) {
+            functions.GetPhysicalDeviceFeatures2(physical, &features);
+            features.features.robustBufferAccess = false;
+            if (has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+        }
+        created.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+        created.pNext = &features;
+        created.queueCreateInfoCount = 1;
+        created.pQueueCreateInfos = &queue_info;
+        created.enabledExtensionCount = uint32_t(extensions.size());
+        created.ppEnabledExtensionNames = extensions.data();
+        if (functions.CreateDevice(physical, &created, nullptr, &device) != VK_SUCCESS) pumice::fail("vkCreateDevice fails");
+        vk = pumice::vulkan::device_functions(functions, device);
+        vk.GetDeviceQueue(device, 0, 0, &queue);
+    }
+
+    bool has_extension(const char* name) const {
+        uint32_t count = 0;
+        functions.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
+        std::vector<VkExtensionProperties> found(count);
+        functions.EnumerateDeviceExtensionProperties(physical, nullptr, &count, found.data());
+        for (const VkExtensionProperties& one : found)
+            if (std::strcmp(one.extensionName, name) == 0) return true;
+        return false;
+    }
+
+    std::mutex messages_mutex;
+    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+    VkPhysicalDeviceVulkan11Features v11{};
+    VkPhysicalDeviceVulkan12Features v12{};
+    VkPhysicalDeviceFeatures2 features{};
+    const float priority = 1;
+    VkDeviceQueueCreateInfo queue_info{};
+    std::vector<const char*> extensions;
+    VkCommandPool pool = VK_NULL_HANDLE;
+};
+
+}  // namespace tests

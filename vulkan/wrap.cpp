@@ -1,0 +1,143 @@
+#include "vulkan/wrap.h"
+
+#include <algorithm>
+
+#include "codegen/codegen.h"
+#include "vulkan/device.h"
+#include "vulkan/enabled.h"
+
+namespace pumice::vulkan {
+namespace {
+
+/// Throws where the application has not said what is needed, or the queue is none that it made.
+void check(const Application& application) {
+    const auto require = [](bool given, const char* what) {
+        if (!given) fail("an application's Vulkan device cannot be wrapped: Application::", what, " is not set");
+    };
+    require(application.instance, "instance");
+    require(application.physical_device, "physical_device");
+    require(application.device, "device");
+    require(application.queue, "queue");
+    require(application.created_with, "created_with");
+    if (!application.lock != !application.unlock)
+        throw Error("an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
+    const VkDeviceCreateInfo& created = *application.created_with;
+    const auto* const queues = created.pQueueCreateInfos;
+    if (std::none_of(queues, queues + created.queueCreateInfoCount,
+                     [&](const VkDeviceQueueCreateInfo& q) { return q.queueFamilyIndex == application.queue_family; }))
+        fail("an application's Vulkan device cannot be wrapped: it was made with no queue of family ", application.queue_family);
+}
+
+InstanceFunctions functions_of(const Application& application) {
+    GlobalFunctions global;
+    if (application.get_instance_proc_addr) {
+        global.GetInstanceProcAddr = reinterpret_cast<PFN_vkGetInstanceProcAddr>(application.get_instance_proc_addr);
+    } else {
+        std::string reason;
+        const GlobalFunctions* loaded = global_functions(reason);
+        if (!loaded) fail("an application's Vulkan device cannot be wrapped: ", reason, ", and Application::get_instance_proc_addr is not set");
+        global = *loaded;
+    }
+    return instance_functions(global, application.instance);
+}
+
+/// How the application's device is used: its queue, and of features what it enabled.
+Plan plan_for(const Application& application, const Snapshot& snapshot, const std::string& name) {
+    const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
+    Plan plan = make_plan(snapshot, Switches::from_environment());
+    if (snapshot.api_version >= VK_API_VERSION_1_2 && !snapshot.timeline_semaphore)
+        refuse("the feature timelineSemaphore is not enabled in its VkDeviceCreateInfo");
+    if (!plan.unusable.empty()) refuse(plan.unusable);
+    plan.queue_family = application.queue_family;
+    if (plan.queue_family >= snapshot.queue_families.size() ||
+        !(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        refuse("its queue family ", plan.queue_family, " does not compute");
+    return plan;
+}
+
+/// The backend of a device that wrap() made.
+Device& wrapped(const pumice::Device& device, const char* what) {
+    auto* const backend = dynamic_cast<Device*>(device.state->backend.get());
+    if (!backend || !backend->context.wrapped)
+        fail("vulkan::", what, " is called for ", device.name(), ", which is no device of an application's (vulkan::wrap)");
+    return *backend;
+}
+
+}  // namespace
+
+pumice::Device wrap(const Application& application) {
+    check(application);
+    const Origin origin{functions_of(application), application.physical_device, nullptr, &application};
+    Snapshot snapshot = enabled(read_snapshot(origin.vk, application.physical_device), *application.created_with, application.api_version);
+    std::string name = "vulkan:application " + snapshot.name;
+    Plan plan = plan_for(application, snapshot, name);
+    pumice::Device device(std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name)));
+    codegen::warm_up();
+    return device;
+}
+
+Point submit(const pumice::Device& device) {
+    const Queue::Signal signal = wrapped(device, "submit").queue.signal();
+    return {signal.semaphore, signal.value};
+}
+
+void wait_for(const pumice::Device& device, const Point& point) {
+    Device& backend = wrapped(device, "wait_for");
+    if (!point.semaphore) throw Error("vulkan::wait_for is called for a point without a semaphore");
+    const std::lock_guard lock(backend.queue.mutex);
+    backend.queue.wait_for({point.semaphore, point.value});
+}
+
+Place place_of(const detail::ArrayState& array) {
+    Device& backend = wrapped(pumice::Device(array.device), "place");
+    if (array.released) throw Error("vulkan::place is called for an array that was released");
+    if (!array.memory) return {};
+    const Range& range = static_cast<const Buffer&>(*array.memory).range;
+    return {range.block->buffer, range.offset + array.offset, array.bytes, backend.context.plan.device_addresses};
+}
+
+std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
+                                         const Element& element) {
+    Device& backend = wrapped(device, "array");
+    int64_t bytes = element.size;
+    bool too_large = false;
+    for (int d = 0; d < rank; ++d) {
+        if (extents[d] < 1) fail("an array of extent ", extents[d], " along dimension ", d, " is put into a buffer: extents are positive there");
+        too_large = too_large || __builtin_mul_overflow(bytes, extents[d], &bytes);
+    }
+    if (!place.buffer) throw Error("an array is put into a buffer that is not there: Place::buffer is not set");
+    if (place.offset < 0 || place.offset % 4 != 0 || place.bytes % 4 != 0)
+        fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes, " bytes: both have to be multiples of 4");
+    if (too_large || bytes > place.bytes)
+        fail("an array of ", too_large ? text("more than 2^63") : text(bytes), " bytes is put into a place of ", place.bytes, " bytes");
+    auto state = std::make_shared<detail::ArrayState>();
+    state->device = device.state;
+    state->memory = backend.lend(place.buffer, place.offset + place.bytes, place.addressable);
+    state->offset = place.offset;
+    state->bytes = bytes;
+    state->element = &element;
+    state->element_size = int(element.size);
+    return state;
+}
+
+/// Several arrays in one buffer share its memory, so that what overlaps is seen.
+std::shared_ptr<Buffer> Device::lend(VkBuffer buffer, int64_t bytes, bool addressable) {
+    const std::lock_guard lock(queue.mutex);
+    std::erase_if(lent, [](const auto& one) { return one.second.expired(); });
+    std::shared_ptr<Buffer> there = lent[buffer].lock();
+    if (!there) {
+        // Apart from the numbers of our own blocks.
+        const uint64_t id = uint64_t(1) << 62 | uint64_t(buffer);
+        there = std::make_shared<Buffer>(self(), std::make_unique<Block>(context, id, bytes, buffer));
+        lent[buffer] = there;
+    }
+    Block& block = *there->lent;
+    if (addressable && context.plan.device_addresses && !block.address) {
+        const VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, buffer};
+        block.address = context.vk.GetBufferDeviceAddress(context.device, &info);
+    }
+    there->bytes = std::max(there->bytes, bytes);
+    return there;
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,283 @@
+// Pumice inside an application's device, on every Vulkan device found. The application's validation layer finds nothing.
+#include "vulkan/wrap.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <thread>
+
+#include "core/functions.h"
+#include "core/indices.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "tests/vulkan_application.h"
+#include "vulkan/vulkan.h"
+
+namespace {
+
+using namespace pumice;
+using tests::VulkanApplication;
+using vulkan::Place;
+using vulkan::Point;
+
+const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {
+    auto i = global_index();
+    y[i] += a * x[i];
+});
+
+/// A buffer of the application's, which its host reaches, too.
+struct HostBuffer {
+    HostBuffer(VulkanApplication& app, int64_t bytes, VkBufferUsageFlags more = 0) : app(app), bytes(bytes) {
+        VkBufferCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+        info.size = VkDeviceSize(bytes);
+        info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | more;
+        app.vk.CreateBuffer(app.device, &info, nullptr, &buffer);
+        VkMemoryRequirements needs{};
+        app.vk.GetBufferMemoryRequirements(app.device, buffer, &needs);
+        VkPhysicalDeviceMemoryProperties memories{};
+        app.functions.GetPhysicalDeviceMemoryProperties(app.physical, &memories);
+        constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+        uint32_t type = 0;
+        while (!(needs.memoryTypeBits >> type & 1) || (memories.memoryTypes[type].propertyFlags & host) != host) ++type;
+        VkMemoryAllocateFlagsInfo flags{};
+        flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+        flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+        VkMemoryAllocateInfo allocation{};
+        allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+        allocation.pNext = more & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? &flags : nullptr;
+        allocation.allocationSize = needs.size;
+        allocation.memoryTypeIndex = type;
+        app.vk.AllocateMemory(app.device, &allocation, nullptr, &memory);
+        app.vk.BindBufferMemory(app.device, buffer, memory, 0);
+        void* at = nullptr;
+        app.vk.MapMemory(app.device, memory, 0, VK_WHOLE_SIZE, 0, &at);
+        floats = {static_cast<float*>(at), size_t(bytes) / 4};
+        std::fill(floats.begin(), floats.end(), 0.0f);
+    }
+    ~HostBuffer() {
+        app.wait();
+        app.vk.DestroyBuffer(app.device, buffer, nullptr);
+        app.vk.FreeMemory(app.device, memory, nullptr);
+    }
+    Place place() const { return {buffer, 0, bytes}; }
+
+    VulkanApplication& app;
+    const int64_t bytes;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    std::span<float> floats;
+};
+
+std::vector<int> devices() {
+    std::vector<int> usable;
+    for (const vulkan::Found& found : vulkan::list())
+        if (found.usable) usable.push_back(found.index);
+    return usable;
+}
+
+class Wrap : public testing::TestWithParam<int> {
+protected:
+    void TearDown() override { EXPECT_EQ(app.messages, std::vector<std::string>()); }
+    void copy(const Place& from, const Place& to, const Point& before = {}, const Point& after = {}) {
+        app.submit(
+            [&](VkCommandBuffer commands) {
+                const VkBufferCopy region{VkDeviceSize(from.offset), VkDeviceSize(to.offset), VkDeviceSize(from.bytes)};
+                app.vk.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
+                VkMemoryBarrier barrier{};  // towards what the host reads
+                barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+                barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+                barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+                app.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                          nullptr, 0, nullptr);
+            },
+            before, after);
+    }
+    VulkanApplication app{GetParam()};
+};
+
+template <class Act>
+std::string error_of(Act&& act) {
+    try {
+        act();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST_P(Wrap, TheSharedQueueKeepsTheOrder) {
+    HostBuffer in(app, 4096), lent(app, 4096), out(app, 4096);
+    std::iota(in.floats.begin(), in.floats.end(), 0.0f);
+    const Device device = vulkan::wrap(app.application());
+    EXPECT_NE(device.name().find("vulkan:application"), std::string::npos) << device.name();
+    const Array<float> y = device.full<float>(1024, 1.0f), x = vulkan::array<float>(device, lent.place(), {1024});
+    for (int step = 0; step < 50; ++step) {
+        copy(in.place(), lent.place());  // the application's, then ours, then the application's
+        saxpy(ndrange(1024), y, x, 1.0f);
+        vulkan::submit(device);
+        copy(vulkan::place(y), out.place());
+    }
+    app.wait();
+    for (size_t i = 0; i < out.floats.size(); ++i) ASSERT_EQ(out.floats[i], 1 + 50.0f * float(i));
+    EXPECT_EQ(y.download(), std::vector<float>(out.floats.begin(), out.floats.end()));
+}
+
+TEST_P(Wrap, PointsGoBothWays) {
+    HostBuffer in(app, 4096), out(app, 4096);
+    const VkSemaphore semaphore = app.timeline();
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> y = device.zeros<float>(1024), x = device.zeros<float>(1024);
+    for (uint64_t step = 1; step <= 20; ++step) {
+        std::fill(in.floats.begin(), in.floats.end(), float(step));
+        copy(in.place(), vulkan::place(x), {}, {semaphore, step});
+        vulkan::wait_for(device, {semaphore, step});
+        EXPECT_EQ(x.get(7), float(step));  // the host's copies wait, too
+        saxpy(ndrange(1024), y, x, 1.0f);
+        copy(vulkan::place(y), out.place(), vulkan::submit(device));
+        app.wait();
+        ASSERT_EQ(out.floats[1023], float(step * (step + 1) / 2));
+    }
+    device.synchronize();
+    app.vk.DestroySemaphore(app.device, semaphore, nullptr);
+}
+
+TEST_P(Wrap, APointAfterAHostFunction) {
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    HostBuffer out(app, 256);
+    const Stream stream = device.stream();
+    std::atomic<int> called = 0;
+    saxpy(ndrange(64).on(stream), y, x, 1.0f);
+    stream.call([&] { ++called; });
+    copy(vulkan::place(y), out.place(), vulkan::submit(device));
+    app.wait();
+    EXPECT_EQ(called, 1);
+    EXPECT_EQ(out.floats[63], 1.0f);
+}
+
+TEST_P(Wrap, TheQueueIsLockedOnAllThreads) {
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    std::atomic<bool> stop = false;
+    std::thread other([&] {
+        while (!stop) {
+            app.submit([](VkCommandBuffer) {});
+            std::this_thread::yield();
+        }
+    });
+    for (int i = 0; i < 300; ++i) {
+        saxpy(ndrange(64), y, x, 1.0f);
+        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));  // the queue's own thread submits
+        if (i % 50 == 25) device.synchronize();
+    }
+    EXPECT_EQ(y.download(), std::vector<float>(64, 300.0f));
+    stop = true;
+    other.join();
+}
+
+TEST_P(Wrap, ArraysInOneBuffer) {
+    HostBuffer lent(app, 4096);
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> low = vulkan::array<float>(device, {lent.buffer, 0, 2048}, {512});
+    const Array<float, 2> high = vulkan::array<float>(device, {lent.buffer, 2048, 2048}, {16, 32});
+    low.fill(2.0f);
+    high.fill(1.0f);
+    saxpy(ndrange(512), high.flat(), low, 3.0f);
+    saxpy(ndrange(512), low, high.flat(), 1.0f);  // each waits for the one before
+    EXPECT_EQ(high.download(), std::vector<float>(512, 7.0f));
+    EXPECT_EQ(low.download(), std::vector<float>(512, 9.0f));
+    app.wait();
+    EXPECT_EQ(lent.floats[511], 9.0f);
+    EXPECT_EQ(lent.floats[512], 7.0f);
+    const Array<float> overlaps = vulkan::array<float>(device, {lent.buffer, 1024, 2048}, {512});
+    EXPECT_NE(error_of([&] { saxpy(ndrange(512), low, overlaps, 1.0f); }).find("overlap in memory"), std::string::npos);
+}
+
+TEST_P(Wrap, WhatABindingCannotReachNeedsAnAddress) {
+    HostBuffer plain(app, 4096);
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> x = vulkan::array<float>(device, plain.place(), {1024}), y = device.zeros<float>(3);
+    const auto limits = [&] {
+        VkPhysicalDeviceProperties properties{};
+        app.functions.GetPhysicalDeviceProperties(app.physical, &properties);
+        return properties.limits;
+    }();
+    if (limits.minStorageBufferOffsetAlignment <= 4) GTEST_SKIP() << "SKIPPED: " << device.name() << " binds at multiples of 4";
+    const std::string error = error_of([&] { saxpy(ndrange(3), y, x.slice(1, 4), 1.0f); });
+    if (error.find("no device addresses") != std::string::npos) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no addresses";
+    EXPECT_NE(error.find("Place::addressable"), std::string::npos) << error;
+    HostBuffer with(app, 4096, VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    with.floats[3] = 5.0f;
+    const Array<float> z = vulkan::array<float>(device, {with.buffer, 0, 4096, true}, {1024});
+    saxpy(ndrange(3), y, z.slice(1, 4), 2.0f);
+    EXPECT_EQ(y.download(), (std::vector<float>{0.0f, 0.0f, 10.0f}));
+}
+
+TEST_P(Wrap, OnlyWhatIsEnabledIsUsed) {
+    VulkanApplication least(GetParam(), VulkanApplication::Features::least);
+    {
+        const Device device = vulkan::wrap(least.application());
+        for (const Feature feature : {Feature::int8, Feature::int16, Feature::float16, Feature::float64}) EXPECT_FALSE(device.supports(feature));
+        const Array<float> y = device.full<float>(100, 1.0f), x = device.full<float>(100, 2.0f);
+        saxpy(ndrange(100), y, x, 3.0f);
+        EXPECT_EQ(y.download(), std::vector<float>(100, 7.0f));
+    }
+    EXPECT_EQ(least.messages, std::vector<std::string>());
+}
+
+TEST_P(Wrap, DestroyedWithWorkPending) {
+    std::vector<float> result;
+    {
+        const Device device = vulkan::wrap(app.application());
+        const Array<float> y = device.zeros<float>(1 << 16), x = device.full<float>(1 << 16, 1.0f);
+        for (int i = 0; i < 100; ++i) saxpy(ndrange(1 << 16), y, x, 1.0f);
+    }
+    // The application goes on with its device, and wraps it anew.
+    const Device again = vulkan::wrap(app.application());
+    const Array<float> y = again.zeros<float>(64), x = again.full<float>(64, 1.0f);
+    saxpy(ndrange(64), y, x, 1.0f);
+    EXPECT_EQ(y.get(63), 1.0f);
+}
+
+TEST_P(Wrap, MisuseIsAnError) {
+    const auto wrong = [&](auto&& change) {
+        vulkan::Application application = app.application();
+        change(application);
+        return error_of([&] { vulkan::wrap(application); });
+    };
+    EXPECT_EQ(wrong([](auto& a) { a.device = nullptr; }), "an application's Vulkan device cannot be wrapped: Application::device is not set");
+    EXPECT_EQ(wrong([](auto& a) { a.created_with = nullptr; }),
+              "an application's Vulkan device cannot be wrapped: Application::created_with is not set");
+    EXPECT_EQ(wrong([](auto& a) { a.unlock = nullptr; }),
+              "an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
+    EXPECT_EQ(wrong([](auto& a) { a.queue_family = 7; }),
+              "an application's Vulkan device cannot be wrapped: it was made with no queue of family 7");
+    VkDeviceCreateInfo bare = app.created;
+    bare.pNext = nullptr;
+    EXPECT_NE(wrong([&](auto& a) { a.created_with = &bare; }).find("the feature timelineSemaphore is not enabled in its VkDeviceCreateInfo"),
+              std::string::npos);
+    EXPECT_NE(wrong([](auto& a) { a.api_version = VK_API_VERSION_1_1; }).find("it has Vulkan 1.1, and 1.2 is needed"), std::string::npos);
+
+    const Device device = vulkan::wrap(app.application()), interp = Device::open("interp");
+    const Array<float> elsewhere = interp.zeros<float>(4);
+    EXPECT_EQ(error_of([&] { vulkan::place(elsewhere); }),
+              "vulkan::place is called for interp, which is no device of an application's (vulkan::wrap)");
+    EXPECT_EQ(error_of([&] { vulkan::submit(interp); }),
+              "vulkan::submit is called for interp, which is no device of an application's (vulkan::wrap)");
+    EXPECT_EQ(error_of([&] { vulkan::wait_for(device, {}); }), "vulkan::wait_for is called for a point without a semaphore");
+    HostBuffer lent(app, 64);
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {17}); }), "an array of 68 bytes is put into a place of 64 bytes");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {lent.buffer, 2, 8}, {1}); }),
+              "an array is put at byte 2 of a buffer, into 8 bytes: both have to be multiples of 4");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {}, {1}); }), "an array is put into a buffer that is not there: Place::buffer is not set");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {0}); }),
+              "an array of extent 0 along dimension 0 is put into a buffer: extents are positive there");
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Wrap);
+INSTANTIATE_TEST_SUITE_P(Every, Wrap, testing::ValuesIn(devices()));
+
+}  // namespace
