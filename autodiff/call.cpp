@@ -27,11 +27,6 @@ Call direction(const Call& call, int w) {
     return one;
 }
 
-void fill_zero(const detail::ArrayState& array) {
-    const uint32_t zero = 0;
-    detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
-}
-
 /// The rule's sweep, once a direction. A scalar's adjoints come in the order of the floating scalars.
 std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, const std::any& kept) {
     std::vector<std::vector<uint64_t>> directions;

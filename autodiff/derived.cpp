@@ -144,6 +144,11 @@ std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like
     return detail::allocate(like.device, &n, 1, *like.element, zero);
 }
 
+void fill_zero(const detail::ArrayState& array) {
+    const uint32_t zero = 0;
+    if (array.memory) detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
+}
+
 HostArgument argument_of(const detail::ArrayState& array) {
     HostArgument a;
     a.is_array = true;

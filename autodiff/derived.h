@@ -46,6 +46,7 @@ void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared
 
 /// An array of `bytes`, zero or unset. Element and device are those of `like`.
 std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like, int64_t bytes, bool zero);
+void fill_zero(const detail::ArrayState& array);
 /// All of the array, as an argument of one dimension.
 HostArgument argument_of(const detail::ArrayState& array);
 /// The same argument over other memory.

@@ -196,6 +196,8 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
     TapeArrays& tapes = tape ? *tape : own;
     const bool any = items_of(range, false) > 0;
     if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
+    else for (size_t t = 0; t < tapes.size(); ++t)  // the second sweep over one tape starts as the first
+        if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
         derived.kernel.launch(grouped, arguments.list);

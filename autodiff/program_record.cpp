@@ -115,11 +115,6 @@ std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int directio
     return shadow_if_any(s, direction);
 }
 
-void fill_zero(const ArrayState& array) {
-    const uint32_t zero = 0;
-    if (array.memory) detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
-}
-
 void ProgramRecord::zero_shadows(const Span& s) {
     for (int w = 0; w < width && s.any(); ++w)
         if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);

@@ -91,6 +91,5 @@ std::string wrong_array(const Slot& slot, const std::string& who, int width);
 
 /// True inside no_derivative().
 bool derivatives_off();
-void fill_zero(const ArrayState& array);
 
 }  // namespace pumice::derive
