@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "core/functions.h"
 #include "core/indices.h"
 #include "core/kernel.h"
 #include "core/memory.h"
 #include "tests/vulkan_application.h"
+#include "vulkan/device.h"
 #include "vulkan/vulkan.h"
 
 namespace {
@@ -123,6 +125,35 @@ TEST_P(Wrap, TheSharedQueueKeepsTheOrder) {
     app.wait();
     for (size_t i = 0; i < out.floats.size(); ++i) ASSERT_EQ(out.floats[i], 1 + 50.0f * float(i));
     EXPECT_EQ(y.download(), std::vector<float>(out.floats.begin(), out.floats.end()));
+}
+
+PFN_vkCmdPipelineBarrier real_barrier = nullptr;
+std::vector<std::pair<VkPipelineStageFlags, VkPipelineStageFlags>> barriers;  // from, to
+VKAPI_ATTR void VKAPI_CALL noted_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags,
+                                         uint32_t count, const VkMemoryBarrier* memory, uint32_t, const VkBufferMemoryBarrier*, uint32_t,
+                                         const VkImageMemoryBarrier*) {
+    barriers.push_back({from, to});
+    real_barrier(commands, from, to, flags, count, memory, 0, nullptr, 0, nullptr);
+}
+
+/// The drivers here run everything in order, and the layer looks into one command buffer at a time: what is recorded counts.
+TEST_P(Wrap, BatchesBeginAndEndWithABarrierTowardsTheApplication) {
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    device.synchronize();
+    auto& vk = static_cast<vulkan::Device&>(*device.state->backend).context.vk;
+    barriers.clear();
+    real_barrier = std::exchange(vk.CmdPipelineBarrier, noted_barrier);
+    saxpy(ndrange(64), y, x, 1.0f);
+    device.synchronize();
+    vk.CmdPipelineBarrier = real_barrier;
+    const VkPipelineStageFlags ours = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    ASSERT_EQ(barriers.size(), 2u);
+    EXPECT_EQ(barriers[0].first, VkPipelineStageFlags(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT));
+    EXPECT_EQ(barriers[0].second, ours);
+    EXPECT_EQ(barriers[1].first, ours);
+    EXPECT_EQ(barriers[1].second & (VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT),
+              VkPipelineStageFlags(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT));
 }
 
 TEST_P(Wrap, PointsGoBothWays) {

@@ -13,6 +13,7 @@ namespace {
 
 using namespace pumice;
 
+const auto square = kernel("square", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
 const auto raise = kernel("raise", [](InOut<float> heights, Val<float> by) { heights[global_index()] += by; });
 
 TEST(VulkanPage, Examples) {
@@ -27,6 +28,12 @@ TEST(VulkanPage, Examples) {
         const VkDeviceCreateInfo& device_info = application.created;
         std::mutex& queue_mutex = application.mutex;
 #include "vulkan/wrap.inc"
+        {  // derivatives know no difference
+            Array<float> y = compute.zeros<float>(4), dy = compute.full<float>(4, 1.0f), x = compute.full<float>(4, 3.0f);
+            Array<float> dx = compute.zeros<float>(4);
+            autodiff(Reverse, square, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
+            EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
+        }
         const Array<float> heights = compute.zeros<float>(1024);
 #include "vulkan/order.inc"
         EXPECT_EQ(vertices.bytes, 4096);
