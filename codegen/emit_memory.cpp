@@ -173,7 +173,7 @@ void Emitter::define_atomic(const Inst& i, const Expression& e) {
 /// GLSL's barrier() orders shared memory alone; where items exchange data through buffers, those are ordered too.
 void Emitter::barrier() {
     flush(none);
-    if (!usage.buffers_exchange(k)) return line("barrier();");
+    if (!usage.buffers_exchange()) return line("barrier();");
     interface.need("GL_KHR_memory_scope_semantics");
     line(
         "controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, "

@@ -186,7 +186,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
     const std::string block = text("Arg", memory.argument + 1);
     const char* layout = memory.element.is_scalar() || all_in_words(m) ? "std430" : "scalar";
     const bool under_locks = usage.memories[m.id].wide_atomics && by_locks();
-    std::string qualifiers = usage.coherent(memory, m.id) || under_locks ? "restrict coherent " : "restrict ";
+    std::string qualifiers = usage.memories[m.id].exchanged || under_locks ? "restrict coherent " : "restrict ";
     if (memory.access == Access::in) qualifiers += "readonly ";
     for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf) {
         const GlslType& t = glsl_type(memory.element.leaves[leaf].type, options.pairs);

@@ -1,6 +1,9 @@
 #include "codegen/usage.h"
 
+#include <algorithm>
+
 #include "codegen/codegen.h"
+#include "codegen/exchange.h"
 
 namespace pumice::codegen {
 namespace {
@@ -60,6 +63,8 @@ Usage::Usage(const Kernel& k)
         memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
         memories[m].nested = k.memories[m].kind != MemoryKind::array && k.memories[m].extents.size() > 1;
     }
+    const std::vector<bool> through = exchanged(k);
+    for (size_t m = 0; m < memories.size(); ++m) memories[m].exchanged = through[m];
     std::vector<InstId> work;
     std::vector<BlockId> blocks{BlockId{0}};
     while (!blocks.empty()) {
@@ -82,7 +87,6 @@ Usage::Usage(const Kernel& k)
             const InstId d = k[v].inst;
             if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
         }
-        barrier |= i.op == Op::barrier;
         if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
         if (i.op == Op::global_index) global_axis[i.immediate] = true;
         const bool report = i.op == Op::print || i.op == Op::require;
@@ -95,10 +99,8 @@ Usage::Usage(const Kernel& k)
         if (i.op == Op::in_range && i.first_result != none) in_range_uses += uses[i.first_result];
 }
 
-bool Usage::buffers_exchange(const Kernel& k) const {
-    for (size_t m = 0; m < memories.size(); ++m)
-        if (coherent(k.memories[m], m)) return true;
-    return false;
+bool Usage::buffers_exchange() const {
+    return std::any_of(memories.begin(), memories.end(), [](const OfMemory& m) { return m.exchanged; });
 }
 
 }  // namespace pumice::codegen

@@ -11,6 +11,7 @@ struct Usage {
         bool loaded = false, stored = false;  ///< atomics do both
         bool small_atomics = false;           ///< atomics on 8 or 16 bits
         bool wide_atomics = false;            ///< atomics on 64 bits
+        bool exchanged = false;               ///< an array through which the items of a group exchange data (exchange.h)
         bool nested = false;                  ///< local or private memory of several dimensions, and so each access
         std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
         std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case
@@ -25,16 +26,11 @@ struct Usage {
     std::vector<OfMemory> memories;
     bool global_axis[3] = {};  ///< the global index along it is used, by in_range too
     int in_range_uses = 0;
-    bool barrier = false;
     bool reports = false;          ///< prints or requires something
     uint32_t subgroup_needs = 0;   ///< bits of Subgroups
 
-    /// Items exchange data through this array within a group, so its accesses may not stay in a core's private cache.
-    bool coherent(const ir::Memory& m, size_t id) const {
-        return m.kind == ir::MemoryKind::array && barrier && memories[id].loaded && memories[id].stored;
-    }
-    /// Some array is both written and read, so a barrier has to order buffers too.
-    bool buffers_exchange(const ir::Kernel& k) const;
+    /// Some array is exchanged, so a barrier has to order buffers too.
+    bool buffers_exchange() const;
 };
 
 }  // namespace pumice::codegen
