@@ -4,6 +4,7 @@
 #include "codegen/pairs.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
+#include "core/identity.h"
 #include "core/ring.h"
 
 namespace pumice::codegen {
@@ -23,21 +24,6 @@ std::string combining_function(Subgroup what) {
     constexpr const char* words[] = {"Add", "Mul", "Min", "Max", "And", "Or", "Xor"};
     const std::string how = what < Subgroup::inclusive_add ? "" : what < Subgroup::exclusive_add ? "Inclusive" : "Exclusive";
     return "subgroup" + how + words[size_t(what) % std::size(words)];
-}
-
-/// The bits that an exclusive scan gives the first item.
-uint64_t identity(Op op, Scalar type) {
-    const int bits = type == Scalar::boolean ? 1 : 8 * size_of(type);
-    const uint64_t ones = ~0ull >> (64 - bits), top = uint64_t(1) << (bits - 1);
-    const uint64_t infinity = type == Scalar::f16 ? 0x7c00 : type == Scalar::f32 ? 0x7f800000 : 0x7ff0000000000000;
-    const uint64_t one = type == Scalar::f16 ? 0x3c00 : type == Scalar::f32 ? 0x3f800000 : type == Scalar::f64 ? 0x3ff0000000000000 : 1;
-    switch (op) {
-        case Op::mul: return one;
-        case Op::and_: return ones;
-        case Op::min: return is_float(type) ? infinity : is_signed_int(type) ? top - 1 : ones;
-        case Op::max: return is_float(type) ? infinity | top : is_signed_int(type) ? top : 0;
-        default: return 0;
-    }
 }
 
 }  // namespace
