@@ -171,55 +171,82 @@ double pm_pow(double x, double y) {
 
 // ---- trigonometric and hyperbolic ----
 
+// One word of a 192-bit product, from the lowest up, of a word of the long factor and the one below it: takes in what the
+// words below carried, of either half of the significand, and carries on.
+uint pm_product_word(uint low, uint high, uint word, uint below, inout uvec2 carry) {
+    uint high_of_low, low_of_low, high_of_high, low_of_high, c, d, e;
+    umulExtended(low, word, high_of_low, low_of_low);
+    umulExtended(high, below, high_of_high, low_of_high);
+    uint sum = uaddCarry(uaddCarry(uaddCarry(low_of_low, carry.x, c), low_of_high, d), carry.y, e);
+    carry = uvec2(high_of_low + c, high_of_high + d + e);
+    return sum;
+}
+
 // x past 1,000,000: its significand times six words of 2/pi, those whose bits make quarters of a turn and less of it (Payne and
 // Hanek; before them 64 zeros, so that every such x has all six). The product modulo 4, of which 137 bits below the point are
 // right, is the quarter and the rest; at worst 62 bits of the rest are 0.
 double pm_reduce_far(double x, out int quarter) {
-    const uint two_over_pi[41] = uint[](
-        0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
-        0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
-        0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu,
-        0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du,
-        0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu,
-        0xf0cfbc20u);
     uvec2 bits = unpackDouble2x32(x);
-    int exponent = int(bits.y >> 20 & 0x7ffu) - 1075, first = (exponent + 62) >> 5, up = (exponent + 62) & 31;
-    uint low = bits.x, high = (bits.y & 0x000fffffu) | 0x00100000u, product[6], carry = 0u, above = 0u;
-    // From the lowest word up: each takes in what the one below carried, of either half of the significand.
-    uint before = 0u;
-    for (int i = 5; i >= 0; --i) {
-        uint word = two_over_pi[first + i] << up | (up == 0 ? 0u : two_over_pi[first + i + 1] >> (32 - up));
-        uint high_of_low, low_of_low, high_of_high, low_of_high, c, d;
-        umulExtended(low, word, high_of_low, low_of_low);
-        umulExtended(high, before, high_of_high, low_of_high);
-        product[i] = uaddCarry(uaddCarry(low_of_low, carry, c), low_of_high, d);
-        uint e;
-        product[i] = uaddCarry(product[i], above, e);
-        carry = high_of_low + c;
-        above = high_of_high + d + e;
-        before = word;
-    }
-    bool nearer_next = (product[0] & 0x20000000u) != 0u;
-    quarter = int(product[0] >> 30) + int(nearer_next);
-    product[0] &= 0x3fffffffu;
-    if (nearer_next) {  // less than the next quarter by what is missing
-        uint borrow = 1u;
-        for (int i = 5; i >= 0; --i) {
-            uint c;
-            product[i] = uaddCarry(~product[i], borrow, c);
-            borrow = c;
-        }
-        product[0] &= 0x3fffffffu;
-    }
-    // The five highest words, by 2^-30, 2^-62, 2^-94, 2^-126 and 2^-158, as a sum of two doubles.
-    double tail = double(product[2]) * 5.048709793414476e-29lf + (double(product[3]) * 1.1754943508222875e-38lf
-        + double(product[4]) * 2.7369110631344083e-48lf);
-    dvec2 head = pm_two_sum(double(product[0]) * 9.313225746154785e-10lf, double(product[1]) * 2.168404344971009e-19lf);
+    int place = int(bits.y >> 20 & 0x7ffu) - 1013, first = place >> 5, up = place & 31;
+    // The seven words from the first one on, by selection, since drivers put tables that are indexed into memory.
+    bool by32 = (first & 32) != 0, by16 = (first & 16) != 0, by8 = (first & 8) != 0, by4 = (first & 4) != 0,
+        by2 = (first & 2) != 0, by1 = (first & 1) != 0;
+    uvec4 t3 = uvec4(0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu),
+        t4 = uvec4(0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u),
+        t5 = uvec4(0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu),
+        t6 = uvec4(0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu),
+        t7 = uvec4(0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du),
+        t8 = uvec4(0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau),
+        t9 = uvec4(0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u, 0xfc7b6babu);
+    uvec4 t0 = by32 ? t8 : uvec4(0u, 0u, 0xa2f9836eu, 0x4e441529u);
+    uvec4 t1 = by32 ? t9 : uvec4(0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u);
+    uvec4 t2 = by32 ? uvec4(0xf0cfbc20u, 0u, 0u, 0u) : uvec4(0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u);
+    t0 = by16 ? t4 : t0;
+    t1 = by16 ? t5 : t1;
+    t2 = by16 ? t6 : t2;
+    t3 = by16 ? t7 : t3;
+    t4 = by16 ? t8 : t4;
+    t5 = by16 ? t9 : t5;
+    t0 = by8 ? t2 : t0;
+    t1 = by8 ? t3 : t1;
+    t2 = by8 ? t4 : t2;
+    t3 = by8 ? t5 : t3;
+    t0 = by4 ? t1 : t0;
+    t1 = by4 ? t2 : t1;
+    t2 = by4 ? t3 : t2;
+    uvec4 next0 = uvec4(t0.zw, t1.xy), next1 = uvec4(t1.zw, t2.xy);
+    t0 = by2 ? next0 : t0;
+    t1 = by2 ? next1 : t1;
+    next0 = uvec4(t0.yzw, t1.x);
+    next1 = uvec4(t1.yzw, 0u);
+    t0 = by1 ? next0 : t0;
+    t1 = by1 ? next1 : t1;
+    uvec4 high4 = t0 << up | uvec4(t0.yzw, t1.x) >> 1 >> (31 - up);
+    uvec2 low2 = t1.xy << up | t1.yz >> 1 >> (31 - up), carry = uvec2(0u);
+    uint low = bits.x, high = (bits.y & 0x000fffffu) | 0x00100000u;
+    uvec3 p = uvec3(0u), rest;  // the product's words, the highest in rest.z
+    p.x = pm_product_word(low, high, low2.y, 0u, carry);
+    p.y = pm_product_word(low, high, low2.x, low2.y, carry);
+    p.z = pm_product_word(low, high, high4.w, low2.x, carry);
+    rest.x = pm_product_word(low, high, high4.z, high4.w, carry);
+    rest.y = pm_product_word(low, high, high4.y, high4.z, carry);
+    rest.z = pm_product_word(low, high, high4.x, high4.y, carry);
+    bool nearer_next = (rest.z & 0x20000000u) != 0u;  // then what is missing to it; one unit of the last place is nothing here
+    quarter = int(rest.z >> 30) + int(nearer_next);
+    uvec3 missing = ~p, missing_rest = ~rest;
+    p = nearer_next ? missing : p;
+    rest = nearer_next ? missing_rest : rest;
+    rest.z &= 0x3fffffffu;
+    // By 2^-30, 2^-62, 2^-94, 2^-126 and 2^-158, as a sum of two doubles.
+    double tail = double(rest.x) * 5.048709793414476e-29lf + (double(p.z) * 1.1754943508222875e-38lf
+        + double(p.y) * 2.7369110631344083e-48lf);
+    dvec2 head = pm_two_sum(double(rest.z) * 9.313225746154785e-10lf, double(rest.y) * 2.168404344971009e-19lf);
     dvec2 turn = pm_two_sum(head.x, head.y + tail), r = pm_two_product(turn.x, 1.5707963267948966lf);
-    double angle = r.x + (r.y + turn.x * 6.123233995736766e-17lf + turn.y * 1.5707963267948966lf);
+    double angle = r.x + (r.y + turn.x * 6.123233995736766e-17lf + turn.y * 1.5707963267948966lf), turned = -angle;
     bool negative = nearer_next != pm_signbit(x);
-    if (pm_signbit(x)) quarter = -quarter;
-    return negative ? -angle : angle;
+    int other = -quarter;
+    quarter = pm_signbit(x) ? other : quarter;
+    return negative ? turned : angle;
 }
 
 // pi/2 in four parts, the first three of 33 bits: up to |x| = 1,000,000, n times each is exact. What the second subtraction

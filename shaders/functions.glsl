@@ -172,15 +172,59 @@ float pm_pow(float x, float y) {
 
 // ---- trigonometric and hyperbolic ----
 
+// x past 20,000: its significand times three words of 2/pi, those whose bits make quarters of a turn and less of it (Payne and
+// Hanek; before them 32 zeros, so that every such x has all three). Of the product modulo 4, 70 bits below the point are
+// right: the quarter, and the rest, of which at worst 30 bits are 0.
+float pm_reduce_far(float x, out int quarter) {
+    uint bits = floatBitsToUint(x), m = (bits & 0x007fffffu) | 0x00800000u;
+    int place = int(bits >> 23 & 0xffu) - 120, first = place >> 5, up = place & 31;
+    // By selection, since drivers put tables into memory.
+    bool odd = (first & 1) != 0;
+    uint a = odd ? 0xa2f9836eu : 0u, b = odd ? 0x4e441529u : 0xa2f9836eu, c = odd ? 0xfc2757d1u : 0x4e441529u,
+        d = odd ? 0xf534ddc0u : 0xfc2757d1u;
+    uint e = odd ? 0xdb629599u : 0xf534ddc0u, f = odd ? 0x3c439041u : 0xdb629599u;
+    a = first > 1 ? c : a;
+    b = first > 1 ? d : b;
+    c = first > 1 ? e : c;
+    d = first > 1 ? f : d;
+    a = first > 3 ? 0xf534ddc0u : a;
+    b = first > 3 ? 0xdb629599u : b;
+    c = first > 3 ? 0x3c439041u : c;
+    d = first > 3 ? 0xfe5163abu : d;
+    uvec3 words = uvec3(a, b, c) << up | uvec3(b, c, d) >> 1 >> (31 - up);
+    uint low, middle, high, from_low, carry;
+    umulExtended(m, words.z, from_low, low);
+    umulExtended(m, words.y, high, middle);
+    middle = uaddCarry(middle, from_low, carry);
+    high += m * words.x + carry;
+    // In units of 2^-62 of a quarter, from -2^61 to 2^61 by the next one.
+    uint up_to = high & 0x3fffffffu, below = middle;
+    bool nearer_next = up_to >= 0x20000000u;
+    quarter = int(high >> 30) + int(nearer_next);
+    uint less = ~below + 1u, less_up = (~up_to + (below == 0u ? 1u : 0u)) & 0x3fffffffu;
+    below = nearer_next ? less : below;
+    up_to = nearer_next ? less_up : up_to;
+    // The 32 highest bits from the first that is set.
+    int zeros = up_to != 0u ? 31 - findMSB(up_to) : 63 - findMSB(below | 1u);
+    uint far = below << (zeros & 31), near = up_to << (zeros & 31) | below >> 1 >> (31 - (zeros & 31));
+    uint top = zeros >= 32 ? far : near;
+    float turn = float(top) * uintBitsToFloat(uint(97 - zeros) << 23), r = turn * 1.57079637 - turn * 4.37113883e-8;
+    bool negative = nearer_next != pm_signbit(x);
+    int other = -quarter;
+    quarter = pm_signbit(x) ? other : quarter;
+    float turned = -r;
+    return negative ? turned : r;
+}
+
 // x modulo pi/2, in [-pi/4, pi/4], and the quarter turns taken off. pi/2 in four parts, the first three of 10 bits, after Cody
-// and Waite: up to |x| = 20,000, n times each is exact. Beyond, the error comes to be that of x's last bit, and past 2^22 or so
-// nothing is left but a result in range. (Payne and Hanek's exact reduction costs ten times as much as all else on a software
-// driver, which runs both sides of a branch.)
+// and Waite: up to |x| = 20,000, n times each is exact.
 float pm_reduce(float x, out int quarter) {
+    quarter = 0;
+    if (!pm_isfinite(x)) return uintBitsToFloat(0x7fc00000u);
+    if (abs(x) > 20000.0) return pm_reduce_far(x, quarter);
     float n = roundEven(x * 0.636619772);
     precise float r = (((x - n * 1.5703125) - n * 4.825592041015625e-4) - n * 1.2665987014770508e-6) - n * 9.92093579680540e-10;
     quarter = int(n);
-    r = abs(r) > 1.0 ? 0.0 : r;
     return n == 0.0 ? x : r;  // keeps -0
 }
 

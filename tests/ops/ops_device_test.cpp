@@ -199,4 +199,33 @@ TEST(CastOnDevice, EveryPair) {
         }
 }
 
+/// Angles from all over the floats' range, and those near multiples of pi/2, where leading digits cancel.
+TEST(OpsOnDevice, AnglesOfAnySize) {
+    std::mt19937 random(3);
+    std::vector<float> x{16367173.0f * 0x1p+72f, 13176795.0f, 0x1.921fb6p+17f, 3.4028235e38f, 1e10f, 20000.0f, 20000.002f, 1e6f, 1e7f};
+    for (int s = 0; s < 4000; ++s) x.push_back(std::ldexp(std::uniform_real_distribution<float>(1, 2)(random), int(random() % 124) + 4));
+    for (int s = 0; s < 1000; ++s) x.push_back(float(double(random()) * 1.5707963267948966));
+    for (size_t s = 0; s < x.size(); s += 2) x[s] = -x[s];
+    const auto k = kernel("angles", [](Out<float> sines, Out<float> cosines, Out<float> tangents, In<float> x) {
+        auto i = global_index();
+        sines[i] = sin(x[i]);
+        cosines[i] = cos(x[i]);
+        tangents[i] = tan(x[i]);
+    });
+    const Device device = Device::open();
+    const int64_t n = int64_t(x.size());
+    Array<float> sines = device.zeros<float>(n), cosines = device.zeros<float>(n), tangents = device.zeros<float>(n);
+    k(ndrange(n), sines, cosines, tangents, device.upload(x));
+    const auto s = sines.download(), c = cosines.download(), t = tangents.download();
+    const auto expect = [&](const char* name, float at, float got, double want, double ulps) {
+        const double ulp = std::ldexp(1.0, std::ilogb(want) - 23);
+        EXPECT_LE(std::fabs(double(got) - want), ulps * ulp) << name << " of " << at << " is " << got << ", want " << want << " on " << device.name();
+    };
+    for (size_t i = 0; i < x.size(); ++i) {
+        expect("sin", x[i], s[i], std::sin(double(x[i])), 3);
+        expect("cos", x[i], c[i], std::cos(double(x[i])), 3);
+        expect("tan", x[i], t[i], std::tan(double(x[i])), 5);
+    }
+}
+
 }  // namespace
