@@ -19,6 +19,8 @@ int instructions_of(const Kernel& k, const Inst& i) {
 }
 
 constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
+constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
+constexpr int arithmetic_of_a_spill = 4;    ///< instructions for a vector that waits in memory, beyond which it does no harm
 constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
@@ -34,13 +36,20 @@ void Emitter::choose_width() {
     const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16;
     const bool could = width > 1 && width == target.width && !has_barriers && variant.group[0] >= 2 * width &&
                        uniformity.structure().order().size() <= most_doubled;
-    if (could && waits_for_arithmetic() && 2 * vectors_alive() + spare_registers <= registers) width *= 2;
+    if (could && waits_for_arithmetic(std::max(0, 2 * vectors_alive() + spare_registers - registers))) width *= 2;
+}
+
+/// Whether an access goes to its places lane by lane.
+bool Emitter::gathers(const Inst& i) const {
+    const auto indices = indices_of(k, i);
+    return k[i.memory].kind != MemoryKind::private_ && std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector; });
 }
 
 /// Whether results come later than their instructions could follow each other: two vectors of items then take hardly longer than
 /// one. It is where arithmetic outweighs the vectors moved, in the whole kernel or in a loop, and none is of 64 bits, whose
-/// packets have two vectors already.
-bool Emitter::waits_for_arithmetic() const {
+/// packets have two vectors already. Where that makes `spilled` vectors too many for the registers it must be a loop, whose
+/// iterations wait for each other, and outweigh those, too.
+bool Emitter::waits_for_arithmetic(int spilled) const {
     for (const InstId i : uniformity.structure().order())
         for (int r = 0; r < k[i].result_count; ++r)
             if (kind_of(k.result(k[i], r)) == Kind::vector && size_of(k.type_of(k.result(k[i], r))) > 4) return false;
@@ -51,13 +60,14 @@ bool Emitter::waits_for_arithmetic() const {
             const auto v = k.operands(i);
             if (is_pure(i.op))
                 arithmetic += kind_of(k.result(i)) == Kind::vector ? instructions_of(k, i) : 0;
-            else if (!is_control(i.op) && !is_terminator(i.op))
-                accesses += std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); });
+            else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
+                accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
         });
+        if (arithmetic <= arithmetic_of_a_spill * spilled) return false;
         return accesses > 0 ? arithmetic > arithmetic_of_an_access * accesses : arithmetic > 4;
     };
     const auto& order = uniformity.structure().order();
-    if (outweighs([&](auto f) { std::for_each(order.begin(), order.end(), f); })) return true;
+    if (spilled == 0 && outweighs([&](auto f) { std::for_each(order.begin(), order.end(), f); })) return true;
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
         return is_loop(k[id].op) && outweighs([&](auto f) { each_inside(k, k[id], f); });
     });

@@ -203,7 +203,8 @@ private:
 
     // ---- items of a packet (emit_width.cpp) ----
     void choose_width();
-    bool waits_for_arithmetic() const;
+    bool waits_for_arithmetic(int spilled) const;
+    bool gathers(const ir::Inst& i) const;
     int vectors_alive() const;
 
     // ---- ifs (emit_if.cpp) ----
