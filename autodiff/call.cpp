@@ -91,6 +91,10 @@ void forward(const Call& call) {
     if (rules && rules->inactive) {
         reverse_by_rule(*rules, call);  // the tangents of what is written are zero as well
     } else if (rules && rules->forward) {
+        for (size_t i = 0; i < call.slots.size(); ++i)
+            if (!call.slots[i].value.is_array && call.slots[i].activity != Activity::constant)
+                fail("the rule of kernel \"", call.kernel.name(), "\" for forward mode is called with tangents of arrays, and ",
+                     call.kernel.recorded()->label(i), " is a Duplicated scalar: write Const, or put it into an array of one element");
         for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
         call.kernel.launch(call.range, values_of(call));
     } else {

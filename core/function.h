@@ -17,11 +17,23 @@ template <class... R> struct returned<std::tuple<R...>> {
     using types = decltype(std::tuple_cat(std::declval<typename returned<R>::types>()...));
 };
 
+template <class All, class First> constexpr bool starts_with = false;
+template <class... A> constexpr bool starts_with<std::tuple<A...>, std::tuple<>> = true;
+template <class X, class... A, class... B>
+constexpr bool starts_with<std::tuple<X, A...>, std::tuple<X, B...>> = starts_with<std::tuple<A...>, std::tuple<B...>>;
+
 /// Scalars of T, in order.
 template <class T>
 void append_scalars(std::vector<Scalar>& all) {
     if constexpr (ScalarType<T>) all.push_back(*scalar_of<T>());
     else structure<T>::each_type([&]<class F>(const char*, size_t, F*) { append_scalars<F>(all); });
+}
+/// How many scalars the types of a tuple have.
+template <class Types>
+size_t scalar_count() {
+    std::vector<Scalar> all;
+    [&]<class... T>(const std::tuple<T...>*) { (append_scalars<T>(all), ...); }(static_cast<const Types*>(nullptr));
+    return all.size();
 }
 template <class T>
 void append_handles(const Operand<T>& operand, std::vector<Handle>& all) {
@@ -175,6 +187,32 @@ public:
                 detail::function_body<std::tuple<P...>, P..., Y..., Y...>(name() + ".reverse", PUMICE_HERE, std::move(rule)));
             return Function(std::move(with));
         }, identities(static_cast<R*>(nullptr)));
+    }
+    /// The same with an augmented primal, which takes the parameters and gives, in a std::tuple, the results and behind them what the rule
+    /// is to have besides. It stands for the function in kernels (what is kept costs nothing where no derivative asks for it), so it
+    /// computes the same. The rule is called with the parameters, the results, what was kept, and an adjoint for each result.
+    template <class Augmented, class G> requires std::is_invocable_v<Augmented, Val<P>...>
+    Function reverse(Augmented augmented, G rule, PUMICE_AT) const {
+        using All = typename detail::returned<std::invoke_result_t<Augmented, Val<P>...>>::types;
+        return std::apply([&]<class... Y>(const std::type_identity<Y>&...) {
+            constexpr std::size_t given = sizeof...(P) + sizeof...(Y) + std::tuple_size_v<R>;
+            auto without_kept = [rule = std::move(rule)](const auto&... all) {
+                return [&]<std::size_t... I>(std::index_sequence<I...>) { return rule(std::get<I>(std::tie(all...))...); }(std::make_index_sequence<given>());
+            };
+            detail::FunctionBody inner = detail::function_body<All, P...>(name() + ".augmented", PUMICE_HERE, std::move(augmented));
+            inner.reverse = std::make_shared<detail::FunctionBody>(
+                detail::function_body<std::tuple<P...>, P..., Y..., Y...>(name() + ".reverse", PUMICE_HERE, std::move(without_kept)));
+            static_assert(detail::starts_with<All, R>, "pumice: an augmented primal gives the function's results first, then what the rule is to have");
+            detail::FunctionBody with = *body();
+            with.reverse = nullptr;
+            with.record = [kept = std::make_shared<const detail::FunctionBody>(std::move(inner)), place = PUMICE_HERE](
+                              detail::Recorder& r, std::span<const detail::Handle> params) {
+                std::vector<detail::Handle> all = r.call(kept, params, place);
+                all.resize(detail::scalar_count<R>());
+                return all;
+            };
+            return Function(std::move(with));
+        }, identities(static_cast<All*>(nullptr)));
     }
     /// The same function with a rule for forward mode, called with the parameters and their tangents: gives the tangent of each result.
     template <class G>

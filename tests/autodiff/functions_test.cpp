@@ -23,6 +23,38 @@ const auto series = function("series", [](Val<double> x) {
     return sum;
 });
 
+TEST(AutodiffFunctions, AugmentedPrimals) {
+    // The rule is wrong by a factor of ten, so that it shows who was asked, and uses what the primal kept.
+    const auto kept = function("kept", [](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c); })
+        .reverse([](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c, 10.0f * cos(x), cast<int>(c)); },
+                 [](Val<float>, Val<float>, Val<float>, Val<float>, Val<float> slope, Val<int> whole, Val<float> dy, Val<float> dz) {
+                     return std::tuple(slope * cast<float>(whole) * dy + dz, 7.0f * dz);
+                 });
+    const auto use = kernel("use", [&](Out<float> y, In<float> x) {
+        auto i = global_index();
+        Var sum = 0.0f;
+        $for (k, range(0, i + 1)) {
+            const auto [a, b] = kept(x[i], 2.0f);
+            sum += a + b;
+        }
+        y[i] = sum;
+    });
+    const int n = 8;
+    Array<float> x = device().upload(suite::iota<float>(n)), dx = device().zeros<float>(n), y = device().zeros<float>(n), dy = device().full<float>(n, 1.0f);
+    autodiff(Reverse, use, ndrange(n), Duplicated(y, dy), Duplicated(x, dx));
+    const std::vector<float> got = dx.download(), value = y.download();
+    for (int i = 0; i < n; ++i) {
+        EXPECT_NEAR(value[size_t(i)], float(i + 1) * (std::sin(float(i)) * 2.0f + float(i) + 2.0f), 1e-4f) << i;
+        EXPECT_NEAR(got[size_t(i)], float(i + 1) * (20.0f * std::cos(float(i)) + 1.0f), 1e-3f) << i;
+    }
+    const auto [by_x, by_c] = autodiff(Reverse, kept, Active(0.5f), Active(3.0f));
+    EXPECT_NEAR(by_x, 30.0f * std::cos(0.5f) + 1.0f, 1e-4f);
+    EXPECT_EQ(by_c, 7.0f);
+    EXPECT_NEAR(std::get<0>(kept(0.5f, 3.0f)), 3.0f * std::sin(0.5f), 1e-6f);
+    // Without a rule for forward mode the body is differentiated.
+    EXPECT_NEAR(std::get<0>(autodiff(Forward, kept, Duplicated(0.5f, 1.0f), Const(3.0f))), 3.0f * std::cos(0.5f), 1e-5f);
+}
+
 TEST(AutodiffFunctions, Case19_PointsOfFunctions) {
     EXPECT_EQ(std::get<0>(autodiff(Reverse, parabola, Active(3.0f))), 8.0f);
     EXPECT_EQ(gradient(parabola, 3.0f), 8.0f);

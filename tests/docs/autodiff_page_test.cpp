@@ -43,8 +43,14 @@ TEST(AutodiffPage, Programs) {
     EXPECT_EQ(dloss.download()[0], 0.0f);
 }
 
+TEST(AutodiffPage, Scalars) {
+#include "autodiff/scalars.inc"
+    EXPECT_NEAR(dc, 3.0f, 1e-5f);
+}
+
 TEST(AutodiffPage, Rules) {
 #include "autodiff/rules.inc"
+    EXPECT_NEAR(gradient(gauss, 0.5f), -std::exp(-0.25f), 1e-6f);
     EXPECT_EQ(gradient(clipped, 3.0f), 1.0f);
     EXPECT_EQ(gradient(noise, 3.0f), 0.0f);
     const Device device = Device::open();
