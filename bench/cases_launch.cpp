@@ -80,13 +80,17 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
+Case afresh(const std::string& name, double target, const std::function<Measurement(Bench&)>& once) {
+    return {name, Kind::launch, target, 0, "", [=](Bench& bench) { return compare_afresh(bench, name, once); }};
+}
+
 }  // namespace
 
 std::vector<Case> launch_cases() {
     return {
-        {"one launch and wait", Kind::launch, 1.15, 0, "", [](Bench& bench) { return compare_afresh(bench, one_launch); }},
-        {"1,000 dependent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return compare_afresh(bench, [](Bench& b) { return batched(b, 1); }); }},
-        {"1,000 independent launches, each", Kind::launch, 1.25, 0, "", [](Bench& bench) { return compare_afresh(bench, [](Bench& b) { return batched(b, batch); }); }},
+        afresh("one launch and wait", 1.15, one_launch),
+        afresh("1,000 dependent launches, each", 1.25, [](Bench& bench) { return batched(bench, 1); }),
+        afresh("1,000 independent launches, each", 1.25, [](Bench& bench) { return batched(bench, batch); }),
     };
 }
 

@@ -1,12 +1,11 @@
 #include "bench/harness.h"
 
-#include "vulkan/vulkan.h"
-
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <cstdio>
+#include <filesystem>
 
 namespace bench {
 namespace {
@@ -45,14 +44,14 @@ int times_worth_timing(const Bench& bench, const Side& ours, const Side& peer) {
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> given) {
     Measurement m;
     m.times = given ? *given : times_worth_timing(bench, ours, peer);
-    if (bench.peer_begins) peer(m.times);
+    if (bench.peer_begins()) peer(m.times);
     ours(m.times);
-    if (!bench.peer_begins) peer(m.times);
+    if (!bench.peer_begins()) peer(m.times);
     std::vector<double> a, b, ratios;
     double spent = 0;
     for (int pair = 0; pair < 8 || (spent < bench.budget() * 1e3 && pair < 100000); ++pair) {
         double mine = 0, theirs = 0;
-        const bool first = (pair % 2 == 0) != bench.peer_begins;
+        const bool first = (pair % 2 == 0) != bench.peer_begins();
         if (first) mine = milliseconds_of(bench, [&] { ours(m.times); });
         theirs = milliseconds_of(bench, [&] { peer(m.times); });
         if (!first) mine = milliseconds_of(bench, [&] { ours(m.times); });
@@ -70,22 +69,27 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
     return m;
 }
 
-Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once) {
-    const int rounds = bench.quick ? 12 : 40;  // every order of opening and of use equally often
+Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once) {
+    if (bench.round >= 0) {
+        Bench own = bench;
+        return once(own);
+    }
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     std::vector<double> a, b, ratios;
-    for (int round = 0; round < rounds; ++round) {
-        std::optional<raw::Device> peer;
-        if (round % 2) peer.emplace(bench.index);
-        const pumice::Device ours(pumice::vulkan::open(bench.index));
-        if (!peer) peer.emplace(bench.index);
-        Bench fresh{ours, *peer, bench.quick, bench.cpu_time, bench.index, rounds, round % 4 > 1};
-        const Measurement m = once(fresh);
-        a.push_back(m.ours_ms);
-        b.push_back(m.peer_ms);
-        ratios.push_back(m.ratio);
+    for (int round = 0; round < bench.rounds(); ++round) {
+        const std::string command = pumice::text("'", program, "' --filter '", name, "' --round ", round, " --device ", bench.index,
+                                                 bench.quick ? " --quick" : "", bench.cpu_time ? " --cpu" : "");
+        FILE* const said = popen(command.c_str(), "r");
+        if (!said) pumice::fail("a round of the case cannot be started: ", command);
+        double ours = 0, peer = 0, ratio = 0;
+        const int numbers = std::fscanf(said, "%lf %lf %lf", &ours, &peer, &ratio);
+        if (pclose(said) != 0 || numbers != 3) pumice::fail("a round of the case fails: ", command);
+        a.push_back(ours);
+        b.push_back(peer);
+        ratios.push_back(ratio);
     }
     Measurement m;
-    m.pairs = rounds;
+    m.pairs = bench.rounds();
     m.ours_ms = quantile(a, 0.5);
     m.peer_ms = quantile(b, 0.5);
     m.ratio = quantile(ratios, 0.5);
@@ -93,6 +97,8 @@ Measurement compare_afresh(const Bench& bench, const std::function<Measurement(B
     m.ratio_high = quantile(ratios, 0.75);
     return m;
 }
+
+void print_round(const Measurement& m) { std::printf("%.9g %.9g %.9g\n", m.ours_ms, m.peer_ms, m.ratio); }
 
 Measurement measure(const Bench& bench, const std::function<void()>& act) {
     std::vector<double> all;

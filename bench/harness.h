@@ -19,11 +19,14 @@ struct Bench {
     bool quick = false;
     bool cpu_time = false;  ///< of the process and all its threads, instead of wall time: software drivers on a busy machine
     int index = 0;          ///< of the physical device
-    int rounds = 1;         ///< comparisons that share the time
-    bool peer_begins = false;  ///< of the first pair of a comparison, the peer is measured first
+    int round = -1;         ///< of compare_afresh(), in the round's own process
 
+    /// How many there are of compare_afresh(): every order of opening and of use equally often.
+    int rounds() const { return quick ? 12 : 40; }
+    /// In the first pair of a comparison.
+    bool peer_begins() const { return round % 4 > 1; }
     /// Seconds that one comparison may take.
-    double budget() const { return (quick ? 0.7 : 4.0) / rounds; }
+    double budget() const { return (quick ? 0.7 : 4.0) / (round < 0 ? 1 : rounds()); }
 };
 
 /// Does the work `times` times over and returns when the device has done it.
@@ -43,11 +46,14 @@ struct Measurement {
 /// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 8 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
-/// The median of several comparisons, each on devices of its own. A software driver starts its threads with the device, and
-/// whether they share a core with those that wake them, which doubles what a launch costs, stays as it was then: within one pair
-/// of devices more measurements do not help. What decides it is among others which device was opened first and which was used
-/// first: plain Vulkan beside itself gives ratios up to 1.28 where one of the two always is. So both take turns.
-Measurement compare_afresh(const Bench& bench, const std::function<Measurement(Bench&)>& once);
+/// The median of several comparisons of the case with this name, each in a process of its own, that runs `once` there. Whether a
+/// software driver's threads share a core with those that wake them doubles what a launch costs, and stays as it was when they were
+/// started, with the instance and the device: within one process more measurements do not help. What decides it is, among others,
+/// which side was opened first and which was used first: plain Vulkan beside itself gives ratios up to 1.28 where one of the two
+/// always is. So both take turns.
+Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once);
+/// What the process of a round says to the one that started it.
+void print_round(const Measurement& m);
 /// One way alone.
 Measurement measure(const Bench& bench, const std::function<void()>& act);
 

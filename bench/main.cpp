@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "bench/cases_autodiff.h"
 #include "bench/cpu/run.h"
 #include "bench/harness.h"
+#include "vulkan/vulkan.h"
 
 namespace bench {
 namespace {
@@ -32,6 +34,7 @@ constexpr const char* usage =
 struct Options {
     std::string filter;
     bool quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
+    int round = -1, device = 0;  // of compare_afresh(), for the processes that it starts
     std::filesystem::path out = PUMICE_SOURCE_FOLDER "/bench/results/latest.json";
 };
 
@@ -47,6 +50,10 @@ Options parse(int argc, char** argv) {
             o.filter = value();
         else if (word == "--out")
             o.out = value();
+        else if (word == "--round")
+            o.round = std::stoi(value());
+        else if (word == "--device")
+            o.device = std::stoi(value());
         else if (word == "--quick")
             o.quick = true;
         else if (word == "--cpu")
@@ -186,6 +193,18 @@ std::pair<int, int> run_vulkan(const Options& options, const std::vector<Case>& 
     return {wrong, misses};
 }
 
+/// One round of the case with the filter's name.
+int run_round(const Options& options, const std::vector<Case>& cases) {
+    std::optional<raw::Device> peer;
+    if (options.round % 2 == 1) peer.emplace(uint32_t(options.device));  // each side opens first in half of them
+    const pumice::Device ours(pumice::vulkan::open(options.device));
+    if (!peer) peer.emplace(uint32_t(options.device));
+    Bench bench{ours, *peer, options.quick, options.cpu, options.device, options.round};
+    for (const Case& c : cases)
+        if (c.name == options.filter) return print_round(c.run(bench)), 0;
+    pumice::fail("there is no case \"", options.filter, "\"");
+}
+
 void write(const std::filesystem::path& path, const std::string& text) {
     if (!path.parent_path().empty()) std::filesystem::create_directories(path.parent_path());
     std::ofstream file(path);
@@ -203,6 +222,7 @@ int run(int argc, char** argv) {
         for (const Case& c : cases) std::puts(c.name.c_str());
         return 0;
     }
+    if (options.round >= 0) return run_round(options, cases);
     const OwnCache cache;
     const char* named = std::getenv("PUMICE_DEVICE");
     const std::string wanted = named ? named : "";

@@ -25,7 +25,7 @@ VkInstance make_instance() {
 }  // namespace
 
 Device::Device(uint32_t index) {
-    // One for the process, never destroyed, as Pumice's: the threads that lavapipe computes on belong to the instance.
+    // One for the process, never destroyed, as Pumice's: the threads that lavapipe computes on belong to it.
     static const VkInstance instance = make_instance();
     uint32_t count = 0;
     check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
