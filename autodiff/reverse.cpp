@@ -166,6 +166,8 @@ void Sweep::reverse_operation(const Inst& i) {
             const Value condition = provided(v[0]), nothing = zero(i.type);
             add(v[1], w, b.select(condition, adjoint, nothing));
             add(v[2], w, b.select(condition, nothing, adjoint));
+        } else if (i.op == Op::mul && v[0] == v[1]) {
+            add(v[0], w, b.op(Op::mul, {b.op(Op::add, {adjoint, adjoint}), provided(v[0])}));  // doubling is exact
         } else {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;

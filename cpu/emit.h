@@ -20,11 +20,26 @@ struct Target {
     std::string triple;  ///< of the module; "" leaves it out
 };
 
+/// Where the code adds to arrays to which a kernel only adds (cpu/sums.h).
+enum class SumsIn : uint8_t {
+    array,   ///< in the array, atomically
+    copies,  ///< in a copy that is the thread's own
+    lanes,   ///< in such a copy, in which elements may have a place for each lane of a packet
+};
+
+/// Such an array in compiled code, with the places that an element has side by side in a copy.
+struct ArraySum {
+    int argument = 0;
+    Scalar type = Scalar::f32;
+    int lanes = 1;
+};
+
 /// What else a compiled kernel is made for. A launch with other values needs another variant.
 struct Variant {
     std::array<int64_t, 3> group{1, 1, 1};  ///< items of a group along each axis
     bool wide_offsets = false;              ///< an array has 2^31 elements or more
     bool full = false;                      ///< the range is a multiple of the group: no group has items past it
+    SumsIn sums = SumsIn::array;
     bool operator==(const Variant&) const = default;
 };
 
@@ -32,6 +47,7 @@ struct Emitted {
     std::string text;
     std::string symbol;                  ///< of the Entry (cpu/frame.h)
     int64_t scratch_bytes = 0;           ///< of each thread: local memory, and what items keep across barriers
+    std::vector<ArraySum> sums;          ///< arrays that are to be copies
     std::vector<std::string> functions;  ///< what the text calls besides LLVM's intrinsics: SLEEF's, and those of host_function()
 };
 

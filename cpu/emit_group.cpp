@@ -34,6 +34,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
     choose_width();
     place_memories();
+    plan_sums();
 }
 
 /// Scratch memory: local arrays, then (with barriers) what packets keep. Private memory is on the stack where it may be.
@@ -378,6 +379,8 @@ Emitted Emitter::module() {
     const int64_t packets = has_barriers ? packets_a_row() * variant.group[1] * variant.group[2] : 1;
     packet_bytes = rounded_up(packet_bytes, line_bytes);
     e.scratch_bytes = scratch_bytes + packet_bytes * packets;
+    for (size_t at = 0; at < k.memories.size(); ++at)
+        if (sum_lanes[at]) e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, sum_lanes[at]});
     e.functions.assign(functions.begin(), functions.end());
     if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
     e.text += module_text + "\n";

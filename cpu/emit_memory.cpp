@@ -77,7 +77,7 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
     const std::string place =
-        let(text("getelementptr [", m.element.size, " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
+        let(text("getelementptr [", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
     const uint32_t leaf = m.element.leaves[i.leaf].offset;
     if (leaf == 0) return place;
     return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");

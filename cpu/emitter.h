@@ -154,7 +154,11 @@ private:
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- atomics (emit_atomic.cpp) ----
+    void plan_sums();
+    bool in_loop(ir::InstId i) const;
+    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     void atomic(const ir::Inst& i);
+    void in_lanes(const ir::Inst& i);
     void side_by_side(const ir::Inst& i, const Place& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
@@ -280,6 +284,7 @@ private:
     ir::Uniformity uniformity;
     ir::Affine affine;
     std::vector<uint32_t> uses;  ///< of each value, as an operand
+    std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;
     std::string module_text;

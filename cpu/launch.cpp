@@ -55,6 +55,14 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch) : nat
         groups *= count;
     }
     frame.arguments = arguments.data();
+    if (native->sums.empty()) return;
+    std::vector<int64_t> elements;
+    for (const ArraySum& sum : native->sums) {
+        const auto& e = extents[size_t(sum.argument)];
+        elements.push_back(e[0] * e[1] * e[2]);
+    }
+    // Other streams' work is ordered before and after that of the default stream; two others may add at the same time.
+    sums = std::make_unique<SumCopies>(native->sums, arguments, elements, launch.stream == 0);
 }
 
 // The vectors' elements stay where they are, and with them what points to them.
@@ -63,14 +71,21 @@ LaunchWork::LaunchWork(LaunchWork&& other) = default;
 void LaunchWork::run_groups(int64_t first, int64_t count) const {
     Frame own = frame;
     own.scratch = thread_scratch(native->scratch_bytes);
+    if (sums) own.arguments = sums->take();
     const double start = now_ns();
     native->entry(&own, first, count);
+    if (sums) sums->give(own.arguments);
     const float took = float((now_ns() - start) / double(count)), known = native->group_ns.load(std::memory_order_relaxed);
     // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }
 
 void LaunchWork::run(const Crew& crew) {
+    run_all(crew);
+    if (sums) sums->add_up(crew);
+}
+
+void LaunchWork::run_all(const Crew& crew) {
     if (groups == 1 || cost() < worth_sharing_ns) return run_groups(0, groups);
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)));
     crew.run(groups, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });

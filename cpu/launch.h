@@ -27,9 +27,11 @@ public:
     double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
 
 private:
+    void run_all(const Crew& crew);
     void run_groups(int64_t first, int64_t count) const;
 
     std::shared_ptr<Native> native;
+    std::unique_ptr<SumCopies> sums;  ///< where the kernel has some
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
     Frame frame;

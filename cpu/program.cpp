@@ -35,27 +35,33 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
     return sum;
 }
 
-constexpr std::string_view layout = "pumice cpu object 1";  // changes with the order of what follows
+constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
 
 }  // namespace
 
 struct Compiler::Unloaded {
     std::string symbol, object;
     int64_t scratch_bytes = 0;
+    std::vector<ArraySum> sums;
 
     std::string pack() const {
         std::string bytes(layout);
-        for (const uint64_t number : {uint64_t(scratch_bytes), uint64_t(symbol.size())})
+        for (const uint64_t number : {uint64_t(scratch_bytes), uint64_t(symbol.size()), uint64_t(sums.size())})
             bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+        bytes.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(ArraySum));
         return bytes + symbol + object;
     }
     static std::optional<Unloaded> unpack(const std::string& bytes) {
-        uint64_t numbers[2];
+        uint64_t numbers[3];
         if (!bytes.starts_with(layout) || bytes.size() < layout.size() + sizeof numbers) return std::nullopt;
         std::memcpy(numbers, bytes.data() + layout.size(), sizeof numbers);
-        const size_t at = layout.size() + sizeof numbers;
+        size_t at = layout.size() + sizeof numbers;
+        if (numbers[2] > (bytes.size() - at) / sizeof(ArraySum)) return std::nullopt;
+        std::vector<ArraySum> sums(numbers[2]);
+        if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + at, sums.size() * sizeof(ArraySum));
+        at += sums.size() * sizeof(ArraySum);
         if (numbers[1] > bytes.size() - at) return std::nullopt;
-        return Unloaded{bytes.substr(at, numbers[1]), bytes.substr(at + numbers[1]), int64_t(numbers[0])};
+        return Unloaded{bytes.substr(at, numbers[1]), bytes.substr(at + numbers[1]), int64_t(numbers[0]), std::move(sums)};
     }
 };
 
@@ -83,7 +89,7 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
     static const std::string build = build_stamp();
     CacheKey key;
     key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features);
-    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full);
+    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full, variant.sums);
     for (const int64_t extent : variant.group) key.add(extent);
     key.add(kernel);
     return key.hash() + ".object";
@@ -105,7 +111,7 @@ Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& varia
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         std::fprintf(stderr, "pumice: %s: %.2f ms to native code, %zu bytes\n", kernel.name.c_str(), took.count(), object.bytes.size());
     }
-    return {emitted.symbol, object.bytes, emitted.scratch_bytes};
+    return {emitted.symbol, object.bytes, emitted.scratch_bytes, emitted.sums};
 }
 
 std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& reason) {
@@ -114,6 +120,7 @@ std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& re
     if (!native->code) return nullptr;
     native->entry = reinterpret_cast<Entry*>(native->code->entry);
     native->scratch_bytes = unloaded.scratch_bytes;
+    native->sums = unloaded.sums;
     return native;
 }
 
@@ -146,7 +153,7 @@ Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::K
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       compiler(std::move(compiler)) {}
 
-std::shared_ptr<Native> Program::variant(const Launch& launch) {
+std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     Variant wanted;
     wanted.group = launch.group;
     // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
@@ -156,6 +163,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch) {
         const auto& e = argument.array.extents;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
+    if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
         if (m.variant == wanted) return m.native;

@@ -14,6 +14,7 @@
 #include "cpu/emit.h"
 #include "cpu/frame.h"
 #include "cpu/llvm.h"
+#include "cpu/sums.h"
 
 namespace pumice::cpu {
 
@@ -22,6 +23,7 @@ struct Native {
     std::shared_ptr<Code> code;
     Entry* entry = nullptr;
     int64_t scratch_bytes = 0;
+    std::vector<ArraySum> sums;  ///< arrays of which each thread takes a copy
     /// What one group takes a thread, guessed first and then measured.
     std::atomic<float> group_ns = 0;
 };
@@ -53,11 +55,12 @@ private:
 class Program final : public Executable {
 public:
     Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
-    /// Of several threads that want a variant at once, one compiles it.
-    std::shared_ptr<Native> variant(const Launch& launch);
+    /// Of several threads that want a variant at once, one compiles it. `threads`: how many may run it.
+    std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
+    const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
     const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:

@@ -1,0 +1,54 @@
+// Arrays that a kernel only adds to, atomically. Threads that add to one element wait for each other, and an atomic add of a float
+// is a loop. So each thread adds to a copy of its own, without atomics, and the copies are added to the array when the launch is
+// done. In which order numbers are added to an element is open in either case.
+#pragma once
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/backend.h"
+#include "cpu/emit.h"
+#include "cpu/frame.h"
+#include "cpu/streams.h"
+
+namespace pumice::cpu {
+
+/// The array parameters to which a kernel does nothing but add to and subtract from elements, without asking for old values.
+std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
+
+/// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work.
+SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Launch& launch, int width, int threads);
+
+/// The copies of one launch: as many as threads run it at once.
+class SumCopies {
+public:
+    /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and outlive this.
+    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::span<const int64_t> elements, bool alone);
+
+    /// Arguments whose summed arrays are copies that no other thread adds to until they are given back.
+    const FrameArgument* take();
+    void give(const FrameArgument* arguments);
+    /// Adds the copies to the arrays; nothing is taken.
+    void add_up(const Crew& crew);
+
+private:
+    struct Free {
+        void operator()(std::byte* memory) const;
+    };
+    struct Copy {
+        std::vector<FrameArgument> arguments;
+        std::unique_ptr<std::byte[], Free> memory;
+    };
+    std::unique_ptr<Copy> make() const;
+
+    const std::span<const ArraySum> sums;
+    const std::span<const FrameArgument> arguments;
+    std::vector<int64_t> elements, offsets;  ///< of each sum; bytes into a copy's memory
+    int64_t bytes = 0;
+    const bool alone;
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Copy>> copies;
+    std::vector<Copy*> idle;
+};
+
+}  // namespace pumice::cpu
