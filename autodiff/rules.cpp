@@ -127,6 +127,11 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
         const Value inner = k.operands(k[source])[0];
         return b.op(Op::neg, {b.op(Op::mul, {factor, inner})});
     }
+    // A constant comes last, where others may join it.
+    if (source.id != ir::none && k[source].op == Op::mul && k.constant(k.operands(k[source])[0], bits)) {
+        const Value constant = k.operands(k[source])[0], inner = k.operands(k[source])[1];
+        return b.op(Op::mul, {b.op(Op::mul, {factor, inner}), constant});
+    }
     return b.op(Op::mul, {factor, partial});
 }
 

@@ -1,12 +1,10 @@
 // Atomics: lane by lane; one for the packet where all its items add to one place and nobody asks for the old value; plain adds in
 // memory that is the thread's own.
-#include <algorithm>
 #include <functional>
 
 #include "core/error.h"
 #include "core/ops.h"
 #include "cpu/emitter.h"
-#include "cpu/sums.h"
 
 namespace pumice::cpu {
 
@@ -62,31 +60,9 @@ void Emitter::each_lane(const std::function<void(const std::string&)>& emit) {
     start(end);
 }
 
-bool Emitter::in_loop(InstId i) const {
-    const Structure& where = uniformity.structure();
-    for (InstId around = where.around(i); around.id != none; around = where.around(around))
-        if (is_loop(k[around].op)) return true;
-    return false;
-}
-
-/// Which arrays are copies. Elements have a place for each lane where packets add to one place in loops, so that the lanes are
-/// added up once, at the end; what else adds to such an array pays for it, and must not stand in a loop.
-void Emitter::plan_sums() {
-    sum_lanes.assign(k.memories.size(), 0);
-    if (variant.sums == SumsIn::array) return;
-    for (const MemoryId m : only_added_to(k)) {
-        bool together = false, apart = false;
-        for (const InstId id : uniformity.structure().order()) {
-            if (k[id].op != Op::atomic || k[id].memory != m || !in_loop(id)) continue;
-            const auto indices = indices_of(k, k[id]);
-            (std::any_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); }) ? apart : together) = true;
-        }
-        sum_lanes[m.id] = variant.sums == SumsIn::lanes && together && !apart ? width : 1;
-    }
-}
-
 void Emitter::atomic(const Inst& i) {
     if (sum_lanes[i.memory.id] > 1) return in_lanes(i);
+    if (sum_rows.count(&i)) return add_to_row(i);
     const Place a = access(i);
     const Value r = k.result(i);
     const auto v = k.operands(i);
@@ -131,32 +107,6 @@ void Emitter::side_by_side(const Inst& i, const Place& a) {
     const std::string old = let(text("call ", whole, " ", load, "(ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ", ", whole, " zeroinitializer)"));
     const std::string now = operation(op_of(Atomic(i.immediate)), i.type, {old, given}, true, false);
     line(text("call void ", store, "(", whole, " ", now, ", ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ")"));
-    define(k.result(i), splat_constant(i.type, 0, true));
-}
-
-/// Each lane at its own place of an element, which may be the same for several.
-void Emitter::in_lanes(const Inst& i) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), pointers = vector_type("ptr");
-    const int bytes = size_of(i.type);
-    bool contiguous = false;
-    const bool wide = variant.wide_offsets;
-    const Held index = offset(i, wide, contiguous);
-    Place a;
-    if (index.kind == Kind::uniform) {
-        a.how = Place::How::contiguous;
-        a.pointer = pointer_to(i, wide ? "i64" : "i32", index.scalar);
-        a.align = bytes * width;
-        return side_by_side(i, a);
-    }
-    const std::string element = pointer_to(i, vector_type(wide ? "i64" : "i32"), vector_of(index, wide ? Scalar::i64 : Scalar::i32));
-    const std::string places = let(text("getelementptr i8, ", pointers, " ", element, ", ", vector_type("i64"), " ", lanes("i64", bytes)), "p");
-    const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
-    const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
-    declare(text("declare ", whole, " ", gather, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
-    declare(text("declare void ", scatter, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-    const std::string old = let(text("call ", whole, " ", gather, "(", pointers, " ", places, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
-    const std::string now = operation(op_of(Atomic(i.immediate)), i.type, {old, vector(k.operands(i).back())}, true, false);
-    line(text("call void ", scatter, "(", whole, " ", now, ", ", pointers, " ", places, ", i32 ", bytes, ", ", mask, ")"));
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 

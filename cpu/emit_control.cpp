@@ -130,6 +130,7 @@ void Emitter::loop(InstId id) {
         if (l.masked) l.continued = mask_slot("continued");
         if (returns) l.left = mask_slot("left"), line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.left.name));
     }
+    open_rows(id);
     const bool outer_lost = lost;
     lost = false;
     start(header);
@@ -152,12 +153,18 @@ void Emitter::loop(InstId id) {
         jump(l.latch);
     }
     start(l.latch);
+    next_in_rows(id);
     if (i.op == Op::for_) for_latch(i, l, index);
-    if (l.tracked)
+    if (l.tracked) {
         branch(any(read_mask(l.alive)), header, l.exit);
-    else
+    } else if (unrolls(id)) {
+        line(text("br label %", header, ", !llvm.loop !0"));
+        open = false;
+    } else {
         jump(header);
+    }
     start(l.exit);
+    close_rows(id);
     loops.pop_back();
     running = returns ? read_mask(l.left) : l.entered;
     lost = returns || outer_lost;

@@ -385,6 +385,7 @@ Emitted Emitter::module() {
     if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
     e.text += module_text + "\n";
     for (const std::string& d : declarations) e.text += d + "\n";
+    if (e.text.find("!llvm.loop !0") != std::string::npos) e.text += "!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.unroll.full\"}\n";
     return e;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -154,15 +155,33 @@ private:
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- atomics (emit_atomic.cpp) ----
-    void plan_sums();
-    bool in_loop(ir::InstId i) const;
-    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     void atomic(const ir::Inst& i);
-    void in_lanes(const ir::Inst& i);
     void side_by_side(const ir::Inst& i, const Place& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
     void each_lane(const std::function<void(const std::string&)>& emit);
+
+    // ---- adds to memory that is the thread's own (emit_sums.cpp) ----
+    /// The adds of one instruction in the last iterations of a loop, to elements side by side: a vector each.
+    struct Row {
+        ir::InstId loop;
+        int64_t step = 0;                    ///< of the place, in elements an iteration: 1 or -1
+        std::string vectors, last, filled;   ///< width of them; the last place; how many there are (the loop's)
+    };
+    void plan_sums();
+    void plan_rows(ir::InstId loop);
+    bool in_loop(ir::InstId i) const;
+    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
+    bool adds_together(const ir::Inst& i) const;
+    std::optional<int64_t> growth(ir::Value v, ir::InstId loop) const;
+    void in_lanes(const ir::Inst& i);
+    void open_rows(ir::InstId loop);
+    void add_to_row(const ir::Inst& i);
+    void next_in_rows(ir::InstId loop);
+    void close_rows(ir::InstId loop);
+    int64_t constant_trips(ir::InstId loop) const;
+    bool unrolls(ir::InstId loop) const;
+    void add_row(const ir::Inst& i, const Row& row, const std::string& count);
 
     // ---- subgroups and reports (emit_subgroup.cpp) ----
     void subgroup(const ir::Inst& i);
@@ -284,6 +303,7 @@ private:
     ir::Uniformity uniformity;
     ir::Affine affine;
     std::vector<uint32_t> uses;  ///< of each value, as an operand
+    std::map<const ir::Inst*, Row> sum_rows;
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;

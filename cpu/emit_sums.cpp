@@ -1,0 +1,265 @@
+// Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/sums.h). Where a
+// packet adds to one place, its lanes have to be added up. That is done late, for many adds at once.
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "cpu/emitter.h"
+#include "cpu/sums.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int64_t most_unrolled = 32;        ///< iterations
+constexpr size_t most_unrolled_insts = 40;  ///< in one of them
+}  // namespace
+
+// ---- the plan ----
+
+bool Emitter::in_loop(InstId i) const {
+    const Structure& where = uniformity.structure();
+    for (InstId around = where.around(i); around.id != none; around = where.around(around))
+        if (is_loop(k[around].op)) return true;
+    return false;
+}
+
+/// An add of all items of a packet to one place, whose old value nobody asks for.
+bool Emitter::adds_together(const Inst& i) const {
+    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses[k.result(i).id]) return false;
+    const auto indices = indices_of(k, i);
+    return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
+}
+
+/// Which arrays are copies, and where lanes are added up late. A loop that walks along a row of elements keeps a vector for each of
+/// the last ones, and adds all of these up at once. Else elements of a copy may have a place for each lane, to be added up at the
+/// end of the launch; what else adds to such an array pays for it, and must not stand in a loop.
+void Emitter::plan_sums() {
+    sum_lanes.assign(k.memories.size(), 0);
+    const auto& order = uniformity.structure().order();
+    if (variant.sums != SumsIn::array)
+        for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = 1;
+    for (const InstId id : order)
+        if (k[id].op == Op::for_) plan_rows(id);
+    for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == SumsIn::lanes; ++m) {
+        bool together = false, apart = false;
+        for (const InstId id : order)
+            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id) && !sum_rows.count(&k[id]))
+                (adds_together(k[id]) ? together : apart) = true;
+        if (!sum_lanes[m] || !together || apart) continue;
+        sum_lanes[m] = width;
+        std::erase_if(sum_rows, [&](const auto& row) { return row.first->memory.id == m; });
+    }
+}
+
+/// The adds of a loop that walk along a row: one an iteration, and nothing else in the loop touches the memory.
+void Emitter::plan_rows(InstId id) {
+    const Inst& loop = k[id];
+    const Structure& where = uniformity.structure();
+    const int64_t trips = constant_trips(id);
+    bool leaves = parts(id) || loop_masks(id) || !where.jumps_to(id).empty() || (trips >= 0 && trips < width / 2);
+    std::vector<bool> other(k.memories.size());
+    std::map<const Inst*, Row> found;
+    each_inside(k, loop, [&](InstId inner) {
+        const Inst& i = k[inner];
+        leaves = leaves || i.op == Op::return_ || i.op == Op::barrier;
+        if (i.memory.id == none || i.op == Op::extent) return;
+        const Element& e = k[i.memory].element;
+        const bool owned = of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
+        Row row;
+        row.loop = id;
+        if (owned && where.around(inner) == id && adds_together(i)) {
+            const auto indices = indices_of(k, i);
+            row.step = growth(indices.back(), id).value_or(0);
+            for (const Value v : indices.first(indices.size() - 1))
+                if (growth(v, id) != 0) row.step = 0;
+        }
+        if (row.step == 1 || row.step == -1) found[&i] = row;
+        else other[i.memory.id] = true;
+    });
+    for (const auto& [inst, row] : found)
+        if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
+}
+
+/// What an index grows by from one iteration of a for to the next, where that is a constant.
+std::optional<int64_t> Emitter::growth(Value v, InstId loop) const {
+    const Structure& where = uniformity.structure();
+    const ValueInfo& info = k[v];
+    uint64_t bits = 0;
+    const auto constant = [&](Value c) -> std::optional<int64_t> {
+        const int unused = 64 - 8 * size_of(k.type_of(c));
+        if (!k.constant(c, bits)) return std::nullopt;
+        return int64_t(bits << unused) >> unused;
+    };
+    if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
+    const BlockId block = info.inst.id == none ? info.block : where.block_of(info.inst), body = k[loop].blocks[0];
+    bool inside = false;
+    for (BlockId b = block; b.id != none && !inside; b = where.owner_of(b).id == none ? BlockId{} : where.block_of(where.owner_of(b)))
+        inside = b == body;
+    if (!inside) return 0;
+    if (info.inst.id == none || block != body) return std::nullopt;
+    const Inst& i = k[info.inst];
+    const auto operands = k.operands(i);
+    std::vector<int64_t> of;
+    for (const Value o : operands) {
+        if (!is_int(k.type_of(o))) return std::nullopt;
+        const auto one = growth(o, loop);
+        if (!one) return std::nullopt;
+        of.push_back(*one);
+    }
+    switch (i.op) {
+        case Op::constant: return 0;
+        case Op::add: return of[0] + of[1];
+        case Op::sub: return of[0] - of[1];
+        case Op::cast: return of[0];
+        case Op::mul:
+            for (size_t o = 0; o < 2; ++o)
+                if (const auto factor = constant(operands[o]); factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
+                    return *factor * of[1 - o];
+            [[fallthrough]];
+        default:
+            for (const int64_t one : of)
+                if (one != 0) return std::nullopt;
+            return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
+    }
+}
+
+// ---- a place for each lane ----
+
+/// Each lane at its own place of an element, which may be the same for several.
+void Emitter::in_lanes(const Inst& i) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), pointers = vector_type("ptr");
+    const int bytes = size_of(i.type);
+    const bool wide = variant.wide_offsets;
+    bool contiguous = false;
+    const Held index = offset(i, wide, contiguous);
+    if (index.kind == Kind::uniform) return side_by_side(i, {Place::How::contiguous, pointer_to(i, wide ? "i64" : "i32", index.scalar), bytes * width});
+    const std::string element = pointer_to(i, vector_type(wide ? "i64" : "i32"), vector_of(index, wide ? Scalar::i64 : Scalar::i32));
+    const std::string places = let(text("getelementptr i8, ", pointers, " ", element, ", ", vector_type("i64"), " ", lanes("i64", bytes)), "p");
+    const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
+    const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
+    declare(text("declare ", whole, " ", gather, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
+    declare(text("declare void ", scatter, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
+    const std::string old = let(text("call ", whole, " ", gather, "(", pointers, " ", places, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
+    const Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
+    const std::string now = operation(op, i.type, {old, vector(k.operands(i).back())}, true, false);
+    line(text("call void ", scatter, "(", whole, " ", now, ", ", pointers, " ", places, ", i32 ", bytes, ", ", mask, ")"));
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+// ---- rows ----
+
+void Emitter::open_rows(InstId loop) {
+    std::string filled;
+    for (auto& [inst, row] : sum_rows) {
+        if (row.loop != loop) continue;
+        if (filled.empty()) filled = alloca_of("i32", "filled"), line(text("store i32 0, ptr ", filled));
+        row.filled = filled;
+        row.last = alloca_of("ptr", "last");
+        row.vectors = alloca_of(text("[", width, " x ", vector_type(scalar_type(inst->type)), "]"), "row");
+    }
+}
+
+/// What the packet adds is kept: in the order of places, so that a row that is walked backwards fills from its end.
+void Emitter::add_to_row(const Inst& i) {
+    const Row& row = sum_rows.at(&i);
+    const std::string whole = vector_type(scalar_type(i.type));
+    line(text("store ptr ", access(i).pointer, ", ptr ", row.last));
+    std::string given = vector(k.operands(i).back());
+    if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
+    if (!running.all()) given = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
+    std::string at = let(text("load i32, ptr ", row.filled));
+    if (row.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
+    line(text("store ", whole, " ", given, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", at), "p")));
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+void Emitter::next_in_rows(InstId loop) {
+    std::string filled;
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) filled = row.filled;
+    if (filled.empty()) return;
+    const std::string full = label("full"), on = label("on"), count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
+    line(text("store i32 ", count, ", ptr ", filled));
+    branch(let(text("icmp eq i32 ", count, ", ", width)), full, on);
+    start(full);
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) add_row(*inst, row, "");
+    line(text("store i32 0, ptr ", filled));
+    start(on);
+}
+
+/// The iterations of a for with constant bounds and a step of 1 or -1; else -1.
+int64_t Emitter::constant_trips(InstId loop) const {
+    int64_t bounds[3] = {};
+    const auto v = k.operands(k[loop]);
+    for (size_t n = 0; n < 3; ++n) {
+        uint64_t bits = 0;
+        const int unused = 64 - 8 * size_of(k.type_of(v[n]));
+        if (k[loop].op != Op::for_ || !k.constant(v[n], bits)) return -1;
+        bounds[n] = int64_t(bits << unused) >> unused;
+    }
+    const int64_t trips = bounds[2] * (bounds[1] - bounds[0]);
+    return std::abs(bounds[2]) == 1 && std::abs(trips) < 1 << 20 ? std::max<int64_t>(trips, 0) : -1;
+}
+
+/// Loops of a few whole rows: unrolled, they keep the vectors in registers.
+bool Emitter::unrolls(InstId loop) const {
+    const int64_t trips = constant_trips(loop);
+    const bool has_row = std::any_of(sum_rows.begin(), sum_rows.end(), [&](const auto& row) { return row.second.loop == loop; });
+    return has_row && trips > 0 && trips % width == 0 && trips <= most_unrolled && k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
+}
+
+void Emitter::close_rows(InstId loop) {
+    if (const int64_t trips = constant_trips(loop); trips >= 0 && trips % width == 0) return;
+    std::string filled;
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) filled = row.filled;
+    if (filled.empty()) return;
+    const std::string some = label("some"), end = label("end"), count = let(text("load i32, ptr ", filled));
+    branch(let(text("icmp ne i32 ", count, ", 0")), some, end);
+    start(some);
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) add_row(*inst, row, count);
+    start(end);
+}
+
+/// Adds up the lanes of each vector, and these sums to the row: `count` of them, or all where there is no text. Vectors are joined
+/// by two: the result's lanes whose number has bit d set come from the second one. When all are one, lane l has the sum of vector l.
+void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
+    std::vector<std::string> v;
+    for (int n = 0; n < width; ++n)
+        v.push_back(let(text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", n), "p"))));
+    for (int d = width / 2; d >= 1; d /= 2) {
+        std::string own, other;
+        for (int l = 0; l < width; ++l) {
+            const int from = l & d ? width : 0;
+            own += text(l ? ", " : "", "i32 ", from + l), other += text(l ? ", " : "", "i32 ", from + (l ^ d));
+        }
+        for (int n = 0; n < d; ++n) {
+            const auto joined = [&](const std::string& which) {
+                return let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices, " <", which, ">"));
+            };
+            v[size_t(n)] = operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
+        }
+    }
+    // The row's first place, and which lanes have one.
+    const int bytes = size_of(i.type);
+    std::string place = let(text("load ptr, ptr ", row.last)), mask = "splat (i1 true)";
+    const std::string before = row.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))
+                               : count.empty() ? std::to_string(width - 1) : let(text("sub i32 ", count, ", 1"));
+    place = let(text("getelementptr [", bytes, " x i8], ptr ", place, ", i32 ", let(text("sub i32 0, ", before))), "p");
+    if (!count.empty())
+        mask = let(text("icmp ", row.step < 0 ? "uge " : "ult ", indices, " ", lanes("i32", 1), ", ", splat("i32", row.step < 0 ? before : count)));
+    const std::string suffix = intrinsic_suffix(type, true);
+    const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
+    mask = text(vector_type("i1"), " ", mask);
+    const std::string old = let(text("call ", whole, " ", load, "(ptr ", place, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
+    line(text("call void ", store, "(", whole, " ", operation(Op::add, i.type, {old, v[0]}, true, false), ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
+}
+
+}  // namespace pumice::cpu
