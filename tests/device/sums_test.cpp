@@ -1,0 +1,164 @@
+// Many items add to few places: along rows, in loops, under masks, in local memory and arrays, of every type. The numbers are small
+// and whole, so that every order gives the same sums.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+template <class T>
+void expect_sums(const std::vector<T>& got, const std::vector<double>& want, const std::string& what) {
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(double(got[i]), want[i]) << what << " at " << i;
+}
+
+/// Item i adds i % 5 to every element of a row, in this order, and takes i % 3 away from it.
+template <class T>
+void rows(const std::string& type) {
+    for (const int step : {1, -1, 2}) {
+        const auto add = kernel("rows_" + type, [step](InOut<T> sums, Val<int> n) {
+            auto i = global_index();
+            auto plus = cast<T>(i % 5), minus = cast<T>(i % 3);
+            $for(j, range(step > 0 ? n * 0 : n - 1, step > 0 ? n : n * 0 - 1, step)) {
+                atomic_add(sums[j], plus);
+                atomic_sub(sums[j], minus);
+            }
+        });
+        const Device d = device();
+        for (const int n : {1, 7, 16, 37})
+            for (const int items : {1, 30, 256, 1000}) {
+                Array<T> sums = d.full<T>(n, T(100));
+                add(ndrange(items), sums, n);
+                double all = 0;
+                for (int i = 0; i < items; ++i) all += i % 5 - i % 3;
+                std::vector<double> want(size_t(n), 100.0);
+                for (int j = 0; j < n; j += std::abs(step)) want[size_t(j)] += all;
+                expect_sums(sums.download(), want, type + " " + std::to_string(step) + " " + std::to_string(n) + " " + std::to_string(items));
+            }
+    }
+}
+
+TEST(Sums, AlongRows) {
+    rows<float>("float");
+    rows<int>("int");
+    rows<uint32_t>("uint");
+}
+
+TEST(Sums, AlongRowsOf64Bits) {
+    const Device d = device();
+    if (!d.supports(Feature::int64)) GTEST_SKIP() << d.name() << " has no integers of 64 bits";
+    rows<double>("double");
+    rows<int64_t>("int64");
+}
+
+/// Constant numbers of iterations, of which whole rows are made.
+TEST(Sums, ConstantLoops) {
+    const Device d = device();
+    for (const int n : {3, 8, 16, 32, 40}) {
+        const auto add = kernel("constant", [n](InOut<float> sums) {
+            auto i = global_index();
+            $for(j, range(n)) { atomic_add(sums[n - 1 - j], cast<float>(i % 4) + cast<float>(j)); }
+        });
+        Array<float> sums = d.zeros<float>(n);
+        add(ndrange(100), sums);
+        std::vector<double> want(static_cast<size_t>(n));
+        for (int i = 0; i < 100; ++i)
+            for (int j = 0; j < n; ++j) want[size_t(n - 1 - j)] += i % 4 + j;
+        expect_sums(sums.download(), want, std::to_string(n));
+    }
+}
+
+/// One array is added to in a loop at places that items share, and outside of it at places of their own, which may be equal.
+TEST(Sums, SharedAndOwnPlaces) {
+    const Device d = device();
+    const auto add = kernel("both", [](InOut<float> sums, In<int> own, Val<int> stride) {
+        auto i = global_index();
+        $for(j, range(5)) {
+            $if(i % 2 == 0) { atomic_add(sums[j * stride], 1.0f); }
+            atomic_add(sums[j * stride + 1], 2.0f);
+        }
+        atomic_add(sums[own[i]], 3.0f);
+        atomic_add(sums[i % sums.size()], 4.0f);
+    });
+    for (const int items : {1, 50, 500, 3000}) {
+        std::vector<int> own(static_cast<size_t>(items));
+        for (int i = 0; i < items; ++i) own[size_t(i)] = (i * 7) % 11;
+        Array<float> sums = d.zeros<float>(40);
+        add(ndrange(items), sums, d.upload(own), 3);
+        std::vector<double> want(40);
+        for (int i = 0; i < items; ++i) {
+            for (int j = 0; j < 5; ++j) want[size_t(j * 3)] += i % 2 == 0, want[size_t(j * 3 + 1)] += 2;
+            want[size_t(own[size_t(i)])] += 3, want[size_t(i % 40)] += 4;
+        }
+        expect_sums(sums.download(), want, std::to_string(items));
+    }
+}
+
+/// Items add to rows in some iterations only, and some leave early.
+TEST(Sums, UnderMasks) {
+    const Device d = device();
+    const auto add = kernel("masked", [](InOut<int> sums) {
+        auto i = global_index();
+        $if(i % 3 != 1) {
+            $for(j, range(sums.size())) { atomic_add(sums[j], i % 7); }
+        }
+        $for(j, range(sums.size())) {
+            $if(j > i % 20) { $break; }
+            atomic_add(sums[j], 1);
+        }
+    });
+    Array<int> sums = d.zeros<int>(33);
+    add(ndrange(777), sums);
+    std::vector<double> want(33);
+    for (int i = 0; i < 777; ++i)
+        for (int j = 0; j < 33; ++j) want[size_t(j)] += (i % 3 != 1 ? i % 7 : 0) + (j <= i % 20);
+    expect_sums(sums.download(), want, "masked");
+}
+
+/// Local memory: a row that others read behind a barrier, and one that the loop itself reads.
+TEST(Sums, LocalRows) {
+    const Device d = device();
+    const auto add = kernel("local_rows", [](Out<float, 2> out) {
+        Local<float, 16, 16> tile;
+        auto [ly, lx] = local_index<2>();
+        tile(ly, lx) = 1.0f;
+        synchronize();
+        auto mine = cast<float>(lx);
+        $for(k, range(16)) { atomic_add(tile(ly, k), mine); }
+        synchronize();
+        auto [row, col] = global_index<2>();
+        out(row, col) = tile(ly, lx);
+    });
+    Array<float, 2> out = d.zeros<float>({32, 48});
+    add(ndrange(32, 48).group(16, 16), out);
+    expect_sums(out.download(), std::vector<double>(32 * 48, 121), "tile");
+}
+
+/// The array is large beside the number of items: nothing is copied.
+TEST(Sums, FewAddsToALargeArray) {
+    const Device d = device();
+    const auto add = kernel("few", [](InOut<float> sums) { $for(j, range(20)) { atomic_add(sums[j * 1000], 1.0f); } });
+    Array<float> sums = d.zeros<float>(100'000);
+    add(ndrange(64), sums);
+    std::vector<double> want(100'000);
+    for (size_t j = 0; j < 20; ++j) want[j * 1000] = 64;
+    expect_sums(sums.download(), want, "few");
+}
+
+/// Two streams add to one array at the same time.
+TEST(Sums, TwoStreams) {
+    const Device d = device();
+    const auto add = kernel("streams", [](InOut<float> sums) { $for(j, range(sums.size())) { atomic_add(sums[j], 1.0f); } });
+    Array<float> sums = d.zeros<float>(50);
+    d.synchronize();
+    const Stream a = d.stream(), b = d.stream();
+    for (int round = 0; round < 20; ++round) {
+        add(ndrange(2000).on(a), sums);
+        add(ndrange(2000).on(b), sums);
+    }
+    a.synchronize(), b.synchronize();
+    expect_sums(sums.download(), std::vector<double>(50, 80'000), "streams");
+}
+
+}  // namespace
