@@ -40,8 +40,8 @@ TEST(transforms, square_in_text) {
   %2 = mul %1, %1 : f32 @4
   store arg1[%0], %2 : f32 @4
   %3 = load arg2[%0] : f32 @4
-  %4 = mul %3, %1 : f32 @4
-  %5 = add %4, %4 : f32 @4
+  %4 = add %3, %3 : f32 @4
+  %5 = mul %4, %1 : f32 @4
   store arg2[%0], %5 : f32 @4
   return @2
 }
