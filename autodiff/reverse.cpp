@@ -24,14 +24,15 @@ void Sweep::add(size_t at, Value term) {
     s.zero = false;
 }
 
-/// 2 x; of a product with a constant, that with the constant's double.
-Value Sweep::twice(Value x) {
+/// 2 x y; where x is a product with a constant, that with the constant's double.
+Value Sweep::twice(Value x, Value y) {
     const InstId source = to[x].inst;
     uint64_t bits = 0;
-    if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits)) return b.op(Op::add, {x, x});
+    if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits))
+        return b.op(Op::mul, {b.op(Op::add, {x, x}), y});
     const Value factor = to.operands(to[source])[0], constant = to.operands(to[source])[1], doubled = b.op(Op::add, {constant, constant});
-    if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {factor});
-    return b.op(Op::mul, {factor, doubled});
+    if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {b.op(Op::mul, {factor, y})});
+    return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
 }
 
 /// The sum so far; none where it is zero.
@@ -177,7 +178,7 @@ void Sweep::reverse_operation(const Inst& i) {
             add(v[1], w, b.select(condition, adjoint, nothing));
             add(v[2], w, b.select(condition, nothing, adjoint));
         } else if (i.op == Op::mul && v[0] == v[1]) {
-            add(v[0], w, b.op(Op::mul, {twice(adjoint), provided(v[0])}));
+            add(v[0], w, twice(adjoint, provided(v[0])));
         } else {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;

@@ -110,6 +110,9 @@ Source source(Op op, int index) {
 Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
     const Scalar type = k.type_of(factor);
     uint64_t bits = 0;
+    // A sign goes outwards, where it makes a difference of a sum.
+    if (const ir::InstId made = k[factor].inst; made.id != ir::none && k[made].op == Op::neg)
+        return b.op(Op::neg, {times(b, k, k.operands(k[made])[0], partial)});
     if (k.constant(partial, bits) && partial == b.constant_float(type, -1)) return b.op(Op::neg, {factor});
     const ir::InstId source = k[partial].inst;
     if (source.id != ir::none && k[source].op == Op::div) {
