@@ -47,6 +47,7 @@ void Sweep::body() {
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
     if (part != Part::reverse) {
+        if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         insts(BlockId{0});
         if (part == Part::augmented || part == Part::count) push(BlockId{0});
@@ -81,6 +82,7 @@ void Sweep::inst(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
     if (in_function) return copy(id);
+    if (needed && leaves_out(id)) return;
     switch (i.op) {
         case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
         case Op::store:
@@ -103,6 +105,18 @@ void Sweep::inst(InstId id) {
             return;
         default: return copy(id);
     }
+}
+
+/// Leaves out stores to memory that only the primal's dropped parts read, and constructs that compute nothing which is needed; of
+/// barriers inside one remains.
+bool Sweep::leaves_out(InstId id) {
+    const Inst& i = from[id];
+    if ((*needed)(id)) return false;
+    if (i.op == Op::store) return from[i.memory].kind != MemoryKind::array;
+    if (!is_control(i.op)) return false;
+    if (contains_barrier(from, i)) b.barrier();
+    for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), zero(from.type_of(from.result(i, r))));
+    return true;
 }
 
 /// Whether nobody reads what the primal stores there: the kernel does not, and the caller says that neither does he.

@@ -33,14 +33,13 @@ Value Plan::find_extreme(InstId id) const {
         active = yielded[c];
     }
     if (!active || k[active].inst.id == none || !final_extreme(k[k[active].inst])) return {};
-    // What moves besides is computed and loaded. Additions to the same places by several items are left in step: together they
-    // cost less than apart.
+    // What moves besides is computed and loaded.
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
         if (op == Op::barrier) fits = false;
         if (!analysis.moves(inner)) return;
-        if (op == Op::load) fits = fits && accumulation(k, where, analysis, inner) == Accumulation::plain;
+        if (op == Op::load) fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
         else fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
     });
     return fits ? active : Value{};

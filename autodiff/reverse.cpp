@@ -166,6 +166,19 @@ void Sweep::reverse(InstId id) {
     }
 }
 
+namespace {
+/// Of x x x, the value x x.
+Value square_in_cube(const Kernel& k, const Inst& i) {
+    if (i.op != Op::mul) return {};
+    const auto v = k.operands(i);
+    for (size_t o = 0; o < 2; ++o) {
+        const InstId made = k[v[o]].inst;
+        if (made.id != none && k[made].op == Op::mul && k.operands(k[made])[0] == v[1 - o] && k.operands(k[made])[1] == v[1 - o]) return v[o];
+    }
+    return {};
+}
+}  // namespace
+
 void Sweep::reverse_operation(const Inst& i) {
     const auto v = from.operands(i);
     for (int w = 0; w < width; ++w) {
@@ -179,6 +192,9 @@ void Sweep::reverse_operation(const Inst& i) {
             add(v[2], w, b.select(condition, nothing, adjoint));
         } else if (i.op == Op::mul && v[0] == v[1]) {
             add(v[0], w, twice(adjoint, provided(v[0])));
+        } else if (const Value square = square_in_cube(from, i)) {
+            const Value tripled = b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)});
+            add(v[0] == square ? v[1] : v[0], w, b.op(Op::mul, {tripled, provided(square)}));
         } else {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;

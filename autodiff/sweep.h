@@ -6,6 +6,7 @@
 
 #include "autodiff/accumulate.h"
 #include "autodiff/gather.h"
+#include "autodiff/needed.h"
 #include "autodiff/shadows.h"
 #include "autodiff/tape.h"
 #include "core/alias.h"
@@ -56,6 +57,7 @@ private:
     void inst(ir::InstId id) override;
     void function(const ir::Function& f) override;
     bool unneeded(ir::MemoryId m) const;
+    bool leaves_out(ir::InstId id);
     void end_of_block(ir::BlockId block);
     void add_stacks();
     void declare_variables();
@@ -185,6 +187,7 @@ private:
     const Analysis& analysis;
     const Plan& plan;
     std::unique_ptr<Shadows> shadows;
+    std::unique_ptr<Needed> needed;  ///< of the primal, where the reverse sweep follows or is to follow
     std::vector<Stack> stacks;
     Members group_members;
     std::vector<ir::Value> variables;                 ///< of values held in one

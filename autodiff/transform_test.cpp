@@ -148,6 +148,39 @@ TEST(transforms, tapes_are_of_the_size_that_is_needed) {
     EXPECT_EQ(ir::print(unknown.count->kernel).find("sin"), std::string::npos) << "counting needs no values";
 }
 
+/// Tiles of local memory that the reverse sweep fills again need not be filled by the primal, where nobody asks for its result.
+TEST(transforms, what_the_reverse_does_again_is_left_out) {
+    const ir::Kernel k = kernel(R"(%x = local_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %n = constant 16 : i32
+        %none = constant 0.0 : f32
+        %y = for %t = %zero to %n step %one carry (%c = %none) : f32 {
+          %row = mul %t, %n : i32
+          %at = add %row, %x : i32
+          %a = load arg2[%at] : f32 @4
+          store local1[%x], %a : f32 @5
+          barrier @6
+          %s = for %k = %zero to %n step %one carry (%d = %c) : f32 {
+            %b = load local1[%k] : f32 @7
+            %p = mul %b, %b : f32 @8
+            %e = add %d, %p : f32 @8
+            yield %e
+          }
+          barrier @9
+          yield %s
+        }
+        store arg1[%i], %y : f32 @10)", "local local1: f32[16]\n");
+    const auto stores = [&](Activity of_result) {
+        const std::string text = ir::print(adjoint(k, {{of_result, duplicated}, 1}).kernel);
+        int count = 0;
+        for (size_t at = text.find("store local1["); at != text.npos; at = text.find("store local1[", at + 1)) ++count;
+        return count;
+    };
+    EXPECT_EQ(stores(Activity::duplicated), 2);
+    EXPECT_EQ(stores(Activity::duplicated_no_need), 1);
+}
+
 TEST(transforms, refuse_with_a_sentence) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),

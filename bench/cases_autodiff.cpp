@@ -282,6 +282,40 @@ const auto mixture = kernel("mixture", [](Out<float> y, In<float> alpha, In<floa
     $for(k, range(alpha.size())) { sum += exp(term(k, i, alpha, mu, q, l, x) - most); }
     y[i] = most + log(sum);
 });
+/// Each item sums up what a chunk of the points gives to one component, by the weights exp(term - y); y is the primal's result.
+constexpr int chunk = 256;
+const auto mixture_by_hand = kernel("mixture_by_hand", [](In<float> dy, In<float> y, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l,
+                                                          In<float, 2> x, InOut<float> dalpha, InOut<float, 2> dmu, InOut<float, 2> dq, InOut<float, 2> dl) {
+    const auto at = global_index<2>();
+    const auto from = at[0] * chunk, k = at[1];
+    std::vector<Val<float>> m, scale, row;
+    Var weight = alpha[k];
+    for (int d = 0; d < dims; ++d) m.push_back(mu(k, d)), scale.push_back(exp(q(k, d))), weight += q(k, d);
+    for (int e = 0; e < lower; ++e) row.push_back(l(k, e));
+    Var galpha = 0.0f;
+    std::vector<Var<float>> gmu(dims, 0.0f), gq(dims, 0.0f), gl(lower, 0.0f);
+    $for(i, range(from, from + chunk)) {
+        std::vector<Val<float>> c, g;
+        for (int d = 0; d < dims; ++d) c.push_back(x(i, d) - m[size_t(d)]);
+        Var squares = 0.0f;
+        for (int d = 0, e = 0; d < dims; ++d) {
+            Var sum = scale[size_t(d)] * c[size_t(d)];
+            for (int o = 0; o < d; ++o, ++e) sum += row[size_t(e)] * c[size_t(o)];
+            squares += sum * sum;
+            g.push_back(sum);
+        }
+        const Val<float> w = dy[i] * exp(weight - 0.5f * squares - y[i]);
+        galpha += w;
+        for (int d = 0, e = 0; d < dims; ++d) {
+            const Val<float> given = w * g[size_t(d)], scaled = given * scale[size_t(d)];
+            gq[size_t(d)] += w - scaled * c[size_t(d)], gmu[size_t(d)] += scaled;
+            for (int o = 0; o < d; ++o, ++e) gl[size_t(e)] -= given * c[size_t(o)], gmu[size_t(o)] += given * row[size_t(e)];
+        }
+    }
+    atomic_add(dalpha[k], galpha);
+    for (int d = 0; d < dims; ++d) atomic_add(dmu(k, d), gmu[size_t(d)]), atomic_add(dq(k, d), gq[size_t(d)]);
+    for (int e = 0; e < lower; ++e) atomic_add(dl(k, e), gl[size_t(e)]);
+});
 Case gmm(const Device& d) {
     const int n = 16384, k = 16;
     Array<float> alpha = d.upload(noise(k, 14)), y = d.zeros<float>(n), dy = d.zeros<float>(n), dalpha = d.zeros<float>(k);
@@ -295,7 +329,18 @@ Case gmm(const Device& d) {
                          Duplicated(l, dl), Const(x));
                 d.synchronize();
             },
-            {}, [=] { return dmu.download(); }};
+            [=] {
+                mixture(ndrange(n), y, alpha, mu, q, l, x);
+                mixture_by_hand(ndrange(n / chunk, k), dy, y, alpha, mu, q, l, x, dalpha, dmu, dq, dl), dy.fill(0), d.synchronize();
+            },
+            [=] {
+                std::vector<float> all = dalpha.download();
+                for (const Array<float, 2>& a : {dmu, dq, dl}) {
+                    const std::vector<float> more = a.download();
+                    all.insert(all.end(), more.begin(), more.end());
+                }
+                return all;
+            }};
 }
 
 using Make = Case (*)(const Device&);

@@ -52,7 +52,10 @@ struct Emitted {
 };
 
 /// Recorded IR through the passes that emit_llvm needs. Throws Error as guard does.
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets);
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums = SumsIn::array);
+/// Cuts loops that add to places which the group's items share into blocks, which all its packets run one after another: what they
+/// add to stays in the cache. Brings barriers into the kernel. For sums in lanes.
+ir::Kernel block(const ir::Kernel& kernel);
 /// The names of lower()'s passes, in their order, for PUMICE_DUMP.
 std::vector<std::string_view> pass_names();
 

@@ -32,9 +32,10 @@ bool Emitter::adds_together(const Inst& i) const {
     return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
 }
 
-/// Which arrays are copies, and where lanes are added up late. A loop that walks along a row of elements keeps a vector for each of
-/// the last ones, and adds all of these up at once. Else elements of a copy may have a place for each lane, to be added up at the
-/// end of the launch; what else adds to such an array pays for it, and must not stand in a loop.
+/// Which arrays are copies, and where lanes are added up late. Elements of a copy have a place for each lane where loops add to
+/// places that packets share, and where there is room: the lanes are added up at the end of the launch. What else adds to such an
+/// array pays for it, and must not stand in a loop. Else a loop that walks along a row of elements keeps a vector for each of the
+/// last ones, and adds all of these up at once.
 void Emitter::plan_sums() {
     sum_lanes.assign(k.memories.size(), 0);
     const auto& order = uniformity.structure().order();
@@ -45,7 +46,7 @@ void Emitter::plan_sums() {
     for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == SumsIn::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
-            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id) && !sum_rows.count(&k[id]))
+            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id))
                 (adds_together(k[id]) ? together : apart) = true;
         if (!sum_lanes[m] || !together || apart) continue;
         sum_lanes[m] = width;

@@ -36,7 +36,7 @@ std::byte* thread_scratch(int64_t bytes) {
     return memory.get();
 }
 
-LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch) : native(std::move(code)) {
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, const std::shared_ptr<Pool>& pool) : native(std::move(code)) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
     extents.resize(n);
@@ -62,7 +62,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch) : nat
         elements.push_back(e[0] * e[1] * e[2]);
     }
     // Other streams' work is ordered before and after that of the default stream; two others may add at the same time.
-    sums = std::make_unique<SumCopies>(native->sums, arguments, elements, launch.stream == 0);
+    sums = std::make_unique<SumCopies>(native->sums, arguments, elements, launch.stream == 0, pool);
 }
 
 // The vectors' elements stay where they are, and with them what points to them.

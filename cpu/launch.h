@@ -19,7 +19,7 @@ inline constexpr int64_t bytes_piece = 256 << 10;
 /// All groups of a kernel.
 class LaunchWork final : public Work {
 public:
-    LaunchWork(std::shared_ptr<Native> native, const Launch& launch);
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
     /// The kernel reports into this ring, as the launch of this number.
     void report(uint32_t* ring, uint32_t number);

@@ -1,4 +1,7 @@
 // The pipeline of passes from recorded IR to what the LLVM emitter takes.
+#include <iterator>
+#include <vector>
+
 #include "core/passes.h"
 #include "core/pipeline.h"
 #include "cpu/emit.h"
@@ -21,6 +24,8 @@ constexpr Pass pipeline[] = {
     {"flatten", ir::flatten, Pass::When::narrow_offsets},
     // Invariant values leave loops. Before guard, whose ifs would hide them.
     {"hoist", ir::hoist},
+    // Only for sums in lanes. Behind hoist, for which one loop is enough; before guard, since it brings barriers in.
+    {"block", block},
     // Items past the range arrive at barriers. Without barriers the emitter leaves them out of its packets, which needs no ifs.
     {"guard", ir::guard, Pass::When::barriers},
     // The guard's conditions fold where a kernel tests in_range() itself.
@@ -32,6 +37,11 @@ constexpr Pass pipeline[] = {
 }  // namespace
 
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets) { return ir::run(pipeline, recorded, wide_offsets); }
+
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums) {
+    std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
+    if (sums != SumsIn::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.run == block; });
+    return ir::run(passes, recorded, wide_offsets);
+}
 
 }  // namespace pumice::cpu

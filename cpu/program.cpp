@@ -102,7 +102,7 @@ Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& varia
 
     const bool readable = debug::dumps("optimised") || debug::dumps("asm");
     const auto start = std::chrono::steady_clock::now();
-    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets), target, variant);
+    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets, variant.sums), target, variant);
     if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
     const Object object = make_object(emitted.text, machine, readable);
     if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);

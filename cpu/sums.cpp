@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/error.h"
@@ -52,27 +51,30 @@ SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, cons
     }
     const int64_t items = launch.extent[0] * launch.extent[1] * launch.extent[2];
     if (elements == 0 || elements > most_elements_an_item * items || bytes * threads > most_bytes) return SumsIn::array;
-    return bytes * width <= most_bytes_in_lanes ? SumsIn::lanes : SumsIn::copies;
+    return width > 1 && bytes * width <= most_bytes_in_lanes ? SumsIn::lanes : SumsIn::copies;
 }
 
-void SumCopies::Free::operator()(std::byte* memory) const { std::free(memory); }
-
-SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::span<const int64_t> of, bool exclusive)
-    : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive) {
+SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::span<const int64_t> of, bool exclusive,
+                     std::shared_ptr<Pool> given_pool)
+    : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive), pool(std::move(given_pool)) {
     for (size_t s = 0; s < sums.size(); ++s) {
         offsets.push_back(bytes);
         bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64;
     }
 }
 
+SumCopies::~SumCopies() {
+    for (const auto& copy : copies) pool->give(copy->memory);
+}
+
 std::unique_ptr<SumCopies::Copy> SumCopies::make() const {
     auto copy = std::make_unique<Copy>();
     copy->arguments.assign(arguments.begin(), arguments.end());
-    copy->memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_t(bytes))));
-    if (!copy->memory) fail("cannot allocate ", bytes, " bytes for a thread's sums on cpu: the system gives no more memory");
-    std::memset(copy->memory.get(), 0, size_t(bytes));
+    copy->memory = pool->take(bytes);
+    if (!copy->memory.data) fail("cannot allocate ", bytes, " bytes for a thread's sums on cpu: the system gives no more memory");
+    if (!copy->memory.zero) std::memset(copy->memory.data, 0, size_t(bytes));
     for (size_t s = 0; s < sums.size(); ++s)
-        copy->arguments[size_t(sums[s].argument)].bits = uint64_t(reinterpret_cast<uintptr_t>(copy->memory.get() + offsets[s]));
+        copy->arguments[size_t(sums[s].argument)].bits = uint64_t(reinterpret_cast<uintptr_t>(copy->memory.data + offsets[s]));
     return copy;
 }
 
@@ -100,21 +102,29 @@ void SumCopies::give(const FrameArgument* taken) {
 
 namespace {
 
-/// to[n] += the sum of from[n * lanes], ..., from[n * lanes + lanes - 1].
-template <class T>
-void add(T* to, const T* from, int64_t count, int lanes, bool alone) {
-    const auto sum_of = [&](int64_t n) {
-        T sum{};
-        for (int l = 0; l < lanes; ++l) sum += from[n * lanes + l];
-        return sum;
-    };
-    if (alone) {
-        if (lanes > 1) for (int64_t n = 0; n < count; ++n) to[n] += sum_of(n);
-        else for (int64_t n = 0; n < count; ++n) to[n] += from[n];
-        return;
+/// to[n] += the sum over all of `from` of their elements n * lanes, ..., n * lanes + lanes - 1.
+template <int lanes, class T>
+void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
+    for (int64_t n = 0; n < count; ++n) {
+        T sums[lanes] = {};
+        for (const T* copy : from)
+            for (int l = 0; l < lanes; ++l) sums[l] += copy[n * lanes + l];
+        for (int half = lanes / 2; half >= 1; half /= 2)
+            for (int l = 0; l < half; ++l) sums[l] += sums[l + half];
+        if (alone) to[n] += sums[0];
+        else if (sums[0] != T{}) std::atomic_ref<T>(to[n]).fetch_add(sums[0], std::memory_order_relaxed);
     }
-    for (int64_t n = 0; n < count; ++n)
-        if (const T sum = sum_of(n); sum != T{}) std::atomic_ref<T>(to[n]).fetch_add(sum, std::memory_order_relaxed);
+}
+
+template <class T>
+void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
+    switch (lanes) {
+        case 16: return add<16>(to, from, count, alone);
+        case 8: return add<8>(to, from, count, alone);
+        case 4: return add<4>(to, from, count, alone);
+        case 2: return add<2>(to, from, count, alone);
+        default: return add<1>(to, from, count, alone);
+    }
 }
 
 }  // namespace
@@ -127,8 +137,10 @@ void SumCopies::add_up(const Crew& crew) {
             using T = decltype(type);
             crew.run(elements[s], piece / sum.lanes, [&, s](int64_t first, int64_t count) {
                 T* const to = reinterpret_cast<T*>(uintptr_t(arguments[size_t(sum.argument)].bits)) + first;
+                std::vector<const T*> from;
                 for (const auto& copy : copies)
-                    add(to, reinterpret_cast<const T*>(copy->memory.get() + offsets[s]) + first * sum.lanes, count, sum.lanes, alone);
+                    from.push_back(reinterpret_cast<const T*>(copy->memory.data + offsets[s]) + first * sum.lanes);
+                add(sum.lanes, to, from, count, alone);
             });
         };
         switch (sum.type) {

@@ -9,6 +9,7 @@
 #include "core/backend.h"
 #include "cpu/emit.h"
 #include "cpu/frame.h"
+#include "cpu/pool.h"
 #include "cpu/streams.h"
 
 namespace pumice::cpu {
@@ -23,7 +24,9 @@ SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arra
 class SumCopies {
 public:
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and outlive this.
-    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::span<const int64_t> elements, bool alone);
+    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::span<const int64_t> elements, bool alone,
+              std::shared_ptr<Pool> pool);
+    ~SumCopies();
 
     /// Arguments whose summed arrays are copies that no other thread adds to until they are given back.
     const FrameArgument* take();
@@ -32,12 +35,9 @@ public:
     void add_up(const Crew& crew);
 
 private:
-    struct Free {
-        void operator()(std::byte* memory) const;
-    };
     struct Copy {
         std::vector<FrameArgument> arguments;
-        std::unique_ptr<std::byte[], Free> memory;
+        Pool::Block memory;
     };
     std::unique_ptr<Copy> make() const;
 
@@ -46,6 +46,7 @@ private:
     std::vector<int64_t> elements, offsets;  ///< of each sum; bytes into a copy's memory
     int64_t bytes = 0;
     const bool alone;
+    const std::shared_ptr<Pool> pool;
     std::mutex mutex;
     std::vector<std::unique_ptr<Copy>> copies;
     std::vector<Copy*> idle;

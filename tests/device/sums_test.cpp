@@ -26,7 +26,7 @@ void rows(const std::string& type) {
             }
         });
         const Device d = device();
-        for (const int n : {1, 7, 16, 37})
+        for (const int n : {1, 7, 37, 200})
             for (const int items : {1, 30, 256, 1000}) {
                 Array<T> sums = d.full<T>(n, T(100));
                 add(ndrange(items), sums, n);
@@ -133,6 +133,25 @@ TEST(Sums, LocalRows) {
     Array<float, 2> out = d.zeros<float>({32, 48});
     add(ndrange(32, 48).group(16, 16), out);
     expect_sums(out.download(), std::vector<double>(32 * 48, 121), "tile");
+}
+
+/// Rows of an array that is too large for a place a lane.
+TEST(Sums, RowsOfALargeArray) {
+    const Device d = device();
+    const int size = 20'000, items = 5000;
+    const auto add = kernel("large_rows", [](InOut<float> sums) {
+        auto i = global_index();
+        $for(j, range(70)) { atomic_add(sums[j + 1000], cast<float>(i % 3)); }
+        $for(j, range(20, 0, -1)) { atomic_add(sums[sums.size() - j], 1.0f); }
+    });
+    Array<float> sums = d.zeros<float>(size);
+    add(ndrange(items), sums);
+    std::vector<double> want(static_cast<size_t>(size));
+    for (int i = 0; i < items; ++i) {
+        for (int j = 0; j < 70; ++j) want[size_t(j + 1000)] += i % 3;
+        for (int j = 20; j > 0; --j) want[size_t(size - j)] += 1;
+    }
+    expect_sums(sums.download(), want, "large");
 }
 
 /// The array is large beside the number of items: nothing is copied.
