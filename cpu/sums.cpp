@@ -119,11 +119,13 @@ void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
 template <class T>
 void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
     switch (lanes) {
+        case 32: return add<32>(to, from, count, alone);
         case 16: return add<16>(to, from, count, alone);
         case 8: return add<8>(to, from, count, alone);
         case 4: return add<4>(to, from, count, alone);
         case 2: return add<2>(to, from, count, alone);
-        default: return add<1>(to, from, count, alone);
+        case 1: return add<1>(to, from, count, alone);
+        default: library_bug(text("copies with ", lanes, " places an element"));
     }
 }
 
