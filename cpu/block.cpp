@@ -45,14 +45,14 @@ private:
         return whole ? adds : 0;
     }
 
-    /// The constant step of a loop over whole numbers that are not negative, which can be cut without overflow: 1, -1, or 0.
+    /// The constant step of a loop over whole numbers from 0 on, up or down, which can be cut without overflow: 1, -1; else 0.
     int64_t step_of(const Inst& loop) const {
         const auto v = from.operands(loop);
         uint64_t step = 0, end = 0;
         if (from.type_of(v[0]) != Scalar::i32 || !from.constant(v[2], step)) return 0;
         const int64_t by = int32_t(step);
         if (by != 1 && by != -1) return 0;
-        return from.constant(by > 0 ? v[0] : v[1], end) && int32_t(end) >= 0 ? by : 0;
+        return from.constant(by > 0 ? v[0] : v[1], end) && int32_t(end) >= (by > 0 ? 0 : -1) ? by : 0;
     }
 
     void inst(InstId id) override {
