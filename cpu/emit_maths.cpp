@@ -39,12 +39,17 @@ public:
         e.declare(text("declare ", t, " @llvm.fma.", suffix, "(", t, ", ", t, ", ", t, ")"));
         return e.let(text("call ", t, " @llvm.fma.", suffix, "(", t, " ", x, ", ", t, " ", y, ", ", t, " ", z, ")"));
     }
-    /// c0 + x * (c1 + x * (...)).
+    /// c0 + c1 x + c2 x^2 + ..., by Estrin's scheme: pairs of terms, then pairs of those, wait less for each other.
     std::string polynomial(const std::string& x, std::initializer_list<float> coefficients) {
-        auto c = std::rbegin(coefficients);
-        std::string sum = constant(*c);
-        while (++c != std::rend(coefficients)) sum = fma(sum, x, constant(*c));
-        return sum;
+        std::vector<std::string> terms;
+        for (const float c : coefficients) terms.push_back(constant(c));
+        for (std::string power = x; terms.size() > 1; power = terms.size() > 1 ? mul(power, power) : "") {
+            for (size_t pair = 0; 2 * pair + 1 < terms.size(); ++pair)
+                terms[pair] = fma(terms[2 * pair + 1], power, terms[2 * pair]);
+            if (terms.size() % 2) terms[terms.size() / 2] = terms.back();
+            terms.resize((terms.size() + 1) / 2);
+        }
+        return terms[0];
     }
     std::string compare(const char* how, const std::string& x, const std::string& y) {
         return e.let(text("fcmp ", how, " ", t, " ", x, ", ", y));
@@ -101,7 +106,7 @@ constexpr float most_reduced = 1e6f;
 
 }  // namespace
 
-/// 2^n exp(r), n + r / log(2) = x / log(2) (exp) or x (exp2), |r| <= log(2) / 2. Its error is below 1 ulp; results below the
+/// 2^n exp(r), n + r / log(2) = x / log(2) (exp) or x (exp2), |r| <= log(2) / 2. Its error is 1 ulp at most or little more; results below the
 /// normal numbers are 0. 2^n goes into the exponent's bits, inside the limits where that does.
 std::string Emitter::exponential(Op op, const std::string& x) {
     Floats f(*this);
@@ -145,7 +150,7 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
 }
 
 /// sin(x) = (-1)^n sin(r), r = x - n pi; of the cosine n is half of an odd number, and the sign the other one. Three parts of
-/// pi, whose products fma does not round: within 2 ulps for |x| <= 10^6. What lies beyond is left to the
+/// pi, whose products fma does not round: within 2.5 ulps for |x| <= 10^6. What lies beyond is left to the
 /// function that is called elsewhere.
 std::string Emitter::sine(Op op, std::string_view suffix, const std::string& x) {
     Floats f(*this);
@@ -159,7 +164,9 @@ std::string Emitter::sine(Op op, std::string_view suffix, const std::string& x) 
     r = f.fma(n, f.constant(8.74227766e-8f), r);
     r = f.fma(n, f.constant(3.43024902e-15f), r);
     const std::string z = f.mul(r, r);
-    const std::string p = f.polynomial(z, {-0.1666666f, 0.0083330534f, -1.9807421e-4f, 2.5992474e-6f});
+    // One term after the other: beside 1, where cosines are, the error of the pairs' sum would show.
+    std::string p = f.constant(2.5992474e-6f);
+    for (const float c : {-1.9807421e-4f, 0.0083330534f, -0.1666666f}) p = f.fma(p, z, f.constant(c));
     const std::string y = f.fma(f.mul(z, r), p, r);
     std::string flips = f.on_bits("shl", f.bits(turns), Floats::whole(31));
     if (cosine) flips = f.on_bits("xor", flips, Floats::whole(INT32_MIN));
@@ -209,15 +216,14 @@ std::string Emitter::estimated_sqrt(const std::string& x) {
     return f.select(f.zero_or_infinite(x), x, better);
 }
 
-/// x / y by y's reciprocal, then what the quotient lacks: quotients that are numbers come out exact. Where that has no number, of
-/// zeros and infinities, the product with the estimate is what it should be.
+/// x / y by the estimate of 1 / y, whose error mends the quotient; then by what that lacks: quotients that are numbers come out
+/// exact. Where the error has no number, of zeros and infinities, the product with the estimate is what it should be.
 std::string Emitter::estimated_quotient(const std::string& x, const std::string& y) {
     Floats f(*this);
-    const std::string e = f.estimate("rcp14", y), minus = f.neg(y);
-    const std::string reciprocal = f.fma(f.fma(minus, e, f.constant(1)), e, e), q = f.mul(x, reciprocal);
-    const std::string lack = f.fma(minus, q, x), better = f.fma(lack, reciprocal, q);
-    const std::string limit = f.mul(x, e);
-    return f.select(f.compare("ord", better, better), better, limit);
+    const std::string e = f.estimate("rcp14", y), minus = f.neg(y), rough = f.mul(x, e);
+    const std::string error = f.fma(minus, e, f.constant(1)), q = f.fma(rough, error, rough);
+    const std::string lack = f.fma(minus, q, x), reciprocal = f.fma(e, error, e), better = f.fma(lack, reciprocal, q);
+    return f.select(f.compare("ord", better, better), better, rough);
 }
 
 }  // namespace pumice::cpu
