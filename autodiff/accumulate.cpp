@@ -103,8 +103,10 @@ bool items_apart(const Kernel& k, const Structure& where, std::span<const Value>
     for (size_t d = 0; d < x.size(); ++d) {
         Affine a = affine(k, x[d]), b = affine(k, y[d]);
         Value n, m;
-        if (!a.known && !b.known && row_and_column(k, where, x[d], a, n) && row_and_column(k, where, y[d], b, m) && n != m) return false;
-        if (!a.known || !b.known || a.axis < 0 || a.axis != b.axis || a.step != b.step || a.step == 0 || a.base != b.base) continue;
+        if (!a.known && !b.known && row_and_column(k, where, x[d], a, n) && row_and_column(k, where, y[d], b, m) && n != m)
+            return false;
+        if (!a.known || !b.known || a.axis < 0 || a.axis != b.axis || a.step != b.step || a.step == 0 || a.base != b.base)
+            continue;
         const int64_t between = a.constant - b.constant;
         if (between < std::abs(a.step) && -between < std::abs(a.step)) covered[a.axis] = true;
     }

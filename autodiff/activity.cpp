@@ -37,7 +37,8 @@ Kernel with_rules(const Kernel& kernel, bool reverse) {
 void check(const Kernel& k, const Signature& signature, bool reverse) {
     const auto refuse = [&](size_t p, const auto&... parts) { fail(named(k), " is differentiated with ", k.label(p), parts...); };
     if (signature.params.size() != k.params.size())
-        fail(named(k), " is differentiated with ", signature.params.size(), " annotations; it takes ", k.params.size(), " arguments");
+        fail(named(k), " is differentiated with ", signature.params.size(), " annotations; it takes ", k.params.size(),
+             " arguments");
     if (signature.width < 1) fail(named(k), " is differentiated in ", signature.width, " directions; it needs at least one");
     for (size_t p = 0; p < k.params.size(); ++p) {
         const Activity activity = signature.params[p];
@@ -45,9 +46,11 @@ void check(const Kernel& k, const Signature& signature, bool reverse) {
         const Parameter& param = k.params[p];
         if (param.is_array) {
             if (activity == Activity::active) refuse(p, " Active: an array has a shadow, so it is Duplicated or Const");
-            if (!has_float(k[param.memory].element)) refuse(p, " Duplicated: its elements have no floating-point member, so it is Const");
+            if (!has_float(k[param.memory].element))
+                refuse(p, " Duplicated: its elements have no floating-point member, so it is Const");
         } else {
-            if (!is_float(param.type)) refuse(p, reverse ? " Active" : " Duplicated", ": it is of type ", name_of(param.type), ", so it is Const");
+            if (!is_float(param.type))
+                refuse(p, reverse ? " Active" : " Duplicated", ": it is of type ", name_of(param.type), ", so it is Const");
             if (reverse && activity != Activity::active) refuse(p, " Duplicated: in reverse mode a scalar is Active or Const");
             if (!reverse && activity == Activity::active) refuse(p, " Active: in forward mode a scalar is Duplicated or Const");
         }

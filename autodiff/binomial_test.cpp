@@ -31,7 +31,8 @@ TEST(Binomial, ReachIsABinomialCoefficient) {
 TEST(Binomial, TheScheduleIsOptimal) {
     EXPECT_EQ(optimum(1000, 10), 3636);
     for (int64_t states = 1; states <= 12; ++states)
-        for (int64_t steps = 1; steps <= 200; ++steps) EXPECT_EQ(steps_taken(steps, states), optimum(steps, states)) << steps << " steps, " << states << " states";
+        for (int64_t steps = 1; steps <= 200; ++steps)
+            EXPECT_EQ(steps_taken(steps, states), optimum(steps, states)) << steps << " steps, " << states << " states";
     EXPECT_EQ(steps_taken(1000, 10), 3636);
 }
 

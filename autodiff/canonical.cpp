@@ -51,7 +51,8 @@ private:
 
     void body() override {
         const auto& block = from.body().insts;
-        const bool early = std::any_of(block.begin(), block.end(), [&](InstId i) { return is_control(from[i].op) && leaves[i.id]; });
+        const bool early =
+            std::any_of(block.begin(), block.end(), [&](InstId i) { return is_control(from[i].op) && leaves[i.id]; });
         if (early) scopes.push_back({{}, b.var(b.constant_bool(true)), {}});
         sequence(block, 0);
         b.loc = from[block.back()].loc;
@@ -218,7 +219,8 @@ private:
         const Inst& i = from[id];
         b.loc = i.loc;
         const auto& jumps = where.jumps_to(id);
-        const bool stops = leaves[id.id] || std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return from[j].op == Op::break_; });
+        const bool stops =
+            leaves[id.id] || std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return from[j].op == Op::break_; });
         const std::vector<Value> bounds = of(from.operands(i).first(3));
         scopes.push_back(open(i, stops));
         const Value index = from[i.blocks[0]].params[0];

@@ -94,8 +94,8 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
 
 std::string GradientCheck::text() const {
     if (good) return pumice::text("the gradient agrees with central differences (worst error ", error, ")");
-    return pumice::text("the gradient disagrees with central differences by ", error, ": at element ", index, " of argument ", argument, " it is ", gradient,
-                        ", and the difference ", difference);
+    return pumice::text("the gradient disagrees with central differences by ", error, ": at element ", index, " of argument ",
+                        argument, " it is ", gradient, ", and the difference ", difference);
 }
 
 }  // namespace pumice

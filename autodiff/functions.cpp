@@ -94,7 +94,8 @@ private:
 
 std::string derived_name(const std::string& name, const char* what) { return name + "." + what; }
 
-std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what, const std::function<std::shared_ptr<void>()>& make) {
+std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
+                                       const std::function<std::shared_ptr<void>()>& make) {
     // A function's body is kept by what is derived from it, so that its address stays its own.
     struct Kept { std::shared_ptr<const detail::FunctionBody> body; std::shared_ptr<void> made; };
     static std::recursive_mutex mutex;
@@ -105,11 +106,13 @@ std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what, 
     return kept.made;
 }
 
-std::vector<Handle> record_tangents(Recorder& r, const FunctionBase& f, std::span<const Handle> params, const std::vector<std::vector<Handle>>& directions) {
+std::vector<Handle> record_tangents(Recorder& r, const FunctionBase& f, std::span<const Handle> params,
+                                    const std::vector<std::vector<Handle>>& directions) {
     const std::shared_ptr<const ir::Kernel> primal = f.recorded();
     Signature signature;
     signature.width = int(directions.size());
-    for (const ir::Parameter& p : primal->params) signature.params.push_back(p.is_array || is_float(p.type) ? Activity::duplicated : Activity::constant);
+    for (const ir::Parameter& p : primal->params)
+        signature.params.push_back(p.is_array || is_float(p.type) ? Activity::duplicated : Activity::constant);
     const ir::Kernel tangents = ir::promote(ir::inlining(forward(*primal, signature)));
 
     // The derived kernel's scalars: each parameter, and behind a floating one its tangents.
@@ -130,7 +133,8 @@ std::vector<Handle> record_tangents(Recorder& r, const FunctionBase& f, std::spa
     std::vector<Handle> all;
     for (size_t d = 0; d < directions.size(); ++d)
         for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf)
-            all.push_back(is_float(element.leaves[leaf].type) ? replay.stored(result + 1 + d, leaf) : r.handle(r.build.constant(element.leaves[leaf].type, 0)));
+            all.push_back(is_float(element.leaves[leaf].type) ? replay.stored(result + 1 + d, leaf)
+                                                              : r.handle(r.build.constant(element.leaves[leaf].type, 0)));
     return all;
 }
 
@@ -165,7 +169,8 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
 
     for (size_t i = 0; i < slots.size(); ++i) {
         if (slots[i].activity == Activity::active && !is_float(slots[i].value.type) && primal->params.size() <= 2)
-            fail("the derivative of function \"", f.name(), "\": argument ", i + 1, " is Active and of type ", name_of(slots[i].value.type), ", which has no derivative: write Const");
+            fail("the derivative of function \"", f.name(), "\": argument ", i + 1, " is Active and of type ",
+                 name_of(slots[i].value.type), ", which has no derivative: write Const");
         slots[i].mixed = true;  // integers inside structs have a zero
     }
     static const Device device = Device::open("interp");
@@ -173,7 +178,8 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
     like.device = device.state;
     like.element = &(*primal)[primal->params.back().memory].element;
     detail::Observing aside(nullptr);  // the host's own arithmetic is no part of a program
-    const auto result = allocate_like(like, int64_t(like.element->size), true), shadow = allocate_like(like, int64_t(like.element->size), true);
+    const auto result = allocate_like(like, int64_t(like.element->size), true),
+               shadow = allocate_like(like, int64_t(like.element->size), true);
     std::vector<uint64_t> ones;
     for (const Leaf& leaf : like.element->leaves) {
         uint64_t bits = 0;

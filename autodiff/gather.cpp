@@ -13,7 +13,8 @@ namespace {
 
 /// Indices that another item cannot compute for this one.
 bool of_the_group(Op op) {
-    return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index || op == Op::in_range;
+    return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index ||
+           op == Op::in_range;
 }
 
 /// An index as global_index(axis) + constant.
@@ -76,7 +77,9 @@ bool Gather::straight() const {
     // At most one store for each scalar of an element.
     for (const InstId a : where.order())
         for (const InstId c : where.order())
-            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory && k[a].leaf == k[c].leaf) return false;
+            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory &&
+                k[a].leaf == k[c].leaf)
+                return false;
     return true;
 }
 
@@ -223,7 +226,8 @@ void Sweep::scatter_beyond(const Here& at, InstId load, const Gather::Offset& of
         for (const Value v : indices_of(from, from[load])) indices.push_back(elsewhere(own, v));
         const MemoryId shadow = shadows->of(from[load].memory, w);
         const uint32_t leaf = from[load].leaf;
-        if (Gather::alone_beyond(primal.gather.loads.at(from[load].memory.id))) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
+        if (Gather::alone_beyond(primal.gather.loads.at(from[load].memory.id)))
+            b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
         else b.atomic(shadow, leaf, Atomic::add, indices, term);
     });
 }
@@ -272,7 +276,8 @@ private:
     void body() override {
         shadows = std::make_unique<Shadows>(to, primal.kernel, primal.signature, primal.analysis, true);
         for (size_t p = to.params.size(); p < model.params.size(); ++p)
-            Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access, model.params[p].label);
+            Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access,
+                               model.params[p].label);
         to.name = model.name + ".zero";
         insts(BlockId{0});
     }

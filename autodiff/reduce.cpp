@@ -22,7 +22,8 @@ size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices
         return a == c || (from.constant(a, x) && from.constant(c, y) && x == y);
     };
     for (const Sum& s : sums)
-        if (s.memory == memory && s.leaf == leaf && std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
+        if (s.memory == memory && s.leaf == leaf &&
+            std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
             return s.slot;
     const size_t at = slots.size();
     slots.emplace_back();
@@ -77,7 +78,9 @@ void Sweep::reduce_some(std::span<const Sum> some) {
     }
     const auto add_up = [&](size_t n, Value first, Value limit, Value step) {
         const Value total = b.var(zero(some[n].type));
-        emit_for(first, limit, step, [&](Value at) { b.set(total, b.op(Op::add, {b.get(total), b.load(parts[n], 0, {&at, 1})})); });
+        emit_for(first, limit, step, [&](Value at) {
+            b.set(total, b.op(Op::add, {b.get(total), b.load(parts[n], 0, {&at, 1})}));
+        });
         return b.get(total);
     };
     b.barrier();
@@ -103,7 +106,8 @@ MemoryId Sweep::part_of_sum(size_t n, Scalar type) {
     memory.kind = MemoryKind::local;
     memory.name = text("sum", n + 1, "_", name_of(type));
     memory.element = Element::of(type);
-    memory.size = b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+    memory.size =
+        b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
     memory.loc = from.loc;
     to.memories.push_back(memory);
     return sum_parts[{n, type}] = {uint32_t(to.memories.size() - 1)};

@@ -57,7 +57,8 @@ Shadows::Shadows(Kernel& to, const Kernel& from, const Signature& signature, con
             if (array) {
                 Memory shadow = from[kept.memory];
                 if (reverse) shadow.access = Access::inout;
-                memories[kept.memory.id].push_back(add_parameter(to, shadow, label_of(from, p, "the shadow", w, signature.width)));
+                memories[kept.memory.id].push_back(
+                    add_parameter(to, shadow, label_of(from, p, "the shadow", w, signature.width)));
             } else if (reverse) {
                 const std::string label = label_of(from, p, "the adjoint", w, signature.width);
                 scalars[p].push_back(add_array(to, kept.type, Access::inout, label));

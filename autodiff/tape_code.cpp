@@ -27,7 +27,9 @@ void Sweep::add_stacks() {
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
-        stack.kind = !stack.bound ? Tape::Size::counted : !apart && bounded && all <= most_in_private ? Tape::Size::fixed : Tape::Size::item;
+        stack.kind = !stack.bound                                  ? Tape::Size::counted
+                     : !apart && bounded && all <= most_in_private ? Tape::Size::fixed
+                                                                   : Tape::Size::item;
         const bool counting = part == Part::count;
         const std::string name = text("the tape of ", name_of(stack.type));
         if (stack.kind == Tape::Size::fixed) {
@@ -45,7 +47,8 @@ void Sweep::add_stacks() {
         } else {
             tapes.push_back({Scalar::i32, Tape::Size::offsets, 1});
             tapes.push_back({stack.type, Tape::Size::counted, 0});
-            stack.offsets = Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
+            stack.offsets =
+                Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         }
         if (apart) {
@@ -53,7 +56,8 @@ void Sweep::add_stacks() {
             if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
         }
         stack.cursor = b.var(zero(Scalar::i32));
-        if (stack.kind == Tape::Size::counted && !counting) stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
+        if (stack.kind == Tape::Size::counted && !counting)
+            stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
     }
 }
 
@@ -71,7 +75,8 @@ void Sweep::push(BlockId block) {
         std::vector<Value> values;
         for (const Value v : plan.pushed(block, stack.type)) values.push_back(part == Part::count ? v : of(v));
         if (stack.type == Scalar::i32)
-            for (const InstId loop : plan.pushed_counts(block)) values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
+            for (const InstId loop : plan.pushed_counts(block))
+                values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
         if (values.empty()) continue;
         const Value height = b.get(stack.cursor);
         for (size_t n = 0; n < values.size() && part != Part::count; ++n) {

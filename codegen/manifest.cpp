@@ -86,11 +86,16 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
         if (b.argument == Binding::argument_block) {
             Json fields = Json::array();
             for (const Field& f : shader.block) fields.push_back(field(f));
-            out["argument_block"] = {{"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}, {"bytes", shader.block_bytes}, {"fields", fields}};
+            out["argument_block"] = {{"set", 0},
+                                     {"binding", b.binding},
+                                     {"type", "storage_buffer"},
+                                     {"bytes", shader.block_bytes},
+                                     {"fields", fields}};
             continue;
         }
         if (b.argument == Binding::locks) {  // zero at the start; each launch leaves it so
-            out["bindings"].push_back({{"locks", Binding::lock_count}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
+            out["bindings"].push_back(
+                {{"locks", Binding::lock_count}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
             continue;
         }
         if (size_t(b.argument) == recorded.params.size()) {  // what core/ring.h describes

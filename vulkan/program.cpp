@@ -31,7 +31,8 @@ void check_limits(const Context& context, const codegen::Shader& shader) {
 }
 
 bool binds_locks(const codegen::Shader& shader) {
-    return std::any_of(shader.bindings.begin(), shader.bindings.end(), [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
+    return std::any_of(shader.bindings.begin(), shader.bindings.end(),
+                       [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
 }
 
 bool has_wide_atomics(const ir::Kernel& kernel) {
@@ -48,7 +49,8 @@ int64_t elements(const Launch::Array& array) {
 
 }  // namespace
 
-Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel) : shader(std::move(with)), locks(binds_locks(shader)) {
+Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
+    : shader(std::move(with)), locks(binds_locks(shader)) {
     check_limits(context, shader);
     try {
         VkShaderModuleCreateInfo info{};
