@@ -20,25 +20,7 @@ constexpr size_t longest_inline = 96;  ///< characters; longer expressions are g
 std::string gl(const char* builtin, int axis) { return text("int(gl_", builtin, ".", axis_names[axis], ")"); }
 
 /// Index instructions, arguments, constants: so cheap that every use writes them out.
-bool is_leaf(Op op) {
-    switch (op) {
-        case Op::constant:
-        case Op::argument:
-        case Op::global_index:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_index:
-        case Op::group_size:
-        case Op::group_count:
-        case Op::subgroup_size:
-        case Op::subgroup_lane:
-        case Op::subgroup_index:
-        case Op::subgroup_count:
-        case Op::extent:
-        case Op::in_range: return true;
-        default: return false;
-    }
-}
+bool is_leaf(Op op) { return op == Op::constant || is_given(op); }
 
 }  // namespace
 

@@ -4,13 +4,8 @@
 
 namespace pumice::ir {
 
-bool is_pure(Op op) {
-    if (is_scalar_op(op)) return true;
+bool is_given(Op op) {
     switch (op) {
-        case Op::constant:
-        case Op::select:
-        case Op::cast:
-        case Op::bitcast:
         case Op::argument:
         case Op::global_index:
         case Op::global_size:
@@ -26,6 +21,10 @@ bool is_pure(Op op) {
         case Op::extent: return true;
         default: return false;
     }
+}
+
+bool is_pure(Op op) {
+    return is_scalar_op(op) || is_given(op) || op == Op::constant || op == Op::select || op == Op::cast || op == Op::bitcast;
 }
 
 std::optional<Op> combines(Subgroup what) {

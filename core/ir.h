@@ -233,6 +233,8 @@ inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {
 
 /// The name in kernel text: "add", "if", "global_index", ...
 std::string_view name_of(Op op);
+/// What a launch gives each item without computing: its indices, sizes, and the scalars it is launched with.
+bool is_given(Op op);
 /// True for instructions without effect whose result depends on their operands and the item alone (so they can be numbered,
 /// moved and dropped): scalar ops, constant, select, casts, arguments, indices, extents.
 bool is_pure(Op op);

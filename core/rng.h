@@ -76,22 +76,31 @@ Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
     return sqrt(T(-2) * log(T(1) - u)) * cos(T(6.283185307179586476925) * v);
 }
 
-/// A work-item's own copy of a SplitMix64 stream: the stored state never advances. Draws equal those of Splittable(state).
-class Stream {
+/// What is drawn from a generator of 64 random bits, `next`.
+template <class Generator>
+class Draws {
 public:
-    explicit Stream(const Val<State>& state)
-        : low(state.seed_low), high(state.seed_high), gamma{state.gamma_low, state.gamma_high} {}
-    /// 64 random bits.
-    Bits next();
     /// Uniform in [0, 1), in multiples of 2^-24 (float) or 2^-53 (double).
-    template <class T> Val<T> uniform() { return uniform_of<T>(next()); }
+    template <class T> Val<T> uniform() { return uniform_of<T>(bits()); }
     /// Normal with mean 0 and variance 1; takes two draws.
     template <class T> Val<T> normal() {
         const Val<T> u = uniform<T>(), v = uniform<T>();
         return normal_of<T>(u, v);
     }
     /// A whole number in [0, n), n > 0; probabilities differ by at most n / 2^32 of their value.
-    Val<int> integer(const Val<int>& n) { return cast<int>(mul_high(next().high, cast<uint32_t>(n))); }
+    Val<int> integer(const Val<int>& n) { return cast<int>(mul_high(bits().high, cast<uint32_t>(n))); }
+
+private:
+    Bits bits() { return static_cast<Generator&>(*this).next(); }
+};
+
+/// A work-item's own copy of a SplitMix64 stream: the stored state never advances. Draws equal those of Splittable(state).
+class Stream : public Draws<Stream> {
+public:
+    explicit Stream(const Val<State>& state)
+        : low(state.seed_low), high(state.seed_high), gamma{state.gamma_low, state.gamma_high} {}
+    /// 64 random bits.
+    Bits next();
 
 private:
     Var<uint32_t> low, high;
@@ -106,18 +115,10 @@ std::array<Val<uint32_t>, 4> philox(const std::array<Val<uint32_t>, 4>& counter,
 
 /// A stream of Philox draws: the key is (seed, stream), the counter runs. Streams of different numbers are independent; give each
 /// work-item its own, as its global index. Each draw computes a block and uses 64 bits of it.
-class Counter {
+class Counter : public Draws<Counter> {
 public:
     Counter(const Val<uint32_t>& seed, const Val<uint32_t>& stream) : key{seed, stream}, drawn(0u) {}
     Bits next();
-    template <class T> Val<T> uniform() { return uniform_of<T>(next()); }
-    /// Normal with mean 0 and variance 1; takes two draws.
-    template <class T> Val<T> normal() {
-        const Val<T> u = uniform<T>(), v = uniform<T>();
-        return normal_of<T>(u, v);
-    }
-    /// A whole number in [0, n), n > 0; probabilities differ by at most n / 2^32 of their value.
-    Val<int> integer(const Val<int>& n) { return cast<int>(mul_high(next().high, cast<uint32_t>(n))); }
 
 private:
     std::array<Val<uint32_t>, 2> key;
