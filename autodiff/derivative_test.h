@@ -2,6 +2,7 @@
 // against forward.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -217,7 +218,7 @@ private:
         }
         size_t next = 0;
         for (const Tape& t : tapes) {
-            int64_t size = t.count;
+            int64_t size = t.count + (t.more ? t.more(known(values)) : 0);
             if (t.size == Tape::Size::item) size *= n;
             if (t.size == Tape::Size::counted) size = total;
             if (t.size == Tape::Size::offsets) {
@@ -232,6 +233,13 @@ private:
                 a.add_array(std::vector<double>(size_t(size), t.zeroed ? 0 : 1e30));
             }
         }
+    }
+
+    static HostValues known(const Values& values) {
+        HostValues of;
+        of.scalar = [&values](size_t p) { return values[p].real ? std::bit_cast<uint64_t>(values[p].numbers[0]) : uint64_t(uint32_t(int32_t(values[p].numbers[0]))); };
+        of.extent = [&values](size_t p, int axis) { return values[p].extents.empty() ? int64_t(values[p].numbers.size()) : values[p].extents[size_t(axis)]; };
+        return of;
     }
 
     std::shared_ptr<Backend> device;

@@ -103,6 +103,17 @@ Range with_group(const Range& range, const ir::Kernel& primal, const Derived& de
     return fixed;
 }
 
+[[noreturn]] void fail_of_large_tape(const ir::Kernel& primal) {
+    fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of more than 2^31 elements: launch it over smaller ranges");
+}
+
+HostValues values_of(const std::vector<Slot>& slots) {
+    HostValues values;
+    values.scalar = [&slots](size_t p) { return slots[p].value.bits; };
+    values.extent = [&slots](size_t p, int axis) { return slots[p].value.extents[size_t(slots[p].value.rank - 1 - axis)]; };
+    return values;
+}
+
 /// What the count kernel found for each counted tape: the offsets' array, and how many elements there are in all.
 struct Counted {
     std::shared_ptr<detail::ArrayState> offsets;
@@ -132,8 +143,7 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         for (int32_t& n : counts) {
             const int64_t before = c.total;
             c.total += n;
-            if (c.total > INT32_MAX)
-                fail("the reverse sweep of kernel \"", derived.primal->name, "\" needs a tape of more than 2^31 elements: launch it over smaller ranges");
+            if (c.total > INT32_MAX) fail_of_large_tape(*derived.primal);
             n = int32_t(before);
         }
         detail::write(*c.offsets, counts.data(), items, items);
@@ -174,7 +184,9 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
             if (tape.size == Tape::Size::offsets) {
                 tapes.push_back(counted[next].offsets);
             } else {
-                const int64_t n = tape.size == Tape::Size::fixed ? tape.count : tape.size == Tape::Size::item ? tape.count * items : counted[next++].total;
+                const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
+                if (tape.size == Tape::Size::item && each > INT32_MAX / std::max<int64_t>(items, 1)) fail_of_large_tape(*derived.primal);
+                const int64_t n = tape.size == Tape::Size::fixed ? each : tape.size == Tape::Size::item ? each * items : counted[next++].total;
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }

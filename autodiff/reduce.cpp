@@ -60,7 +60,7 @@ void Sweep::add_cells() {
         s.cell = cells * tape.sums++;
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
-        tapes.push_back({s.type, Tape::Size::fixed, 0, true});
+        tapes.push_back({s.type, Tape::Size::fixed, 0, {}, true});
         tape.memory = Shadows::add_array(to, s.type, Access::inout, text("the cells of sums of ", name_of(s.type)));
     }
     for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.sums;

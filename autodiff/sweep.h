@@ -72,7 +72,7 @@ private:
     // ---- tape_code.cpp: pushes and pops ----
     struct Stack {
         Scalar type;
-        std::optional<int64_t> bound;
+        std::optional<Bound> bound;
         Tape::Size kind = Tape::Size::fixed;  ///< fixed: a private array
         ir::MemoryId memory, offsets, final;
         ir::Value cursor, base;  ///< a variable; the item's offset, if counted

@@ -18,6 +18,13 @@ enum class Hold : uint8_t {
     pushed,     ///< on the tape: a stack that the reverse sweep pops
 };
 
+/// How many elements are pushed at most: a number, and what depends on a launch.
+struct Bound {
+    int64_t number = 0;
+    std::function<int64_t(const HostValues&)> more;  ///< to be added to it; may be empty
+    bool exact = true;                               ///< so many are pushed, whatever the items do
+};
+
 /// The demands of the reverse sweep on a canonical kernel, and how they are met. The test block and the body of a while count
 /// as one block, named by the body.
 class Plan {
@@ -54,8 +61,8 @@ public:
     ir::BlockId home(ir::Value v) const;
     ir::BlockId home(ir::BlockId block) const;
 
-    /// Elements that all pushes of one type take at most; none where no constant bounds them.
-    std::optional<int64_t> bound(Scalar type) const { return bound(ir::BlockId{0}, type); }
+    /// Elements that all pushes of one type take at most; none where neither constants nor what the host knows of a launch bound them.
+    std::optional<Bound> bound(Scalar type) const;
     /// The type as which a value lies on the tape.
     static Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::i32 : type; }
     /// What a block pushes of one type, in order: values, then numbers of iterations.
@@ -82,7 +89,8 @@ private:
     bool in_loop(ir::BlockId block) const;
     bool outside(ir::InstId loop, ir::Value v) const;
     Hold kept(ir::BlockId block) const;
-    std::optional<int64_t> bound(ir::BlockId block, Scalar type) const;
+    std::optional<Bound> bound(ir::BlockId block, Scalar type) const;
+    std::optional<Bound> repeated(ir::InstId loop, Bound&& inside) const;
 
     const ir::Kernel& k;
     const ir::Structure& where;

@@ -21,9 +21,9 @@ void Sweep::add_stacks() {
         Stack stack;
         stack.type = type;
         stack.bound = plan.bound(type);
-        if (stack.bound && *stack.bound == 0) continue;
-        bounded = bounded && stack.bound.has_value();
-        if (stack.bound) all += *stack.bound;
+        if (stack.bound && stack.bound->number == 0 && !stack.bound->more) continue;
+        bounded = bounded && stack.bound && !stack.bound->more;
+        if (stack.bound) all += stack.bound->number;
         stacks.push_back(stack);
     }
     for (Stack& stack : stacks) {
@@ -37,12 +37,12 @@ void Sweep::add_stacks() {
             m.kind = MemoryKind::private_;
             m.name = text("tape_", name_of(stack.type));
             m.element = Element::of(stack.type);
-            m.extents = {*stack.bound};
+            m.extents = {stack.bound->number};
             m.loc = from.loc;
             stack.memory = {uint32_t(to.memories.size())};
             if (!counting) to.memories.push_back(m);
         } else if (stack.kind == Tape::Size::item) {
-            tapes.push_back({stack.type, Tape::Size::item, *stack.bound});
+            tapes.push_back({stack.type, Tape::Size::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         } else {
             tapes.push_back({Scalar::i32, Tape::Size::offsets, 1});

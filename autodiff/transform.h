@@ -7,6 +7,7 @@
 //   an active scalar        an array of one element of its type, to which its adjoint is added (reverse)
 // Tapes come last. The results are ordinary kernels: they verify, print, run on every device, and can be differentiated again.
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "core/ir.h"
@@ -23,6 +24,12 @@ struct Signature {
     bool operator==(const Signature&) const = default;
 };
 
+/// What the host knows of a launch before it happens: the bits of scalar arguments, and the extents of arrays along the IR's axes.
+struct HostValues {
+    std::function<uint64_t(size_t parameter)> scalar;
+    std::function<int64_t(size_t parameter, int axis)> extent;
+};
+
 /// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
 /// range, or of all groups where the primal has whole_groups.
 struct Tape {
@@ -35,6 +42,7 @@ struct Tape {
     Scalar type = Scalar::f32;
     Size size = Size::item;
     int64_t count = 0;
+    std::function<int64_t(const HostValues&)> more = {};  ///< where it is set: elements an item besides `count`, which the arguments decide
     bool zeroed = false;  ///< must hold zeros before the first kernel runs
 };
 

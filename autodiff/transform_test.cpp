@@ -131,16 +131,22 @@ TEST(transforms, tapes_are_of_the_size_that_is_needed) {
               %s = sin %c : f32
               yield %s
             }
-            store arg1[%i], %y : f32)", "", ", arg3: i32");
+            store arg1[%i], %y : f32)", "", ", arg3: i32, arg4: in i32[1]");
     };
-    const Signature signature{{duplicated, duplicated, constant_}, 1};
+    const Signature signature{{duplicated, duplicated, constant_, constant_}, 1};
     const Adjoint small = adjoint(loop("%n = constant 100 : i32"), signature);
     EXPECT_TRUE(small.tapes.empty());
     EXPECT_NE(ir::print(small.kernel).find("private tape_f32: f32[100]"), std::string::npos);
     const Adjoint large = adjoint(loop("%n = constant 5000 : i32"), signature);
     ASSERT_EQ(large.tapes.size(), 1u);
     EXPECT_TRUE(large.tapes[0].size == Tape::Size::item && large.tapes[0].count == 5000);
-    const Adjoint unknown = adjoint(loop("%n = argument arg3 : i32"), signature);
+    const Adjoint given = adjoint(loop("%a = argument arg3 : i32\n%e = extent arg2, 0 : i32\n%n = add %a, %e : i32"), signature);
+    ASSERT_EQ(given.tapes.size(), 1u);
+    EXPECT_FALSE(given.count) << "the host computes it";
+    EXPECT_TRUE(given.tapes[0].size == Tape::Size::item && given.tapes[0].count == 0 && given.tapes[0].more);
+    const HostValues values{[](size_t p) { return uint64_t(p == 2 ? 30 : 0); }, [](size_t p, int) { return int64_t(p == 1 ? 7 : 0); }};
+    EXPECT_EQ(given.tapes[0].more(values), 37);
+    const Adjoint unknown = adjoint(loop("%n = load arg4[%i] : i32"), {{duplicated, duplicated, constant_, constant_}, 1});
     ASSERT_EQ(unknown.tapes.size(), 2u);
     EXPECT_TRUE(unknown.tapes[0].size == Tape::Size::offsets && unknown.tapes[1].size == Tape::Size::counted);
     ASSERT_TRUE(unknown.count);
