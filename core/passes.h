@@ -36,6 +36,11 @@ Kernel flatten(const Kernel& kernel);
 /// are one; before guard, which would shut invariants up in its branches.
 Kernel hoist(const Kernel& kernel);
 
+/// A loop in which each item of a group goes through an array by itself, from its place on by strides past the others' places, is run
+/// by all items together: one iteration for all, a barrier, the next. Where a group's items are run one part after another, they so
+/// read the array in its order. After hoist; before guard, which must see the barriers.
+Kernel lockstep(const Kernel& kernel);
+
 /// Makes the rule for items past the range explicit: what has an effect or may fault runs under `if in_range`; barriers, and
 /// what decides the control flow around them, do not. The result has whole_groups set, so that a second run changes nothing.
 /// Needs a kernel without variables. Throws Error where a return leaves items waiting at a barrier. Late: the guards part

@@ -195,7 +195,7 @@ Point Device::submit(int stream, Kind& work, std::span<const Use> uses) {
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     Program& program = static_cast<Program&>(*executable);
     const ir::Kernel& kernel = *program.kernel;
-    LaunchWork work(program.variant(launch, team.threads), launch, pool);
+    LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
     std::vector<Use> uses;
     uses.reserve(launch.arguments.size());
     work.held.reserve(launch.arguments.size());

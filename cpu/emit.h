@@ -40,6 +40,8 @@ struct Variant {
     bool wide_offsets = false;              ///< an array has 2^31 elements or more
     bool full = false;                      ///< the range is a multiple of the group: no group has items past it
     SumsIn sums = SumsIn::array;
+    bool streaming = false;                 ///< the arrays are more than a cache holds: what is only written goes past it
+    bool lead = false;                      ///< groups begin Frame::lead items before the range along axis 0, and leave those out
     bool operator==(const Variant&) const = default;
 };
 

@@ -44,16 +44,43 @@ const char* word(Atomic a, Scalar t) {
 
 }  // namespace
 
-/// Calls emit(lane) in a loop over the lanes that run; `lane` is an i32.
-void Emitter::each_lane(const std::function<void(const std::string&)>& emit) {
-    if (width == 1) return emit("0");
+/// Calls `emit` for each lane that runs, with the lane as an i32 and its part of each vector. `straight`: whole packets by code
+/// for each lane, which need no look at the mask; a packet of which some lanes run takes the loop.
+void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit) {
+    std::vector<std::string> own(vectors.size());
+    const auto every = [&] {
+        for (int lane = 0; lane < width; ++lane) {
+            const std::string at = std::to_string(lane);
+            for (size_t v = 0; v < vectors.size(); ++v) own[v] = extract(vectors[v].type, vectors[v].vector, at);
+            emit(at, own);
+        }
+    };
+    if (width == 1 || (straight && running.all())) return every();
     const std::string bits = text("i", width), rest = alloca_of(bits, "rest");
     const std::string all = running.all() ? "-1" : let(text("bitcast ", vector_type("i1"), " ", running.text, " to ", bits));
-    line(text("store ", bits, " ", all, ", ptr ", rest));
     const std::string next = label("lane"), end = label("lanes_end");
+    if (straight) {
+        const std::string whole = label("whole"), some = label("some");
+        branch(let(text("icmp eq ", bits, " ", all, ", -1")), whole, some);
+        start(whole);
+        every();
+        jump(end);
+        start(some);
+    }
+    line(text("store ", bits, " ", all, ", ptr ", rest));
+    std::vector<std::string> arrays;
+    for (const Lanes& v : vectors) {
+        arrays.push_back(alloca_of(vector_type(v.type), "lanes"));
+        line(text("store ", vector_type(v.type), " ", v.vector, ", ptr ", arrays.back()));
+    }
     start(next);
     const std::string left = let(text("load ", bits, ", ptr ", rest));
-    emit(first_bit(left));
+    const std::string at = first_bit(left);
+    for (size_t v = 0; v < vectors.size(); ++v) {
+        const std::string& type = vectors[v].type;
+        own[v] = let(text("load ", type, ", ptr ", let(text("getelementptr ", type, ", ptr ", arrays[v], ", i32 ", at))));
+    }
+    emit(at, own);
     const std::string fewer = let(text("and ", bits, " ", left, ", ", let(text("add ", bits, " ", left, ", -1"))));
     line(text("store ", bits, " ", fewer, ", ptr ", rest));
     branch(let(text("icmp eq ", bits, " ", fewer, ", 0")), end, next);
@@ -66,27 +93,22 @@ void Emitter::atomic(const Inst& i) {
     const Place a = access(i);
     const Value r = k.result(i);
     const auto v = k.operands(i);
-    const bool swaps = i.op == Op::compare_exchange;
+    const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
     if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
-    if (a.how == Place::How::contiguous && of_thread(i.memory) && uses[r.id] == 0 && !swaps &&
-        Atomic(i.immediate) != Atomic::exchange)
+    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return side_by_side(i, a);
-    const std::string type = scalar_type(i.type), result = alloca_of(vector_type(type), "old");
-    std::vector<std::string> operands;
-    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) operands.push_back(width == 1 ? scalar(v[o]) : vector(v[o]));
-    std::string pointers = a.pointer;
-    if (a.how == Place::How::contiguous) {
-        const std::string p = vector_type("ptr");
-        pointers =
-            let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", ", vector_type("i32"), " ", lanes("i32", 1)),
-                "p");
-    }
-    each_lane([&](const std::string& lane) {
-        std::vector<std::string> own;
-        for (const std::string& o : operands) own.push_back(extract(type, o, lane));
-        const std::string place = a.how == Place::How::scalar ? pointers : extract("ptr", pointers, lane);
-        const std::string old = scalar_atomic(i, place, own);
+    const std::string type = scalar_type(i.type), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
+    std::vector<Lanes> vectors;
+    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o)
+        vectors.push_back({type, width == 1 ? scalar(v[o]) : vector(v[o])});
+    if (a.how == Place::How::scattered) vectors.push_back({"ptr", a.pointer});
+    each_lane(vectors, own, [&](const std::string& lane, const std::vector<std::string>& of_lane) {
+        std::string place = a.pointer;
+        if (a.how == Place::How::scattered) place = of_lane.back();
+        if (a.how == Place::How::contiguous)
+            place = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", i32 ", lane), "p");
+        const std::string old = scalar_atomic(i, place, of_lane);
         if (uses[r.id] == 0) return;
         const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
         line(text("store ", type, " ", old, ", ptr ", at));

@@ -70,7 +70,7 @@ void Emitter::instruction(InstId id) {
         return pure_value(i);
     }
     switch (i.op) {
-        case Op::load: return load(i);
+        case Op::load: return load(id);
         case Op::store: return store(i);
         case Op::atomic:
         case Op::compare_exchange: return atomic(i);

@@ -114,6 +114,9 @@ std::string Emitter::axis_text(const char* field, int axis) {
     return frame_load(text(field, axis), "i32", "%frame", int64_t(offset) + 4 * axis);
 }
 
+/// An i32.
+std::string Emitter::lead_text() { return frame_load("lead", "i32", "%frame", int64_t(offsetof(Frame, lead))); }
+
 void Emitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
@@ -225,6 +228,7 @@ void Emitter::packet(const Mask& items, const Body& body) {
     const std::string outer_return = return_label;
     return_label = label("done");
     running = items;
+    prefetched.clear();
     lost = false;
     in_packet = true;
     body();
@@ -236,36 +240,78 @@ void Emitter::packet(const Mask& items, const Body& body) {
     has_value = outer_has;
 }
 
-/// The packets of a group, row by row: `counts` items along each axis. Whole packets run without a mask.
+/// The packets of one row, which has `end` items. Those that are there whole run without a mask.
+void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
+    const int64_t items = variant.group[0];
+    const bool constant = std::isdigit(static_cast<unsigned char>(end[0]));
+    const int64_t known = constant ? std::atoll(end.c_str()) : items;
+    const std::string slot = alloca_of("i32", "x");
+    line(text("store i32 0, ptr ", slot));
+    if (known >= width) {
+        const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
+        start(loop);
+        local_at[0] = let(text("load i32, ptr ", slot), "x");
+        const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
+        branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
+        start(inside);
+        packet({}, body);
+        line(text("store i32 ", next, ", ptr ", slot));
+        repeat(loop);
+        start(exit);
+    }
+    if (constant) {
+        local_at[0] = std::to_string(known / width * width);
+        if (known % width > 0) packet(first_items(known % width), body);
+        return;
+    }
+    if (width == 1 || (!trimmed && items % width == 0)) return;
+    const std::string tail = label("tail"), done = label("row_end");
+    local_at[0] = let(text("load i32, ptr ", slot), "x");
+    branch(let(text("icmp slt i32 ", local_at[0], ", ", end)), tail, done);
+    start(tail);
+    const std::string left = let(text("sub i32 ", end, ", ", local_at[0])), v = vector_type("i32");
+    const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
+    packet({exists}, body);
+    jump(done);
+    start(done);
+}
+
+/// The packets of one row where its first items may be in front of the range.
+void Emitter::row_with_lead(const std::string& end, const Body& body) {
+    const std::string first = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", lead_text(), ", i32 0"));
+    const std::string slot = alloca_of("i32", "x"), loop = label("loop"), inside = label("inside"), packet_label = label("packet"),
+                      part = label("part"), latch = label("latch"), exit = label("exit");
+    line(text("store i32 0, ptr ", slot));
+    start(loop);
+    const std::string x = let(text("load i32, ptr ", slot), "x"), next = let(text("add nsw i32 ", x, ", ", width));
+    branch(let(text("icmp slt i32 ", x, ", ", end)), inside, exit);
+    start(inside);
+    const std::string begun = let(text("icmp sge i32 ", x, ", ", first)), fits = let(text("icmp sle i32 ", next, ", ", end));
+    branch(let(text("and i1 ", begun, ", ", fits)), packet_label, part);
+    start(packet_label);
+    local_at[0] = x;
+    packet({}, body);
+    jump(latch);
+    start(part);
+    const std::string v = vector_type("i32"), at = vector_of({Kind::affine, x, "", 1}, Scalar::i32);
+    const std::string above = let(text("icmp sge ", v, " ", at, ", ", splat("i32", first)));
+    const std::string below = let(text("icmp slt ", v, " ", at, ", ", splat("i32", end)));
+    packet({let(text("and ", vector_type("i1"), " ", above, ", ", below), "m")}, body);
+    start(latch);
+    line(text("store i32 ", next, ", ptr ", slot));
+    jump(loop);
+    start(exit);
+}
+
+/// The packets of a group, row by row: `counts` items along each axis.
 void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
-    const int64_t row = variant.group[0];
     counted("z", counts[2], [&](const std::string& z) {
         counted("y", counts[1], [&](const std::string& y) {
             local_at[1] = y, local_at[2] = z;
-            const std::string slot = alloca_of("i32", "x");
-            line(text("store i32 0, ptr ", slot));
-            if (row >= width) {
-                const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
-                start(loop);
-                local_at[0] = let(text("load i32, ptr ", slot), "x");
-                const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
-                branch(let(text("icmp sle i32 ", next, ", ", counts[0])), inside, exit);
-                start(inside);
-                packet({}, body);
-                line(text("store i32 ", next, ", ptr ", slot));
-                repeat(loop);
-                start(exit);
-            }
-            if (width == 1 || (!trimmed && row % width == 0)) return;
-            const std::string tail = label("tail"), end = label("row_end");
-            local_at[0] = let(text("load i32, ptr ", slot), "x");
-            branch(let(text("icmp slt i32 ", local_at[0], ", ", counts[0])), tail, end);
-            start(tail);
-            const std::string left = let(text("sub i32 ", counts[0], ", ", local_at[0])), v = vector_type("i32");
-            const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
-            packet({exists}, body);
-            jump(end);
-            start(end);
+            if (variant.lead)
+                row_with_lead(counts[0], body);
+            else
+                packets_of_row(counts[0], trimmed, body);
         });
     });
 }
@@ -322,30 +368,43 @@ std::string Emitter::parameters(bool call) {
     return all;
 }
 
+/// The indices of the first group; a group's are counted from the one before it, which takes no division.
+void Emitter::first_group() {
+    std::string rest = "%first";
+    for (int axis = 0; axis < 3; ++axis) {
+        group_slots[size_t(axis)] = alloca_of("i32", "group");
+        const std::string count = let(text("zext i32 ", axis_text("count", axis), " to i64"));
+        const std::string at = let(text("trunc i64 ", let(text("urem i64 ", rest, ", ", count)), " to i32"));
+        line(text("store i32 ", at, ", ptr ", group_slots[size_t(axis)]));
+        if (axis < 2) rest = let(text("udiv i64 ", rest, ", ", count));
+    }
+}
+
+void Emitter::next_group() {
+    std::string carry = "1";
+    for (int axis = 0; axis < 3; ++axis) {
+        const std::string next = let(text("add i32 ", group_at[size_t(axis)], ", ", carry));
+        const std::string over = let(text("icmp eq i32 ", next, ", ", axis_text("count", axis)));
+        line(text("store i32 ", let(text("select i1 ", over, ", i32 0, i32 ", next)), ", ptr ", group_slots[size_t(axis)]));
+        carry = let(text("zext i1 ", over, " to i32"));
+    }
+}
+
 void Emitter::function() {
     std::string body;
     out = &body;
     if (has_barriers) plan_regions();
     const std::string slot = alloca_of("i64", "group"), loop = label("groups"), inside = label("group"), exit = label("return");
     entry += text("  store i64 %first, ptr ", slot, "\n");
+    first_group();
     jump(loop);
     start(loop);
     const std::string g = let(text("load i64, ptr ", slot));
     branch(let(text("icmp slt i64 ", g, ", %end")), inside, exit);
     start(inside);
-    std::string rest = g;
-    for (int axis = 0; axis < 3; ++axis) {
-        const std::string count =
-            frame_texts[text("wide_count", axis)].empty() ? name("count") : frame_texts[text("wide_count", axis)];
-        if (frame_texts[text("wide_count", axis)].empty()) {
-            const std::string narrow = axis_text("count", axis);
-            entry += text("  ", count, " = zext i32 ", narrow, " to i64\n");
-            frame_texts[text("wide_count", axis)] = count;
-        }
-        group_at[size_t(axis)] = let(text("trunc i64 ", let(text("urem i64 ", rest, ", ", count)), " to i32"), "group");
-        if (axis < 2) rest = let(text("udiv i64 ", rest, ", ", count));
-    }
+    for (size_t axis = 0; axis < 3; ++axis) group_at[axis] = let(text("load i32, ptr ", group_slots[axis]), "group");
     group();
+    next_group();
     line(text("store i64 ", let(text("add nsw i64 ", g, ", 1")), ", ptr ", slot));
     jump(loop);
     start(exit);
@@ -368,7 +427,13 @@ void Emitter::function() {
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
     outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),
-                  ", i64 %first, i64 %end)\n  ret void\n}\n");
+                  ", i64 %first, i64 %end)\n");
+    const bool x86 = target.isa != Isa::none && target.isa != Isa::neon;
+    if (past_caches && x86) {
+        declare("declare void @llvm.x86.sse.sfence()");
+        outer += "  call void @llvm.x86.sse.sfence()\n";
+    }
+    outer += "  ret void\n}\n";
     module_text = outer + "\n" + body;
 }
 

@@ -233,11 +233,12 @@ void Emitter::group_with_barriers() {
     whole();
 }
 
-/// Calls `body` in a loop over all packets of the group, those past the range included.
-void Emitter::packets_of_group(const Body& body) {
-    const std::array<std::string, 3> counts{std::to_string(variant.group[0]), std::to_string(variant.group[1]),
+/// Calls `body` in a loop over all packets of the group, those past the range included; where `row` says how many, over the first
+/// items of each row.
+void Emitter::packets_of_group(const Body& body, const std::string& row) {
+    const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row, std::to_string(variant.group[1]),
                                             std::to_string(variant.group[2])};
-    rows(counts, false, [&] {
+    rows(counts, !row.empty(), [&] {
         const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
         packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
         body();
@@ -268,6 +269,56 @@ void Emitter::region_block(BlockId b) {
     }
 }
 
+/// The comparison `local_index(0) < limit`, or `== 0`, that holds for all items that a region does something for; none where there is
+/// no such. The levels of a reduction in local memory are such regions.
+Value Emitter::bound_of(std::span<const InstId> insts) const {
+    const Inst* only = nullptr;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) || i.op == Op::load) {
+            const Keep& kept = keeps[k.result(i).id];
+            if (kept.spilled || kept.exported) return {};
+        } else if (i.op == Op::if_ && !only && i.result_count == 0 && k[i.blocks[1]].insts.size() == 1) {
+            only = &i;
+        } else if (i.op != Op::yield) {
+            return {};
+        }
+    }
+    if (!only || last_inst(k, only->blocks[0]).op != Op::yield || last_inst(k, only->blocks[1]).op != Op::yield) return {};
+    const Value condition = k.operands(*only)[0];
+    const InstId source = k[condition].inst;
+    if (all_in_range && source.id != none && k[source].op == Op::in_range) return bound_of(k[only->blocks[0]].insts);
+    return bound_in(condition);
+}
+
+Value Emitter::bound_in(Value condition) const {
+    const InstId source = k[condition].inst;
+    if (source.id == none) return {};
+    const Inst& i = k[source];
+    const auto v = k.operands(i);
+    if (i.op == Op::and_) {
+        const Value first = bound_in(v[0]);
+        return first ? first : bound_in(v[1]);
+    }
+    if (i.op != Op::lt && i.op != Op::eq) return {};
+    const InstId item = k[v[0]].inst;
+    if (item.id == none || k[item].op != Op::local_index || k[item].immediate != 0) return {};
+    uint64_t limit = 0;
+    const bool constant = k.constant(v[1], limit);
+    return (i.op == Op::lt ? constant || keeps[v[1].id].outer : constant && limit == 0) ? condition : Value{};
+}
+
+/// How many items of each row are below the bound.
+std::string Emitter::bounded_row(Value bound) {
+    const Inst& i = k[k[bound].inst];
+    const Value limit = k.operands(i)[1];
+    uint64_t bits = 0;
+    if (k.constant(limit, bits))
+        return std::to_string(std::clamp<int64_t>(i.op == Op::eq ? 1 : int32_t(bits), 0, variant.group[0]));
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    return let(text("call i32 @llvm.smin.i32(i32 ", scalar(limit), ", i32 ", variant.group[0], ")"));
+}
+
 /// A loop over the packets that runs `insts`, and hands on what the terminator `end` gives where items differ.
 void Emitter::region(std::span<const InstId> insts, InstId end) {
     std::vector<Value> given;
@@ -279,6 +330,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !hands && !condition) return;
     unrolled = unrolls(insts);
+    const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
     packets_of_group([&] {
         if (packet_returns) {
             const std::string v = vector_type("i8");
@@ -299,6 +351,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         }
         for (const Value v : given) bring_needed(v, insts);
         if (condition) bring_needed(k.operands(k[end])[0], insts);
+        if (bound) values[bound.id] = {Kind::uniform, "true", "", 0}, has_value[bound.id] = true;
         sequence(insts);
         if (open) fetch_ahead(insts);
         if (open && hands) hand_on(end, given, true);
@@ -311,7 +364,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
             const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
             line(text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
         }
-    });
+    }, bound ? bounded_row(bound) : "");
     unrolled = false;
     if (hands) hand_on(end, given, false);
 }

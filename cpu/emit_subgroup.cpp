@@ -125,7 +125,7 @@ void Emitter::report(const Inst& i) {
     declare("declare void @pumice_cpu_report(ptr, i32, i32, ptr, i32)");
     std::vector<std::string> vectors;
     for (const Value o : v) vectors.push_back(vector(o));
-    each_lane([&](const std::string& lane) {
+    each_lane({}, false, [&](const std::string& lane, const auto&) {
         const auto put = [&](size_t word, const std::string& type, const std::string& value) {
             line(text("store ", type, " ", value, ", ptr ", let(text("getelementptr i32, ptr ", record, ", i64 ", word)),
                       ", align 4"));

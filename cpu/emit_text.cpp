@@ -1,4 +1,5 @@
 // LLVM's types, constants, values, masks and slots as text.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 
@@ -150,6 +151,20 @@ void Emitter::define(Value v, const std::string& defined) {
 // ---- masks ----
 
 std::string Emitter::mask_text(const Mask& m) const { return m.all() ? (width == 1 ? "true" : "splat (i1 true)") : m.text; }
+
+Mask Emitter::first_items(int64_t count) const {
+    std::string text = "<";
+    for (int lane = 0; lane < width; ++lane) text += pumice::text(lane ? ", " : "", "i1 ", lane < count ? "true" : "false");
+    return {text + ">", int(count)};
+}
+
+/// A vector's first elements, or a longer vector with zeros behind them.
+std::string Emitter::resized(const std::string& scalar, const std::string& vector, int from, int to) {
+    std::string indices;
+    for (int lane = 0; lane < to; ++lane) indices += text(lane ? ", " : "", "i32 ", std::min(lane, from));
+    const std::string type = text("<", from, " x ", scalar, ">");
+    return let(text("shufflevector ", type, " ", vector, ", ", type, " zeroinitializer, <", to, " x i32> <", indices, ">"));
+}
 
 /// A condition of items that do not run may be poison, which `select` stops and `and` does not.
 Mask Emitter::narrowed(const Mask& m, const std::string& condition) {

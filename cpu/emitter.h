@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/affine.h"
@@ -32,6 +33,7 @@ struct Held {
 /// The items of a packet that run; all of them where there is no text.
 struct Mask {
     std::string text;
+    int first = 0;  ///< where not 0: they are the packet's first items, so many
     bool all() const { return text.empty(); }
     bool operator==(const Mask&) const = default;
 };
@@ -89,6 +91,8 @@ private:
 
     // ---- masks ----
     std::string mask_text(const Mask& m) const;
+    Mask first_items(int64_t count) const;
+    std::string resized(const std::string& scalar, const std::string& vector, int from, int to);
     Mask narrowed(const Mask& m, const std::string& condition);  ///< m and condition
     Mask united(const Mask& a, const Mask& b);
     std::string any(const Mask& m);
@@ -148,10 +152,19 @@ private:
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index);
-    void load(const ir::Inst& i);
+    bool short_packet() const;
+    std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
+    void prefetch_line(const ir::Inst& i);
+    void prefetch(ir::InstId id, const Place& a);
+    std::string place_in_group(const ir::Inst& i, int further);
+    std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, int64_t later);
+    std::string place_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
+    void load(ir::InstId id);
     void store(const ir::Inst& i);
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
+    bool only_written(ir::MemoryId m) const;
+    void past_cache(const std::string& type, const std::string& value, const Place& a, int bytes);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- atomics (emit_atomic.cpp) ----
@@ -159,7 +172,11 @@ private:
     void side_by_side(const ir::Inst& i, const Place& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
-    void each_lane(const std::function<void(const std::string&)>& emit);
+    struct Lanes {
+        std::string type, vector;
+    };
+    using LaneBody = std::function<void(const std::string& lane, const std::vector<std::string>& own)>;
+    void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
 
     // ---- adds to memory that is the thread's own (emit_sums.cpp) ----
     /// The adds of one instruction in the last iterations of a loop, to elements side by side: a vector each.
@@ -246,11 +263,16 @@ private:
     std::string extent_text(ir::MemoryId m, int axis);
     std::string axis_text(const char* field, int axis);
     void function();
+    void first_group();
+    void next_group();
     void group();
     void group_without_barriers();
     std::string rows_left(int axis);
     int64_t packets_a_row() const;
     std::string packet_number();
+    std::string lead_text();
+    void packets_of_row(const std::string& end, bool trimmed, const Body& body);
+    void row_with_lead(const std::string& end, const Body& body);
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void repeat(const std::string& loop);
@@ -292,7 +314,10 @@ private:
     void open_loop(ir::InstId id);
     void outer_terminator(ir::InstId id);
     void keep(ir::Value v, const Held& h, int64_t place);
-    void packets_of_group(const Body& body);
+    void packets_of_group(const Body& body, const std::string& row = "");
+    ir::Value bound_of(std::span<const ir::InstId> insts) const;
+    ir::Value bound_in(ir::Value condition) const;
+    std::string bounded_row(ir::Value bound);
     void defined_now(ir::Value v);
     void fetch_ahead(std::span<const ir::InstId> insts);
 
@@ -314,6 +339,7 @@ private:
     bool open = true;   ///< the current LLVM block has no terminator yet
     bool lost = false;  ///< items may have left since the block began
     Mask running;
+    std::set<std::tuple<uint32_t, uint32_t, int64_t>> prefetched;  ///< in this packet: memory, base and line
     std::vector<Held> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
@@ -322,7 +348,8 @@ private:
     std::array<std::string, 3> group_at, origin,
         local_at;  ///< i32: the group's index; its first global index; the packet's first item
     std::map<std::string, std::string> frame_texts;
-    bool all_in_range = false;
+    std::array<std::string, 3> group_slots;  ///< where group_at is counted
+    bool all_in_range = false, past_caches = false;  ///< past_caches: a store goes past the caches
     int64_t scratch_bytes = 0;
     std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
     std::vector<std::vector<std::string>> private_names;

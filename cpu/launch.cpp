@@ -14,6 +14,10 @@ namespace {
 // Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
+/// Where rows of one array are columns of another, groups are taken by squares of so many items: both then come in pieces of some
+/// lines, and pages are left for good after fewer of them.
+constexpr int64_t patch_items = 128;
+
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
 };
@@ -36,7 +40,8 @@ std::byte* thread_scratch(int64_t bytes) {
     return memory.get();
 }
 
-LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, const std::shared_ptr<Pool>& pool) : native(std::move(code)) {
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool crosses, const std::shared_ptr<Pool>& pool)
+    : native(std::move(code)) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
     extents.resize(n);
@@ -47,14 +52,24 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, const
                                                : given.bits;
         arguments[i].extents = extents[i].data();
     }
+    frame.lead = native->aligned ? int32_t(launch.start[0] % native->aligned) : 0;
     for (size_t axis = 0; axis < 3; ++axis) {
-        const int64_t count = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
-        frame.start[axis] = int32_t(launch.start[axis]);
-        frame.extent[axis] = int32_t(launch.extent[axis]);
+        const int64_t lead = axis == 0 ? frame.lead : 0, extent = launch.extent[axis] + lead;
+        const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
+        frame.start[axis] = int32_t(launch.start[axis] - lead);
+        frame.extent[axis] = int32_t(extent);
         frame.count[axis] = int32_t(count);
         groups *= count;
     }
     frame.arguments = arguments.data();
+    units = groups;
+    for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items / launch.group[axis]);
+    if (crosses && frame.count[0] > patch[0] && frame.count[1] > 1) {
+        across = (frame.count[0] + patch[0] - 1) / patch[0];
+        units = across * ((frame.count[1] + patch[1] - 1) / patch[1]) * frame.count[2];
+    } else {
+        patch[0] = 0;
+    }
     if (native->sums.empty()) return;
     std::vector<int64_t> elements;
     for (const ArraySum& sum : native->sums) {
@@ -68,14 +83,25 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, const
 // The vectors' elements stay where they are, and with them what points to them.
 LaunchWork::LaunchWork(LaunchWork&& other) = default;
 
+/// The patch's groups, row by row; their number.
+int64_t LaunchWork::run_patch(const Frame& own, int64_t number) const {
+    const int64_t down = (frame.count[1] + patch[1] - 1) / patch[1];
+    const int64_t x = number % across * patch[0], y = number / across % down * patch[1], z = number / across / down;
+    const int64_t wide = std::min(patch[0], frame.count[0] - x), end = std::min<int64_t>(y + patch[1], frame.count[1]);
+    for (int64_t row = y; row < end; ++row) native->entry(&own, (z * frame.count[1] + row) * frame.count[0] + x, wide);
+    return wide * (end - y);
+}
+
 void LaunchWork::run_groups(int64_t first, int64_t count) const {
     Frame own = frame;
     own.scratch = thread_scratch(native->scratch_bytes);
     if (sums) own.arguments = sums->take();
     const double start = now_ns();
-    native->entry(&own, first, count);
+    int64_t done = 0;
+    if (patch[0] == 0) native->entry(&own, first, done = count);
+    else for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
     if (sums) sums->give(own.arguments);
-    const float took = float((now_ns() - start) / double(count)), known = native->group_ns.load(std::memory_order_relaxed);
+    const float took = float((now_ns() - start) / double(done)), known = native->group_ns.load(std::memory_order_relaxed);
     // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }
@@ -86,9 +112,9 @@ void LaunchWork::run(const Crew& crew) {
 }
 
 void LaunchWork::run_all(const Crew& crew) {
-    if (groups == 1 || cost() < worth_sharing_ns) return run_groups(0, groups);
-    const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)));
-    crew.run(groups, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });
+    if (units == 1 || cost() < worth_sharing_ns) return run_groups(0, units);
+    const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
+    crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });
 }
 
 void LaunchWork::report(uint32_t* ring, uint32_t number) {

@@ -19,7 +19,8 @@ inline constexpr int64_t bytes_piece = 256 << 10;
 /// All groups of a kernel.
 class LaunchWork final : public Work {
 public:
-    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, const std::shared_ptr<Pool>& pool);
+    /// `across`: the kernel goes through arrays across their rows, too.
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, bool across, const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
     /// The kernel reports into this ring, as the launch of this number.
     void report(uint32_t* ring, uint32_t number);
@@ -29,13 +30,15 @@ public:
 private:
     void run_all(const Crew& crew);
     void run_groups(int64_t first, int64_t count) const;
+    int64_t run_patch(const Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
     std::unique_ptr<SumCopies> sums;  ///< where the kernel has some
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
     Frame frame;
-    int64_t groups = 1;
+    int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
+    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done

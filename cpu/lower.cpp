@@ -24,6 +24,8 @@ constexpr Pass pipeline[] = {
     {"flatten", ir::flatten, Pass::When::narrow_offsets},
     // Invariant values leave loops. Before guard, whose ifs would hide them.
     {"hoist", ir::hoist},
+    // Items that stride through an array do it side by side. Before guard, which must see its barriers.
+    {"lockstep", ir::lockstep},
     // Only for sums in lanes. Behind hoist, for which one loop is enough; before guard, since it brings barriers in.
     {"block", block},
     // Items past the range arrive at barriers. Without barriers the emitter leaves them out of its packets, which needs no ifs.

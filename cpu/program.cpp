@@ -35,6 +35,56 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
     return sum;
 }
 
+/// Arrays of more bytes than these, together, are not in the caches any more when they are used again. Machines' third-level caches
+/// differ, and virtual ones report what they have no share of; past them twice the time is lost, before them a quarter.
+constexpr int64_t past_caches = 64 << 20;
+
+/// Whether an item's work is the same in any group.
+bool movable(const ir::Kernel& k) {
+    const auto tells = [](const ir::Inst& i) {
+        switch (i.op) {
+            case ir::Op::local_index:
+            case ir::Op::group_index:
+            case ir::Op::group_size:
+            case ir::Op::group_count:
+            case ir::Op::global_size:
+            case ir::Op::in_range:
+            case ir::Op::barrier:
+            case ir::Op::uniform:
+            case ir::Op::subgroup:
+            case ir::Op::subgroup_size:
+            case ir::Op::subgroup_lane:
+            case ir::Op::subgroup_index:
+            case ir::Op::subgroup_count: return true;
+            default: return false;
+        }
+    };
+    const auto local = [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; };
+    return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), tells) && std::none_of(k.memories.begin(), k.memories.end(), local);
+}
+
+/// The axes of the range along which groups differ in a value, as bits.
+uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
+    const ir::InstId source = k[v].inst;
+    if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
+    const ir::Inst& i = k[source];
+    if (i.op == ir::Op::global_index || i.op == ir::Op::group_index) return 1u << i.immediate;
+    uint32_t axes = 0;
+    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, depth + 1);
+    return axes;
+}
+
+/// Whether an access has the range's axis 0 in another place than last, where the elements of a row lie side by side.
+bool goes_across(const ir::Kernel& k) {
+    return std::any_of(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
+        if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
+        const auto indices = ir::indices_of(k, i);
+        uint32_t rows = 0;
+        for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
+        return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
+    });
+}
+
 constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
 
 }  // namespace
@@ -89,7 +139,7 @@ std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) cons
     static const std::string build = build_stamp();
     CacheKey key;
     key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features);
-    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full, variant.sums);
+    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full, variant.sums, variant.streaming, variant.lead);
     for (const int64_t extent : variant.group) key.add(extent);
     key.add(kernel);
     return key.hash() + ".object";
@@ -149,6 +199,8 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
 
 Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
     : kernel(std::move(given)),
+      movable(cpu::movable(*kernel)),
+      across(goes_across(*kernel)),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       compiler(std::move(compiler)) {}
@@ -159,19 +211,27 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
     wanted.full = asks_range;
     for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
+    int64_t bytes = 0;
     for (const Launch::Argument& argument : launch.arguments) {
         const auto& e = argument.array.extents;
+        bytes += argument.array.memory ? argument.array.bytes : 0;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
+    wanted.streaming = bytes >= past_caches;
+    // Packets in the places of whole lines: stores past the caches need it, and loads do not cross from one line into the next.
+    const int width = compiler->target.width;
+    wanted.lead = wanted.streaming && movable && wanted.sums != SumsIn::lanes && launch.start[0] > 0 && launch.start[0] % width != 0 && launch.group[0] >= width;
+    wanted.full = wanted.full && !wanted.lead;
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
         if (m.variant == wanted) return m.native;
-    if (const int64_t bytes = local_bytes(*kernel, launch.group); bytes > max_local_bytes)
-        fail("Kernel \"", kernel->name, "\" needs ", bytes, " bytes of local memory for a group of ",
+    if (const int64_t local = local_bytes(*kernel, launch.group); local > max_local_bytes)
+        fail("Kernel \"", kernel->name, "\" needs ", local, " bytes of local memory for a group of ",
              launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of cpu is ", max_local_bytes, " bytes.");
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
+        if (wanted.lead) made.back().native->aligned = width;
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }

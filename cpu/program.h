@@ -24,6 +24,7 @@ struct Native {
     Entry* entry = nullptr;
     int64_t scratch_bytes = 0;
     std::vector<ArraySum> sums;  ///< arrays of which each thread takes a copy
+    int aligned = 0;  ///< where not 0: groups begin at global indices that this divides
     /// What one group takes a thread, guessed first and then measured.
     std::atomic<float> group_ns = 0;
 };
@@ -61,6 +62,8 @@ public:
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
+    const bool movable;     ///< items know nothing of groups, which may begin anywhere
+    const bool across;      ///< an array's rows run along axis 1 of the range
     const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:

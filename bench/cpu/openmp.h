@@ -27,6 +27,8 @@ void touch(float* memory, long count);
 
 namespace by_hand {
 
+/// STREAM's loop with stores that do not read the lines first; a is aligned to 64 bytes, n a multiple of 16.
+void triad(float* a, const float* b, const float* c, float s, int n);
 void matmul(float* c, const float* a, const float* b, int n);
 void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* m, int n);
 /// Floating-point operations a second of both cores, multiplying and adding in registers.

@@ -347,4 +347,50 @@ TEST(Ranges, Case04_WholeAndPartialGroupsInTurns) {
     }
 }
 
+// Items go through an array by strides past each other: all of an item's elements, none twice, what is carried its own.
+const auto strides = kernel("strides", [](InOut<int> hits, Out<int> sums, In<int> x, Val<int> end) {
+    Var sum = 0, last = -1;
+    $for(i, range(global_index(), end, global_size())) {
+        hits[i] += 1;
+        sum += x[i];
+        last = i;
+    }
+    sums[global_index()] = sum * 1000 + last % 1000;
+});
+const auto group_strides = kernel("group_strides", [](InOut<int> totals, In<int> x) {
+    Local<int, 1> total;
+    $if(local_index() == 0) { total[0] = 0; }
+    synchronize();
+    $for(i, range(local_index(), x.size(), group_size())) {
+        $if(x[i] % 3 == 0) { atomic_add(total[0], x[i]); }
+    }
+    synchronize();
+    $if(local_index() == 0) { totals[group_index()] = total[0]; }
+});
+
+TEST(Ranges, StridedLoops) {
+    constexpr int n = 1000;
+    const Array<int> x = device().upload(suite::iota<int>(n));
+    for (const auto& [items, group, end] : {std::tuple{64, 16, n}, {50, 16, n}, {37, 32, 999}, {7, 8, 3}, {100, 64, 0}, {n, 64, n}}) {
+        const Array<int> hits = device().zeros<int>(n), sums = device().zeros<int>(n);
+        strides(ndrange(items).group(group), hits, sums, x, end);
+        std::vector<int> want(n), want_sums(n);
+        std::fill_n(want.begin(), end, 1);
+        for (int item = 0; item < items; ++item) {
+            int sum = 0, last = -1;
+            for (int i = item; i < end; i += items) sum += i, last = i;
+            want_sums[size_t(item)] = sum * 1000 + last % 1000;
+        }
+        EXPECT_EQ(hits.download(), want);
+        EXPECT_EQ(sums.download(), want_sums);
+    }
+    const Array<int> totals = device().zeros<int>(3);
+    group_strides(ndrange(90).group(32), totals, x);
+    std::vector<int> want(3);
+    for (int g = 0; g < 3; ++g)  // the last group has 26 items, which stride by 32
+        for (int i = 0; i < n; ++i)
+            if (i % 3 == 0 && (g < 2 || i % 32 < 26)) want[size_t(g)] += i;
+    EXPECT_EQ(totals.download(), want);
+}
+
 }  // namespace

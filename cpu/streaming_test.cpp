@@ -1,0 +1,86 @@
+// Arrays of more than the caches hold: stores past the caches, packets in the places of lines, groups by patches.
+#include <gtest/gtest.h>
+
+#include "core/array.h"
+#include "core/control.h"
+#include "core/indices.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "cpu/cpu.h"
+
+namespace pumice::cpu {
+namespace {
+
+constexpr int n = 17 << 20;  // words: 68 MiB
+
+const auto number = kernel("number", [](Out<int> to, In<int> from) {
+    auto i = global_index();
+    to[i] = from[i] + i;
+});
+
+/// Elements outside of [begin, end) are as they were, the others their index and 7.
+void check(const std::vector<int>& got, int begin, int end) {
+    int wrong = 0;
+    for (int i = 0; i < n; ++i) wrong += got[size_t(i)] != (i >= begin && i < end ? i + 7 : -1);
+    EXPECT_EQ(wrong, 0) << begin << " to " << end;
+}
+
+TEST(Streaming, ranges_that_begin_and_end_anywhere) {
+    const Device device{cpu::open()};
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    for (const auto& [begin, end] : {std::pair{0, n}, {1, n}, {5, n - 3}, {16, n - 16}, {1023, 1025}, {3, 9}, {n - 1, n}}) {
+        to.fill(-1);
+        number(ndrange({begin}, {end}), to, from).wait();
+        check(to.download(), begin, end);
+    }
+}
+
+TEST(Streaming, views_that_begin_anywhere) {
+    const Device device{cpu::open()};
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    for (const int skipped : {1, 16, 31}) {
+        const int items = n - skipped;
+        number(ndrange({3}, {items}), to.slice(skipped, n), from.slice(0, items)).wait();
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 3; i < items; ++i) wrong += got[size_t(i + skipped)] != i + 7;
+        EXPECT_EQ(wrong, 0) << skipped;
+    }
+}
+
+constexpr int rows = 4111, columns = 4234;
+
+const auto across = kernel("across", [](Out<int, 2> to, In<int, 2> from) {
+    auto [i, j] = global_index<2>();
+    to(i, j) = from(j, i);
+});
+const auto tiles = kernel("tiles", whole_groups, [](Out<int, 2> to, In<int, 2> from) {
+    Local<int, 16, 17> tile;
+    auto [i, j] = local_index<2>();
+    auto [row, column] = group_index<2>();
+    $if(column * 16 + i < from.size(0) && row * 16 + j < from.size(1)) { tile(i, j) = from(column * 16 + i, row * 16 + j); }
+    synchronize();
+    $if(in_range()) { to(row * 16 + i, column * 16 + j) = tile(j, i); }
+});
+
+TEST(Streaming, transposes_of_any_size) {
+    const Device device{cpu::open()};
+    std::vector<int> count(size_t(rows) * columns);
+    for (size_t i = 0; i < count.size(); ++i) count[i] = int(i);
+    const Array<int, 2> from = device.upload(count, {columns, rows}), to = device.zeros<int>({rows, columns});
+    const auto check = [&](const char* what) {
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j) wrong += got[size_t(i) * columns + size_t(j)] != j * rows + i;
+        EXPECT_EQ(wrong, 0) << what;
+        to.fill(0);
+    };
+    across(ndrange(rows, columns), to, from).wait();
+    check("by global indices");
+    tiles(ndrange(rows, columns).group(16, 16), to, from).wait();
+    check("by tiles");
+}
+
+}  // namespace
+}  // namespace pumice::cpu
