@@ -76,7 +76,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.int64 = s.shader_int64 && !switches.pairs;
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
-    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics && !switches.bare;
+    // Not left out by `bare`: lavapipe ends an item's loops after 65,535 iterations, which waiting for a lock may take.
+    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
     // atomics are LLVM's sequentially consistent ones, and order everything.
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;

@@ -13,7 +13,7 @@ namespace pumice::vulkan {
 struct Switches {
     bool validate = false;         ///< PUMICE_VALIDATE=1
     bool pairs = false;            ///< PUMICE_VULKAN_PAIRS=1: 64-bit integers by pairs of 32-bit ones
-    bool bare = false;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no 64-bit and float atomics, no bytes in buffers
+    bool bare = false;             ///< PUMICE_VULKAN_BARE=1: no subgroup operations, no float atomics, no bytes in buffers
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
