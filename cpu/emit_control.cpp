@@ -158,7 +158,7 @@ void Emitter::loop(InstId id) {
     if (l.tracked) {
         branch(any(read_mask(l.alive)), header, l.exit);
     } else if (unrolls(id)) {
-        line(text("br label %", header, ", !llvm.loop !0"));
+        line(text("br label %", header, ", !llvm.loop ", metadata(unrolled_in_full)));
         open = false;
     } else {
         jump(header);

@@ -215,9 +215,7 @@ void Emitter::counted(const char* stem, const std::string& end, const std::funct
 /// Ends the block that leads back to a loop over packets.
 void Emitter::repeat(const std::string& loop) {
     if (!unrolled) return jump(loop);
-    const std::string id = text("!", ++names);
-    declare(text(id, " = distinct !{", id, ", !{!\"llvm.loop.unroll.full\"}}"));
-    line(text("br label %", loop, ", !llvm.loop ", id));
+    line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
     open = false;
 }
 
@@ -450,7 +448,7 @@ Emitted Emitter::module() {
     if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
     e.text += module_text + "\n";
     for (const std::string& d : declarations) e.text += d + "\n";
-    if (e.text.find("!llvm.loop !0") != std::string::npos) e.text += "!0 = distinct !{!0, !1}\n!1 = !{!\"llvm.loop.unroll.full\"}\n";
+    for (size_t n = 0; n < nodes.size(); ++n) e.text += text("!", n, " = ", nodes[n], "\n");
     return e;
 }
 

@@ -176,8 +176,8 @@ std::string Emitter::sine(Op op, std::string_view suffix, const std::string& x) 
     line(text("store ", t, " ", near, ", ptr ", slot));
     const std::string magnitude = expanded("call $t @llvm.fabs.$s($t $0)", Scalar::f32, {x}, true);
     const std::string outside = any({f.compare("uge", magnitude, f.constant(most_reduced))});
-    declare("!0 = !{!\"branch_weights\", i32 1, i32 100000}");
-    line(text("br i1 ", outside, ", label %", far, ", label %", end, ", !prof !0"));
+    const std::string seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
+    line(text("br i1 ", outside, ", label %", far, ", label %", end, ", !prof ", seldom));
     open = false;
     start(far);
     line(text("store ", t, " ", called(op, suffix, Scalar::f32, {x}, true), ", ptr ", slot));

@@ -329,12 +329,12 @@ void Emitter::past_cache(const std::string& type, const std::string& value, cons
     const std::string low = let(text("and i64 ", let(text("ptrtoint ptr ", a.pointer, " to i64")), ", ", std::min(bytes, 64) - 1));
     branch(let(text("icmp eq i64 ", low, ", 0")), aligned, other);
     start(aligned);
-    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", std::min(bytes, 64), ", !nontemporal !0"));
+    const std::string one = metadata("!{i32 1}");
+    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", std::min(bytes, 64), ", !nontemporal ", one));
     jump(end);
     start(other);
     line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", a.align));
     start(end);
-    declare("!0 = !{i32 1}");
     past_caches = true;
 }
 

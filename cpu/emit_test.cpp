@@ -186,6 +186,25 @@ TEST(Emit, large_arrays_stream) {
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
 }
 
+// Rows of the large arrays go past the caches, sin has a branch that is seldom taken, and the loop is unrolled.
+TEST(Emit, kinds_of_metadata_together) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 3 : i32\n%4 = constant 1 : i32\n"
+        "%5 = for %6 = %2 to %3 step %4 carry (%7 = %1) : f32 {\n%8 = sin %7 : f32\nyield %8\n}\nstore arg1[%0], %5 : f32\nreturn\n}\n");
+    Target target;
+    target.width = 8;
+    target.isa = Isa::avx2;
+    target.sleef = true;
+    Variant variant;
+    variant.group = {64, 1, 1};
+    variant.streaming = true;
+    const std::string t = emit_llvm(k, target, variant).text;
+    EXPECT_GE(count(t, "!nontemporal !"), 1);
+    EXPECT_GE(count(t, "!prof !"), 1);
+    EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+}
+
 TEST(Emit, wide_offsets) {
     const ir::Kernel k =
         lower(ir::parse("kernel \"k\" math contract rank 2 (arg1: inout i32[2], arg2: in i64[1]) files [\"k.cpp\"] {\n"

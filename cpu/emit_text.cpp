@@ -17,6 +17,17 @@ std::string Emitter::let(const std::string& instruction, const char* stem) {
     return v;
 }
 
+std::string Emitter::metadata(std::string node) {
+    std::string number = text("!", nodes.size());
+    if (const size_t at = node.find('$'); at != std::string::npos) {
+        node.replace(at, 1, number);
+    } else if (const auto same = std::find(nodes.begin(), nodes.end(), node); same != nodes.end()) {
+        return text("!", same - nodes.begin());
+    }
+    nodes.push_back(std::move(node));
+    return number;
+}
+
 void Emitter::start(const std::string& l) {
     if (open) jump(l);
     *out += l + ":\n";

@@ -30,6 +30,9 @@ struct Held {
     int64_t step = 0;
 };
 
+/// What `!llvm.loop` names where a loop is to be unrolled in full.
+constexpr const char* unrolled_in_full = "distinct !{$, !{!\"llvm.loop.unroll.full\"}}";
+
 /// The items of a packet that run; all of them where there is no text.
 struct Mask {
     std::string text;
@@ -66,6 +69,8 @@ private:
     void branch(const std::string& condition, const std::string& yes, const std::string& no);
     std::string alloca_of(const std::string& type, const char* stem);
     void declare(const std::string& declaration) { declarations.insert(declaration); }
+    /// The number, as `!3`, of the metadata node that is written so. A node with `$` in it, for its own number, is like no other.
+    std::string metadata(std::string node);
 
     std::string scalar_type(Scalar t) const;
     std::string vector_type(const std::string& scalar) const;
@@ -335,6 +340,7 @@ private:
     std::string module_text;
     std::string allocas, entry;  ///< the start of the function: both dominate everything
     std::set<std::string> declarations, functions;
+    std::vector<std::string> nodes;  ///< of metadata
     int names = 0;
     bool open = true;   ///< the current LLVM block has no terminator yet
     bool lost = false;  ///< items may have left since the block began
