@@ -86,7 +86,7 @@ function(pumice_device_test target)
             # A driver's own leaks are not ours; leaks of our code show on the interpreter.
             list(APPEND environment PUMICE_DEVICE=vulkan PUMICE_VALIDATE=1 ASAN_OPTIONS=detect_leaks=0)
         endif()
-        if(device STREQUAL "lavapipe_bare")  # as a device that has only what Vulkan promises
+        if(device STREQUAL "lavapipe_bare")  # without most of what Vulkan does not promise
             list(APPEND environment PUMICE_VULKAN_BARE=1)
         endif()
         if(device MATCHES "^(lavapipe|swiftshader)")

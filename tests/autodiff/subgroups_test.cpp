@@ -110,7 +110,7 @@ TEST(AutodiffSubgroups, VectorsAndDoubles) {
         y[i] = dot(s, subgroup::shuffle_up(s, 1));
     });
     expect_derivatives(vectors, ndrange(32).group(16), device().zeros<float>(32), device().upload(numbers<float>(32, 5, 0.3, 0.9)));
-    if (!device().supports(Feature::float64)) GTEST_SKIP() << device().name() << " has no doubles";
+    if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto doubles = kernel("doubles", [](Out<double> y, In<double> x) {
         auto i = global_index();
         y[i] = sin(group::inclusive_mul(x[i])) * group::reduce_max(x[i]);
