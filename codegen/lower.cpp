@@ -28,6 +28,8 @@ constexpr Pass pipeline[] = {
     {"guard", ir::guard},
     // The guard's conditions fold where a kernel tests in_range() itself.
     {"simplify", ir::simplify},
+    // Late: sums in the order they were written are what the others know.
+    {"fuse", ir::fuse},
     // Last: it only takes away what no pass needs any more.
     {"dead", ir::dead},
 };

@@ -41,6 +41,10 @@ Kernel hoist(const Kernel& kernel);
 /// read the array in its order. After hoist; before guard, which must see the barriers.
 Kernel lockstep(const Kernel& kernel);
 
+/// In a sum of products and a constant, adds the constant first, so that every product fuses with an addition. Not for
+/// Math::strict, which keeps the order of a sum. After simplify, which folds constants; what it replaces is left to dead.
+Kernel fuse(const Kernel& kernel);
+
 /// Makes the rule for items past the range explicit: what has an effect or may fault runs under `if in_range`; barriers, and
 /// what decides the control flow around them, do not. The result has whole_groups set, so that a second run changes nothing.
 /// Needs a kernel without variables. Throws Error where a return leaves items waiting at a barrier. Late: the guards part

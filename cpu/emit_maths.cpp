@@ -199,12 +199,13 @@ std::string Emitter::written_out(Op op, std::string_view suffix, const std::stri
 
 // ---- by the machine's estimates, within the rows' tolerances, and several times as fast as its roots and divisions ----
 
-/// One step of Newton's method. Of 0 and infinity, where the step has no number, the estimate is exact.
+/// One step of Newton's method. Of 0 and infinity, where the error has no number, the estimate is exact, and any error above -1
+/// leaves it as it is; what the estimate lacks is 2^-14 of it at most.
 std::string Emitter::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
-    const std::string y = f.estimate("rsqrt14", x), xy = f.mul(x, y);
-    const std::string error = f.fma(xy, y, f.constant(-1)), better = f.fma(f.mul(y, f.constant(-0.5f)), error, y);
-    return f.select(f.compare("ord", error, error), better, y);
+    const std::string y = f.estimate("rsqrt14", x), least = f.constant(-0.5f);
+    const std::string lacks = f.fma(f.mul(x, y), y, f.constant(-1)), error = f.select(f.compare("ogt", lacks, least), lacks, least);
+    return f.fma(f.mul(y, least), error, y);
 }
 
 /// The root, and what its square lacks of x; 0 and infinity, of which that is no number, are their own roots.
