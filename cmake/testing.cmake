@@ -4,6 +4,7 @@ find_package(GTest REQUIRED)
 
 set(test_results ${PROJECT_BINARY_DIR}/test-results)  # one GoogleTest report a CTest entry; cmake/summary.sh counts them
 set(test_caches ${PROJECT_BINARY_DIR}/test-caches)    # PUMICE_CACHE_DIR, one a CTest entry
+set(test_temporaries ${PROJECT_BINARY_DIR}/test-tmp)  # TMPDIR of device tests, one a CTest entry: they run side by side
 set(test_devices interp cpu lavapipe swiftshader)
 if(PUMICE_TEST_HARDWARE)
     list(APPEND test_devices hardware)
@@ -71,7 +72,8 @@ function(pumice_device_test target)
     endif()
     foreach(device IN LISTS run_DEVICES)
         set(name ${run_NAME}.${device})
-        set(environment PUMICE_CACHE_DIR=${test_caches}/${name})
+        file(MAKE_DIRECTORY ${test_temporaries}/${name})
+        set(environment PUMICE_CACHE_DIR=${test_caches}/${name} TMPDIR=${test_temporaries}/${name})
         set(manifest "")
         if(device STREQUAL "interp")
             list(APPEND environment PUMICE_DEVICE=interp)

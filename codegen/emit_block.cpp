@@ -110,22 +110,9 @@ void Emitter::block(BlockId b) {
 }
 
 void Emitter::instruction(const Inst& i) {
+    if (is_leaf(i.op)) return;  // written out at each use
     if (is_scalar_op(i.op)) return define(i, pure(i));
     switch (i.op) {
-        case Op::constant:
-        case Op::argument:
-        case Op::global_index:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_index:
-        case Op::group_size:
-        case Op::group_count:
-        case Op::subgroup_size:
-        case Op::subgroup_lane:
-        case Op::subgroup_index:
-        case Op::subgroup_count:
-        case Op::in_range:
-        case Op::extent: return;  // written out at each use
         case Op::select:
         case Op::cast:
         case Op::bitcast: return define(i, pure(i));
@@ -146,13 +133,8 @@ void Emitter::instruction(const Inst& i) {
         case Op::break_:
         case Op::continue_:
         case Op::return_: return terminator(i);
-        case Op::var:
-        case Op::get:
-        case Op::set:
-        case Op::call: break;
-        default: break;
+        default: library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));
     }
-    library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));
 }
 
 /// + - * / sqrt and fma of floats, where the kernel promises their bits. GLSL's `precise` holds only for what is assigned to
