@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t most_bytes = 64 << 20;        ///< of all copies
 constexpr int64_t most_bytes_in_lanes = 1 << 20;  ///< of one copy with a place a lane: what stays in a core's cache
 constexpr int64_t most_elements_an_item = 4;
+/// Between copies, so that elements of the same number do not lie whole pages apart: a load that follows a store to such a place waits
+/// until the machine knows that they differ.
+constexpr int64_t apart = 17 * 64;
 
 bool can_be_added(Scalar t) { return size_of(t) >= 4; }
 
@@ -59,7 +62,7 @@ SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgum
     : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive), pool(std::move(given_pool)) {
     for (size_t s = 0; s < sums.size(); ++s) {
         offsets.push_back(bytes);
-        bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64;
+        bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64 + apart;
     }
 }
 
