@@ -269,7 +269,7 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
     start(tail);
     const std::string left = let(text("sub i32 ", end, ", ", local_at[0])), v = vector_type("i32");
     const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
-    packet({exists}, body);
+    packet({exists, 0, "0", left}, body);
     jump(done);
     start(done);
 }
@@ -294,7 +294,8 @@ void Emitter::row_with_lead(const std::string& end, const Body& body) {
     const std::string v = vector_type("i32"), at = vector_of({Kind::affine, x, "", 1}, Scalar::i32);
     const std::string above = let(text("icmp sge ", v, " ", at, ", ", splat("i32", first)));
     const std::string below = let(text("icmp slt ", v, " ", at, ", ", splat("i32", end)));
-    packet({let(text("and ", vector_type("i1"), " ", above, ", ", below), "m")}, body);
+    const std::string m = let(text("and ", vector_type("i1"), " ", above, ", ", below), "m");
+    packet({m, 0, let(text("sub i32 ", first, ", ", x)), let(text("sub i32 ", end, ", ", x))}, body);
     start(latch);
     line(text("store i32 ", next, ", ptr ", slot));
     jump(loop);

@@ -161,114 +161,6 @@ std::string Emitter::to_memory(Scalar type, const std::string& value, bool vecto
 /// was just stored before it is in the cache.
 bool Emitter::short_packet() const { return running.first > 0 && (running.first & (running.first - 1)) == 0; }
 
-/// Asks for what packets some way on will load. Threads go through arrays in order, but the processor's own prefetching follows a
-/// single stream too closely when it is read slowly, and stops at the ends of pages.
-void Emitter::prefetch(InstId id, const Place& a) {
-    const Inst& i = k[id];
-    if (!variant.streaming || a.how != Place::How::contiguous || k[i.memory].kind != MemoryKind::array) return;
-    declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    const auto ask = [&](const std::string& there, int nearness) {
-        if (!there.empty()) line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", nearness, ", i32 1)"));
-    };
-    const Structure& where = uniformity.structure();
-    InstId loop = where.around(id);
-    while (loop.id != none && !is_loop(k[loop].op)) loop = where.around(loop);
-    if (loop.id != none) {
-        if (k[loop].op != Op::for_) return;
-        // A packet's own loop is soon there; one around the group's packets comes back after all of them.
-        const int64_t iterations = has_barriers && open_inst[loop.id] ? 2 : 8;
-        return ask(place_in_iteration(i, k[loop], iterations), 3);
-    }
-    if (!running.all()) return;
-    const AffineForm& f = affine.of(indices_of(k, i).back());
-    // Where an item's group says what it loads, the next groups' places.
-    if (f.known && f.global[0].zero()) return ask(place_in_group(i, 2), 2);
-    // One of neighbours is enough.
-    const int64_t elements = std::max<int64_t>(64 / k[i.memory].element.size, 1);
-    if (f.known && !f.composed && indices_of(k, i).size() == 1 &&
-        !prefetched.insert({i.memory.id, f.base.id, (f.offset + elements / 2) / elements}).second)
-        return;
-    ask(let(text("getelementptr i8, ptr ", a.pointer, ", i64 2048")), 3);
-}
-
-/// The end of a row is stored to by mask, for which its line has to be there: asked for some rows before.
-void Emitter::prefetch_line(const Inst& i) {
-    if (!variant.streaming || has_barriers || !only_written(i.memory)) return;
-    const std::string first = origin[1];
-    const std::string there = place_after(
-        i,
-        [&](Value v) {
-            const InstId source = k[v].inst;
-            return source.id != none && k[source].op == Op::global_index && k[source].immediate == 1;
-        },
-        [&] { origin[1] = let(text("add i32 ", first, ", 4")); });
-    origin[1] = first;
-    if (there.empty()) return;
-    declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 1, i32 3, i32 1)"));
-}
-
-/// Where the access would be in a group so many further along axis 0; "" where that is the same place, or costly to say.
-std::string Emitter::place_in_group(const Inst& i, int further) {
-    const std::string group = group_at[0], first = origin[0];
-    const std::string there = place_after(
-        i,
-        [&](Value v) {
-            const InstId source = k[v].inst;
-            return source.id != none && (k[source].op == Op::group_index || k[source].op == Op::global_index) && k[source].immediate == 0;
-        },
-        [&] {
-            group_at[0] = let(text("add i32 ", group, ", ", further));
-            origin[0] = let(text("add i32 ", first, ", ", further * variant.group[0]));
-        });
-    group_at[0] = group, origin[0] = first;
-    return there;
-}
-
-/// The same so many iterations later.
-std::string Emitter::place_in_iteration(const Inst& i, const Inst& loop, int64_t later) {
-    const Value index = k[loop.blocks[0]].params[0], step = k.operands(loop)[2];
-    if (kind_of(index) == Kind::vector || !has_value[step.id] || values[step.id].kind != Kind::uniform) return "";
-    const std::string type = scalar_type(k.type_of(index));
-    return place_after(i, [&](Value v) { return v == index; }, [&] {
-        const std::string on = let(text("mul ", type, " ", values[step.id].scalar, ", ", later));
-        values[index.id].scalar = let(text("add ", type, " ", values[index.id].scalar, ", ", on));
-    });
-}
-
-/// The access's place as it is behind `move`, which changes the values of what `moved` says.
-std::string Emitter::place_after(const Inst& i, const std::function<bool(Value)>& moved, const std::function<void()>& move) {
-    std::vector<InstId> chain;
-    const std::function<bool(Value, bool&)> follow = [&](Value v, bool& depends) {
-        const InstId source = k[v].inst;
-        depends = moved(v);
-        if (source.id == none || !is_pure(k[source].op)) return true;
-        bool any = depends;
-        for (const Value o : k.operands(k[source])) {
-            bool here = false;
-            if (!follow(o, here)) return false;
-            any = any || here;
-        }
-        depends = any;
-        if (any && std::find(chain.begin(), chain.end(), source) == chain.end()) chain.push_back(source);
-        return chain.size() <= 16 && !(any && is_costly(k[source]));
-    };
-    bool depends = false, all = true;
-    for (const Value v : indices_of(k, i)) {
-        bool here = false;
-        all = all && follow(v, here);
-        depends = depends || here;
-    }
-    if (!all || !depends) return "";
-    const auto before = std::make_tuple(values, has_value, bringing_in);
-    bringing_in = true;  // what is computed here is kept for nobody
-    move();
-    for (const InstId source : chain) pure_value(k[source]);
-    const Place there = access(i);
-    std::tie(values, has_value, bringing_in) = before;
-    return there.how == Place::How::contiguous ? there.pointer : "";
-}
-
 void Emitter::load(InstId id) {
     const Inst& i = k[id];
     const Value r = k.result(i);
@@ -305,39 +197,6 @@ void Emitter::define_lanes(Value v, const std::string& lanes) {
     define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
 }
 
-/// Whether an item does nothing to an array but store, each time elsewhere: what is stored leaves the caches unused.
-bool Emitter::only_written(MemoryId m) const {
-    if (k[m].kind != MemoryKind::array) return false;
-    const Structure& where = uniformity.structure();
-    for (const InstId id : where.order()) {
-        const Inst& i = k[id];
-        const bool touches = i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
-        if (!touches || i.memory != m) continue;
-        if (i.op != Op::store) return false;
-        for (InstId c = where.around(id); c.id != none; c = where.around(c)) {
-            const InstId condition = k[k.operands(k[c])[0]].inst;
-            if (k[c].op != Op::if_ || condition.id == none || k[condition].op != Op::in_range) return false;
-        }
-    }
-    return true;
-}
-
-/// Stores a packet's vector without reading its lines into the caches first, which saves a third of a copy's traffic. The
-/// instruction takes aligned places alone. What is written so is ordered by the fence at the end of pumice_kernel.
-void Emitter::past_cache(const std::string& type, const std::string& value, const Place& a, int bytes) {
-    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
-    const std::string low = let(text("and i64 ", let(text("ptrtoint ptr ", a.pointer, " to i64")), ", ", std::min(bytes, 64) - 1));
-    branch(let(text("icmp eq i64 ", low, ", 0")), aligned, other);
-    start(aligned);
-    const std::string one = metadata("!{i32 1}");
-    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", std::min(bytes, 64), ", !nontemporal ", one));
-    jump(end);
-    start(other);
-    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", a.align));
-    start(end);
-    past_caches = true;
-}
-
 void Emitter::store(const Inst& i) {
     const Value given = k.operands(i).back();
     const Place a = access(i);
@@ -363,17 +222,19 @@ void Emitter::store(const Inst& i) {
         }
         return line(text("store ", whole, " ", now, ", ptr ", a.pointer, ", align ", a.align * width));
     }
-    if (a.how == Place::How::contiguous && running.all()) {
-        const int bytes = size_of(i.type) * width;
-        if (variant.streaming && bytes >= 32 && only_written(i.memory)) return past_cache(whole, value, a, bytes);
+    if (a.how == Place::How::contiguous && streams(i)) return past_cache(i, value, a);
+    if (a.how == Place::How::contiguous && running.all())
         return line(text("store ", whole, " ", value, ", ptr ", a.pointer, ", align ", a.align));
-    }
     if (a.how == Place::How::contiguous && short_packet()) {
         const std::string part = resized(scalar_text, value, width, running.first);
         return line(text("store <", running.first, " x ", scalar_text, "> ", part, ", ptr ", a.pointer, ", align ", a.align));
     }
+    masked_store(i, value, a);
+}
+
+void Emitter::masked_store(const Inst& i, const std::string& value, const Place& a) {
     const bool scatters = a.how == Place::How::scattered;
-    if (!scatters) prefetch_line(i);
+    const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
     const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
     const std::string function =
         scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");

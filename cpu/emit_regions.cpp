@@ -303,7 +303,6 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         if (condition) bring_needed(k.operands(k[end])[0], insts);
         if (bound) values[bound.id] = {Kind::uniform, "true", "", 0}, has_value[bound.id] = true;
         sequence(insts);
-        if (open) fetch_ahead(insts);
         if (open && hands) hand_on(end, given, true);
         if (open && condition) {
             const Value c = k.operands(k[end])[0];

@@ -179,6 +179,9 @@ TEST(Emit, large_arrays_stream) {
     variant.group = {64, 1, 1};
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "nontemporal"), 0);
     variant.streaming = true;
+    // The row's end, in pieces: 1, 2 and 4 elements of the whole vector's 8, before a lane or behind one.
+    EXPECT_EQ(count(emit_llvm(k, target, variant).text, "!nontemporal"), 1 + 2 * 3);
+    variant.full = true;
     const std::string t = emit_llvm(k, target, variant).text;
     EXPECT_EQ(count(t, "!nontemporal"), 1);  // not what is loaded, too
     EXPECT_EQ(count(t, "call void @llvm.x86.sse.sfence"), 1);

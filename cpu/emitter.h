@@ -36,7 +36,8 @@ constexpr const char* unrolled_in_full = "distinct !{$, !{!\"llvm.loop.unroll.fu
 /// The items of a packet that run; all of them where there is no text.
 struct Mask {
     std::string text;
-    int first = 0;  ///< where not 0: they are the packet's first items, so many
+    int first = 0;          ///< where not 0: they are the packet's first items, so many
+    std::string from = {}, to = {};  ///< where set: i32s, they are the lanes from the one on and before the other
     bool all() const { return text.empty(); }
     bool operator==(const Mask&) const = default;
 };
@@ -159,18 +160,32 @@ private:
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index);
     bool short_packet() const;
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
-    void prefetch_line(const ir::Inst& i);
-    void prefetch(ir::InstId id, const Place& a);
-    std::string place_in_group(const ir::Inst& i, int further);
-    std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, int64_t later);
-    std::string place_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
     void load(ir::InstId id);
     void store(const ir::Inst& i);
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
-    bool only_written(ir::MemoryId m) const;
-    void past_cache(const std::string& type, const std::string& value, const Place& a, int bytes);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
+
+    // ---- memory ahead of its use (emit_ahead.cpp) ----
+    void ask_for(const std::string& there);
+    void prefetch(ir::InstId id, const Place& a);
+    void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
+    std::string place_in_group(const ir::Inst& i, int further);
+    std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
+    using Way = std::vector<ir::InstId>;
+    std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
+    Place place_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
+    std::string pointer_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
+
+    // ---- stores past the caches (emit_past_caches.cpp) ----
+    bool only_written(ir::MemoryId m) const;
+    bool streams(const ir::Inst& i) const;
+    std::string aligned_for_streaming(const ir::Inst& i, const Place& a);
+    std::string nontemporal();
+    void past_cache(const ir::Inst& i, const std::string& value, const Place& a);
+    void part_past_cache(const ir::Inst& i, const std::string& value, const Place& a);
+    void move_past_cache(const ir::Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes);
+    void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
 
     // ---- atomics (emit_atomic.cpp) ----
     void atomic(const ir::Inst& i);
@@ -324,7 +339,6 @@ private:
     ir::Value bound_in(ir::Value condition) const;
     std::string bounded_row(ir::Value bound);
     void defined_now(ir::Value v);
-    void fetch_ahead(std::span<const ir::InstId> insts);
 
     const ir::Kernel& k;
     const Target& target;

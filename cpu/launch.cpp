@@ -14,9 +14,10 @@ namespace {
 // Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
-/// Where rows of one array are columns of another, groups are taken by squares of so many items: both then come in pieces of some
-/// lines, and pages are left for good after fewer of them.
-constexpr int64_t patch_items = 128;
+/// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array
+/// come pieces of some lines of many rows, of the other long pieces of fewer rows, of which each is read on for a while. Pages are
+/// left for good after fewer of them.
+constexpr std::array<int64_t, 2> patch_items{64, 512};
 
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -63,7 +64,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool 
     }
     frame.arguments = arguments.data();
     units = groups;
-    for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items / launch.group[axis]);
+    for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items[axis] / launch.group[axis]);
     if (crosses && frame.count[0] > patch[0] && frame.count[1] > 1) {
         across = (frame.count[0] + patch[0] - 1) / patch[0];
         units = across * ((frame.count[1] + patch[1] - 1) / patch[1]) * frame.count[2];

@@ -35,6 +35,36 @@ TEST(Streaming, ranges_that_begin_and_end_anywhere) {
     }
 }
 
+/// Rows of lines of which the first and the last are written in part.
+template <class T>
+void check_rims(const char* type) {
+    constexpr int wide = 1024, high = int((40 << 20) / sizeof(T)) / wide;
+    const auto twice = kernel("twice", [](Out<T, 2> to, In<T, 2> from) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from(i, j) + from(i, j - 1);
+    });
+    const Device device{cpu::open()};
+    const Array<T, 2> from = device.zeros<T>({high, wide}), to = device.zeros<T>({high, wide});
+    from.fill(T(3));
+    for (const auto& [begin, end] : {std::pair{1, wide - 1}, {7, wide - 8}, {2, wide}, {15, 17}, {12, wide - 15}, {33, 46}, {21, 22}}) {
+        to.fill(T(1));
+        twice(ndrange({1, begin}, {high - 1, end}), to, from).wait();
+        const std::vector<T> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < high; ++i)
+            for (int j = 0; j < wide; ++j)
+                wrong += got[size_t(i) * wide + size_t(j)] != (i >= 1 && i < high - 1 && j >= begin && j < end ? T(6) : T(1));
+        EXPECT_EQ(wrong, 0) << type << ", " << begin << " to " << end;
+    }
+}
+TEST(Streaming, rows_that_begin_and_end_within_lines) {
+    check_rims<float>("float");
+    check_rims<double>("double");
+    check_rims<int64_t>("int64");
+    check_rims<uint8_t>("uint8");
+    check_rims<int16_t>("int16");
+}
+
 TEST(Streaming, views_that_begin_anywhere) {
     const Device device{cpu::open()};
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
