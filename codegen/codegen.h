@@ -20,6 +20,7 @@ struct Subgroups {
 struct Options {
     bool comments = false;                ///< source lines as comments
     bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
+    bool local_float_atomics = false;     ///< and in local memory
     std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
     bool wide_offsets = false;            ///< element offsets in 64 bits
     bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory; else
@@ -29,6 +30,7 @@ struct Options {
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
     uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
+    bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, which needs arithmetic of it
 };
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

@@ -73,9 +73,9 @@ bool Interface::by_address(MemoryId m) const {
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
     if (size_of(k[m].element.leaves[leaf].type) == 8 && by_locks()) return false;
-    // Devices that add floats do so in buffers; f32 is the one type the option speaks of.
-    const bool instruction =
-        options.float_atomics && k[m].kind == MemoryKind::array && k[m].element.leaves[leaf].type == Scalar::f32;
+    // f32 is the one type the options speak of.
+    const bool instruction = k[m].element.leaves[leaf].type == Scalar::f32 &&
+                             (k[m].kind == MemoryKind::array ? options.float_atomics : options.local_float_atomics);
     return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
 }
 

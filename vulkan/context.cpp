@@ -161,10 +161,11 @@ void Context::make_device(const Origin& origin) {
 
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
     atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
-    atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = true;
+    atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.float_atomics;
+    atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = plan.local_float_atomics;
     VkPhysicalDeviceVulkan12Features v12{};
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    v12.pNext = plan.float_atomics ? &atomics : nullptr;
+    v12.pNext = plan.float_atomics || plan.local_float_atomics ? &atomics : nullptr;
     v12.timelineSemaphore = true;
     v12.bufferDeviceAddress = plan.device_addresses;
     v12.scalarBlockLayout = plan.scalar_block_layout;

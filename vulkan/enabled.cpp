@@ -44,6 +44,8 @@ constexpr Switch switches[] = {
                   subgroup_extended_types),
     PUMICE_SWITCH(SHADER_ATOMIC_FLOAT_FEATURES_EXT, ShaderAtomicFloatFeaturesEXT, shaderBufferFloat32AtomicAdd,
                   buffer_float32_atomic_add),
+    PUMICE_SWITCH(SHADER_ATOMIC_FLOAT_FEATURES_EXT, ShaderAtomicFloatFeaturesEXT, shaderSharedFloat32AtomicAdd,
+                  shared_float32_atomic_add),
 };
 #undef PUMICE_SWITCH
 

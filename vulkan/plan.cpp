@@ -85,6 +85,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
+    plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
@@ -93,7 +94,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
         plan.max_bindings = std::min(plan.max_bindings, s.max_push_descriptors);
         plan.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
     }
-    if (plan.float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     // The specification demands it to be enabled where a device has it; its macro is behind VK_ENABLE_BETA_EXTENSIONS.
     if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
 }

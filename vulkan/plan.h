@@ -32,6 +32,7 @@ struct Plan {
     bool memory_barriers = true;          ///< they do what they should
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
+    bool local_float_atomics = false;     ///< f32 add in local memory
 
     bool push_descriptors = false;        ///< else descriptor sets
     bool all_by_address = false;          ///< every array through its address

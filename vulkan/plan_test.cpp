@@ -157,7 +157,10 @@ TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {
 
 TEST(Plan, AtomicsAndPortabilityAreEnabledWhereTheyAre) {
     Snapshot s = discrete();
-    EXPECT_FALSE(make_plan(s, {}).float_atomics);
+    EXPECT_FALSE(make_plan(s, {}).float_atomics || make_plan(s, {}).local_float_atomics);
+    s.shared_float32_atomic_add = true;
+    EXPECT_TRUE(make_plan(s, {}).local_float_atomics && !make_plan(s, {}).float_atomics);
+    EXPECT_TRUE(enables(make_plan(s, {}), VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
     s.buffer_float32_atomic_add = true;
     s.extensions.push_back("VK_KHR_portability_subset");
     const Plan plan = make_plan(s, {});

@@ -169,11 +169,13 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     codegen::Options options;
     options.float_atomics = plan.float_atomics;
+    options.local_float_atomics = plan.local_float_atomics;
     options.int64_atomics = plan.int64_atomics;
     options.memory_barriers = plan.memory_barriers;
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
+    options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     options.push_bytes = limits.maxPushConstantsSize;

@@ -86,6 +86,7 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
     s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
     s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;
+    s.shared_float32_atomic_add = atomics.shaderSharedFloat32AtomicAdd;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Snapshot {
     bool shader_int8 = false, shader_int16 = false, shader_int64 = false, shader_float16 = false, shader_float64 = false;
     bool storage_8bit = false, storage_16bit = false;
     bool buffer_int64_atomics = false, shared_int64_atomics = false;
-    bool buffer_float32_atomic_add = false;
+    bool buffer_float32_atomic_add = false, shared_float32_atomic_add = false;
     bool subgroup_extended_types = false;
 
     bool has(const char* extension) const;
