@@ -252,9 +252,22 @@ std::string Emitter::pattern_of(const Inst& i) const {
     return pattern;
 }
 
+/// min(group_size, global_size - group_index * group_size): how many items of the range the group has along an axis.
+bool Emitter::counts_members(const Inst& i) const {
+    const auto is = [&](Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; };
+    if (i.op != Op::min || !is(k.operands(i)[0], Op::group_size) || !is(k.operands(i)[1], Op::sub)) return false;
+    const Value size = k.operands(i)[0];
+    const uint64_t axis = k[k[size].inst].immediate;
+    const auto left = k.operands(k[k[k.operands(i)[1]].inst]);
+    if (!is(left[0], Op::global_size) || k[k[left[0]].inst].immediate != axis || !is(left[1], Op::mul)) return false;
+    const auto first = k.operands(k[k[left[1]].inst]);
+    return is(first[0], Op::group_index) && k[k[first[0]].inst].immediate == axis && first[1] == size;
+}
+
 Expression Emitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
-    const std::string pattern = pattern_of(i);
+    // Where all groups are whole, drivers know the lengths of loops over the group, and unroll them.
+    const std::string pattern = (counts_members(i) ? interface.full_groups() + " ? $0 : " : "") + pattern_of(i);
     std::vector<Expression> texts;
     for (size_t o = 0; o < operands.size(); ++o)
         texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));

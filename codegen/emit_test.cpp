@@ -42,6 +42,8 @@ Golden read(const fs::path& path) {
     Golden g{contents.substr(0, line), contents.substr(line + 1, cut - line), contents.substr(cut + separator.size()), {}};
     g.options.comments = g.head.find("comments") != std::string::npos;
     g.options.float_atomics = g.head.find("float_atomics") != std::string::npos;
+    g.options.local_float_atomics = g.head.find("local_float_atomics") != std::string::npos;
+    g.options.subgroup_sums = g.head.find("subgroup_sums") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
     g.options.pairs = g.head.find("pairs") != std::string::npos;
     g.options.byte_storage = g.head.find("words") == std::string::npos;
@@ -114,7 +116,7 @@ TEST_P(emit_golden, is_valid_in_every_mode) {
                 if (options.pairs && wide) continue;  // wide offsets are 64-bit integers
                 const ir::Kernel k = lowered(g);
                 options.by_address.assign(k.params.size(), address);
-                options.float_atomics = atomics;
+                options.float_atomics = options.local_float_atomics = atomics;
                 const Shader s = emit_glsl(k, options);
                 const auto plain = assemble(s.glsl, s.name), optimized = assemble(s.glsl, s.name, true);
                 EXPECT_EQ(validate(plain), "") << s.glsl;

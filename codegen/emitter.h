@@ -46,6 +46,7 @@ private:
     void flush(uint32_t memory);
     void name_indices();
     bool strict(const ir::Inst& i) const;
+    bool counts_members(const ir::Inst& i) const;
 
     // Control flow (emit_control.cpp).
     struct Loop {

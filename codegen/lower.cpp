@@ -1,5 +1,9 @@
 // The pipeline of passes from recorded IR to what the GLSL emitter takes.
+#include <iterator>
+
 #include "codegen/codegen.h"
+#include "codegen/combine.h"
+#include "codegen/transpose.h"
 #include "core/debug.h"
 #include "core/passes.h"
 #include "core/pipeline.h"
@@ -24,6 +28,11 @@ constexpr Pass pipeline[] = {
     {"flatten", ir::flatten, Pass::When::narrow_offsets},
     // Invariant values leave loops. Before guard: hoist moves within what the user wrote, and the guard's ifs would hide it.
     {"hoist", ir::hoist},
+    // Items that add to shared places of local memory take places of their own. After hoist, which tells what a loop has at hand;
+    // before guard, which must see its barriers.
+    {"transpose", transpose},
+    // One atomic a subgroup. After hoist, so that indices are known to be shared; before guard, which tells subgroups who is in the range.
+    {"combine", combine},
     // Items past the range run no user code. After everything that moves code, so that nothing moves out of a guard.
     {"guard", ir::guard},
     // The guard's conditions fold where a kernel tests in_range() itself.
@@ -43,7 +52,9 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     stages.insert(stages.begin(), "ir");
     stages.insert(stages.end(), {"glsl", "spirv"});
     debug::check_dump(stages);
-    return ir::run(pipeline, recorded, options.wide_offsets);
+    std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
+    if (!options.subgroup_sums) std::erase_if(passes, [](const Pass& pass) { return pass.run == combine; });
+    return ir::run(passes, recorded, options.wide_offsets);
 }
 
 }  // namespace pumice::codegen

@@ -63,7 +63,7 @@ TEST(lower, says_which_stages_there_are) {
     unsetenv("PUMICE_DUMP");
     debug::reload();
     EXPECT_EQ(printed, "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, promote, simplify, forward, flatten, hoist, "
-                       "guard, fuse, dead, glsl, spirv, all\n");
+                       "transpose, combine, guard, fuse, dead, glsl, spirv, all\n");
 }
 
 }  // namespace

@@ -135,6 +135,66 @@ TEST(Sums, LocalRows) {
     expect_sums(out.download(), std::vector<double>(32 * 48, 121), "tile");
 }
 
+/// Tiles to whose rows and columns items add what they have at hand times a tile's elements, as derivatives of tiled products do; in groups
+/// that fit the tile, and others, cut or not.
+template <class T>
+void tiles(int height, int width) {
+    const auto add = kernel("tiles", [](InOut<T, 2> rows, InOut<T, 2> columns, InOut<T, 2> pairs, In<T, 2> x, In<T, 2> w) {
+        Local<T, 16, 16> tile, row, column, pair;
+        const auto at = global_index<2>(), local = local_index<2>();
+        auto mine = w(at[0], at[1]);
+        $if(local[0] == 0 && local[1] == 0) {
+            $for(a, range(16)) {
+                $for(b, range(16)) { tile(a, b) = x(a, b), row(a, b) = T(0), column(a, b) = T(0), pair(a, b) = T(0); }
+            }
+        }
+        $for(again, range(2)) {
+            synchronize();
+            $for(k, range(16)) {
+                atomic_add(row(local[0], k), mine * tile(k, local[1]));
+                atomic_sub(column(k, local[1]), mine * tile(local[0], k) + cast<T>(again));
+                atomic_add(pair(local[0], k / 2), mine);
+            }
+            synchronize();
+        }
+        $if(local[0] == 0 && local[1] == 0) {
+            $for(a, range(16)) {
+                $for(b, range(16)) {
+                    atomic_add(rows(a, b), row(a, b)), atomic_add(columns(a, b), column(a, b)), atomic_add(pairs(a, b), pair(a, b));
+                }
+            }
+        }
+    });
+    const Device d = device();
+    for (const auto& [rows, columns] : {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
+        std::vector<T> x(256), w(size_t(rows) * size_t(columns));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = T(int(i * 7 % 5) - 2);
+        for (size_t i = 0; i < w.size(); ++i) w[i] = T(int(i * 5 % 7) - 3);
+        std::vector<double> row(256), column(256), pair(256);
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j)
+                for (int again = 0; again < 2; ++again)
+                    for (int k = 0; k < 16; ++k) {
+                        const int a = i % height, b = j % width;
+                        const double mine = double(w[size_t(i * columns + j)]);
+                        row[size_t(a * 16 + k)] += mine * double(x[size_t(k * 16 + b)]);
+                        column[size_t(k * 16 + b)] -= mine * double(x[size_t(a * 16 + k)]) + again;
+                        pair[size_t(a * 16 + k / 2)] += mine;
+                    }
+        Array<T, 2> got_rows = d.full<T>({16, 16}, T(0)), got_columns = got_rows.clone(), got_pairs = got_rows.clone();
+        add(ndrange(rows, columns).group(height, width), got_rows, got_columns, got_pairs, d.upload(x).reshape({16, 16}), d.upload(w).reshape({rows, columns}));
+        const std::string what = std::to_string(rows) + " x " + std::to_string(columns) + " by " + std::to_string(height) + " x " + std::to_string(width);
+        expect_sums(got_rows.download(), row, what), expect_sums(got_columns.download(), column, what), expect_sums(got_pairs.download(), pair, what);
+    }
+}
+
+TEST(Sums, Tiles) {
+    for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
+        tiles<float>(height, width);
+        tiles<int>(height, width);
+    }
+}
+
 /// Rows of an array that is too large for a place a lane.
 TEST(Sums, RowsOfALargeArray) {
     const Device d = device();

@@ -1,0 +1,337 @@
+// Derivatives of tiles: where `c[i][j] += a[i][k] * b[k][j]` went through k, the reverse sweep adds to the shadow of a[i][k] for all j, and
+// to that of b[k][j] for all i. Items that share a place would queue up for it; instead each takes places of its own.
+#include "codegen/transpose.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/error.h"
+#include "core/rewrite.h"
+#include "core/uniformity.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+// What an addition may take to be done by another item. Its loads are of local memory.
+constexpr size_t most_loads = 3, most_operations = 6;
+constexpr int64_t least_iterations = 8;    ///< with fewer, most items would stand idle
+constexpr int64_t local_bytes = 16 << 10;  ///< that every Vulkan device has
+constexpr int64_t most_items = 1024;       ///< of a group, by which what is kept is reckoned
+
+template <class T>
+bool has(const std::vector<T>& all, const T& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
+
+bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
+
+/// What values of a loop's body are made of, as far as it differs from item to item or from iteration to iteration.
+class Needs {
+public:
+    Needs(const Kernel& kernel, const Uniformity& known, InstId of) : k(kernel), uniformity(known), loop(of) {}
+
+    std::vector<Value> anew;         ///< to be computed again, operands first
+    std::vector<Value> kept;         ///< values of the kernel's body, which another item must find in local memory
+    std::vector<MemoryId> memories;  ///< loaded from; all local
+    std::array<bool, 3> axes{};      ///< the local indices among them
+    bool index = false;              ///< the loop's index is among them
+
+    /// Whether another item can have the value.
+    bool add(Value v) {
+        if (has(anew, v) || has(kept, v)) return true;
+        const ValueInfo& info = k[v];
+        if (v == k[k[loop].blocks[0]].params[0]) return index = true;
+        const bool inside = info.inst.id != none && uniformity.structure().around(info.inst) == loop;
+        if (!inside && uniformity.of(v) <= Scope::group) return true;
+        if (info.inst.id == none) return false;
+        const Inst& i = k[info.inst];
+        if (i.op == Op::local_index) {
+            axes[i.immediate] = true;
+            anew.push_back(v);
+            return true;
+        }
+        const Needs before = *this;
+        if (again(v, inside)) {
+            anew.push_back(v);
+            return true;
+        }
+        anew = before.anew, kept = before.kept, memories = before.memories, axes = before.axes, index = before.index;
+        if (inside || uniformity.structure().block_of(info.inst) != BlockId{0} || size_of(info.type) != 4) return false;
+        kept.push_back(v);
+        return true;
+    }
+
+private:
+    bool again(Value v, bool inside) {
+        const Inst& i = k[k[v].inst];
+        const auto operands = k.operands(i);
+        if (is_pure(i.op)) {
+            if (operands.empty() && uniformity.of(v) > Scope::group) return false;
+        } else {
+            if (!inside || i.op != Op::load || k[i.memory].kind != MemoryKind::local) return false;
+            memories.push_back(i.memory);
+        }
+        return std::all_of(operands.begin(), operands.end(), [&](Value v) { return add(v); });
+    }
+
+    const Kernel& k;
+    const Uniformity& uniformity;
+    const InstId loop;
+};
+
+class Transposing : public Rewriter {
+public:
+    explicit Transposing(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), used(k.values.size()) {
+        for (const InstId id : where.order())
+            for (const Value v : k.operands(k[id])) used[v.id] = true;
+        if (k.rank >= 2 && !returns_early()) find();
+    }
+
+private:
+    struct Shared {
+        InstId atomic;
+        int axis;    ///< along which items share the place
+        bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
+        Needs place, value;
+    };
+
+    // ---- what can be turned round ----
+
+    /// Barriers are put in; every item must come to them.
+    bool returns_early() const {
+        return std::any_of(where.order().begin(), where.order().end(),
+                           [&](InstId id) { return from[id].op == Op::return_ && where.around(id).id != none; });
+    }
+
+    void find() {
+        for (const InstId loop : where.order()) {
+            if (!fits(loop)) continue;
+            for (const InstId id : from[from[loop].blocks[0]].insts) {
+                const auto found = shared(loop, id);
+                if (!found || !make_room(found->value.kept)) continue;
+                turned[loop.id].push_back(*found);
+                left_out.push_back(id);
+            }
+        }
+    }
+
+    /// A loop of constant bounds that the whole group goes through together, of loads, atomics and arithmetic alone.
+    bool fits(InstId id) const {
+        const Inst& loop = from[id];
+        if (loop.op != Op::for_ || uniformity.control(id) > Scope::group || iterations(loop) < least_iterations) return false;
+        const auto& insts = from[loop.blocks[0]].insts;
+        return std::all_of(insts.begin(), insts.end(), [&](InstId inner) {
+            const Op op = from[inner].op;
+            return is_pure(op) || op == Op::load || op == Op::atomic || op == Op::yield;
+        });
+    }
+
+    /// How many iterations there are; 0 where that is not known, or where strides of a group might leave the index's type.
+    int64_t iterations(const Inst& loop) const {
+        constexpr int64_t far = 1 << 20;
+        int64_t bounds[3];
+        for (size_t o = 0; o < 3; ++o) {
+            uint64_t bits = 0;
+            const Value v = from.operands(loop)[o];
+            if (from.type_of(v) != Scalar::i32 || !from.constant(v, bits)) return 0;
+            bounds[o] = int32_t(bits);
+            if (std::abs(bounds[o]) > (o < 2 ? far : far / most_items)) return 0;
+        }
+        const auto [first, limit, step] = bounds;
+        const int64_t way = step > 0 ? limit - first : first - limit;
+        return step == 0 || way <= 0 ? 0 : (way + std::abs(step) - 1) / std::abs(step);
+    }
+
+    std::optional<Shared> shared(InstId loop, InstId id) const {
+        const Inst& i = from[id];
+        if (!adds(i) || from[i.memory].kind != MemoryKind::local || used[from.result(i).id]) return {};
+        Shared s{id, -1, false, {from, uniformity, loop}, {from, uniformity, loop}};
+        const auto indices = indices_of(from, i);
+        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
+        if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
+        for (int axis = 0; axis < from.rank; ++axis) {
+            if (s.place.axes[size_t(axis)]) continue;
+            if (s.axis >= 0) return {};  // a subgroup adds up what all its items share
+            s.axis = axis;
+        }
+        const Needs& value = s.value;
+        if (s.axis < 0 || !s.value.add(from.operands(i).back())) return {};
+        if (value.memories.size() + value.kept.size() > most_loads || value.anew.size() > most_loads + most_operations) return {};
+        if (!between_barriers(loop, i.memory, adds)) return {};
+        const auto loads = [](const Inst& other) { return other.op == Op::load; };
+        for (const MemoryId m : value.memories)
+            if (!between_barriers(loop, m, loads)) return {};
+        s.alone = apart(loop, indices) && between_barriers(loop, i.memory, [&](const Inst& other) { return &other == &i; });
+        return s;
+    }
+
+    /// Whether items and iterations have places of their own: each index is that of an axis, or of the loop, and each of these is there.
+    bool apart(InstId loop, std::span<const Value> indices) const {
+        int variables = 0;
+        for (const Value v : indices)
+            variables += v == from[from[loop].blocks[0]].params[0] || (from[v].inst.id != none && from[from[v].inst].op == Op::local_index);
+        return variables == from.rank && size_t(variables) == indices.size();
+    }
+
+    /// Whether the loop stands between two barriers of its block, between which all accesses to the memory are of one kind.
+    template <class Kind>
+    bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
+        const auto& insts = from[where.block_of(loop)].insts;
+        const auto at = std::find(insts.begin(), insts.end(), loop);
+        const auto reaches_barrier = [&](auto here, auto end) {
+            for (; here != end && from[*here].op != Op::barrier; ++here) {
+                bool fits = from[*here].memory != m || kind(from[*here]);
+                each_inside(from, from[*here], [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
+                if (!fits) return false;
+            }
+            return here != end;
+        };
+        return reaches_barrier(at, insts.end()) && reaches_barrier(std::make_reverse_iterator(at), insts.rend());
+    }
+
+    /// Whether local memory has room for these values of all items, along with those of before, on every device.
+    bool make_room(const std::vector<Value>& values) {
+        int64_t bytes = 0;
+        for (const Memory& m : from.memories) {
+            if (m.kind != MemoryKind::local) continue;
+            if (m.extents.empty()) return false;
+            int64_t elements = 1;
+            for (const int64_t e : m.extents) elements *= e;
+            bytes += elements * m.element.size;
+        }
+        std::vector<Value> all = kept;
+        for (const Value v : values)
+            if (!has(all, v)) all.push_back(v);
+        if (bytes + int64_t(all.size()) * 4 * most_items > local_bytes) return false;
+        kept = all;
+        return true;
+    }
+
+    // ---- turning round ----
+
+    void inst(InstId id) override {
+        if (has(left_out, id)) return;
+        if (const auto found = turned.find(id.id); found != turned.end())
+            for (const Shared& s : found->second) turn(from[id], s);
+        copy(id);
+        for (int r = 0; r < from[id].result_count; ++r)
+            if (const Value v = from.result(from[id], r); has(kept, v)) keep(v);
+    }
+
+    /// The item's place in the group, where along `axis` it stands at `at`.
+    Value place(int axis, Value at) {
+        Value linear = zero(Scalar::i32);
+        for (int a = 2; a >= 0; --a)
+            linear = b.op(Op::add, {b.op(Op::mul, {linear, b.index(Op::group_size, a)}), a == axis ? at : b.index(Op::local_index, a)});
+        return linear;
+    }
+
+    void keep(Value v) {
+        Memory m;
+        m.kind = MemoryKind::local;
+        m.name = text("kept", memories_of.size() + 1);
+        m.element = Element::of(from.type_of(v));
+        m.size = b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+        m.loc = from.loc;
+        to.memories.push_back(m);
+        const MemoryId made = memories_of[v.id] = {uint32_t(to.memories.size() - 1)};
+        const Value at = place(0, b.index(Op::local_index, 0));
+        b.store(made, 0, {&at, 1}, of(v));
+        b.barrier();
+    }
+
+    /// How many items of the group stand along the axis.
+    Value members(int axis) {
+        const Value size = b.index(Op::group_size, axis);
+        if (from.whole_groups) return size;
+        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), size});
+        return b.op(Op::min, {size, b.op(Op::sub, {b.index(Op::global_size, axis), first})});
+    }
+
+    /// for (turn = 0; turn < iterations / members, rounded up; ++turn)
+    ///     if (turn * members + mine < iterations) { for all members who: sum += value; add sum to the place of that iteration }
+    /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition.
+    void turn(const Inst& loop, const Shared& s) {
+        b.loc = from[s.atomic].loc;
+        const Scalar i32 = Scalar::i32;
+        const Value mine = b.index(Op::local_index, s.axis), count = members(s.axis), all = b.constant_int(i32, iterations(loop));
+        const Value one = b.constant_int(i32, 1), turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
+        const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), bounds[] = {zero(i32), turns, one};
+        Inst around;
+        around.op = Op::for_;
+        around.loc = b.loc;
+        control(around, bounds, {&i32, 1}, [&](int, std::span<const Value> turn) {
+            const Value now = b.op(Op::add, {b.op(Op::mul, {turn[0], count}), mine}), mine_too = b.op(Op::or_, {even, b.op(Op::lt, {now, all})});
+            Inst where_any;
+            where_any.op = Op::if_;
+            where_any.loc = b.loc;
+            control(where_any, {&mine_too, 1}, {}, [&](int which, std::span<const Value>) {
+                if (which == 0) add_up(loop, s, now, count);
+                b.terminate(Op::yield);
+            });
+            b.terminate(Op::yield);
+        });
+    }
+
+    /// Adds to the place of an iteration what all members give there.
+    void add_up(const Inst& loop, const Shared& s, Value iteration, Value count) {
+        const Inst& i = from[s.atomic];
+        std::vector<std::pair<Value, Value>> before;
+        for (const Needs* needs : {&s.place, &s.value})
+            for (const auto* values : {&needs->anew, &needs->kept})
+                for (const Value v : *values)
+                    if (knows(v)) before.emplace_back(v, of(v));
+        const Value first = of(from.operands(loop)[0]), step = of(from.operands(loop)[2]);
+        map(from[loop.blocks[0]].params[0], b.op(Op::add, {first, b.op(Op::mul, {iteration, step})}));
+        for (const Value v : s.place.anew) copy(from[v].inst);
+        const std::vector<Value> indices = of(indices_of(from, i));
+        // Each begins with itself: items next to each other then reach into different banks of local memory.
+        const Scalar i32 = Scalar::i32, types[] = {i32, i32, i.type};
+        const Value one = b.constant_int(i32, 1), bounds[] = {zero(i32), count, one, b.index(Op::local_index, s.axis), zero(i.type)};
+        Inst members;
+        members.op = Op::for_;
+        members.loc = b.loc;
+        const InstId sum = control(members, bounds, types, [&](int, std::span<const Value> now) {
+            have(s, now[1]);
+            const Value next = b.op(Op::add, {now[1], one});
+            const Value yielded[] = {b.select(b.op(Op::eq, {next, count}), zero(i32), next), b.op(Op::add, {now[2], of(from.operands(i).back())})};
+            b.terminate(Op::yield, yielded);
+        });
+        b.loc = i.loc;
+        const MemoryId m = of(i.memory);
+        const Value total = to.result(to[sum], 1);
+        const Op how = Atomic(i.immediate) == Atomic::add ? Op::add : Op::sub;
+        if (s.alone) b.store(m, i.leaf, indices, b.op(how, {b.load(m, i.leaf, indices), total}));
+        else b.atomic(m, i.leaf, Atomic(i.immediate), indices, total);
+        for (const auto& [v, now] : before) map(v, now);
+    }
+
+    /// Computes the value as the item that stands at `who` has it.
+    void have(const Shared& s, Value who) {
+        for (const Value v : s.value.kept) {
+            const Value at = place(s.axis, who);
+            map(v, b.load(memories_of.at(v.id), 0, {&at, 1}));
+        }
+        for (const Value v : s.value.anew) {
+            const Inst& i = from[from[v].inst];
+            if (i.op == Op::local_index && int(i.immediate) == s.axis) map(v, who);
+            else copy(from[v].inst);
+        }
+    }
+
+    const Uniformity uniformity;
+    const Structure& where;
+    std::vector<bool> used;
+    std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop
+    std::vector<InstId> left_out;
+    std::vector<Value> kept;
+    std::map<uint32_t, MemoryId> memories_of;        ///< of what is kept
+};
+
+}  // namespace
+
+Kernel transpose(const Kernel& kernel) { return Transposing(kernel).run(); }
+
+}  // namespace pumice::codegen
