@@ -112,6 +112,7 @@ void Emitter::loop(InstId id) {
     l.exit = label("exit");
     l.body = label("body");
     const std::string header = label("loop");
+    Tiling tiling = open_tiles(id);
     for (uint32_t c = 0; c < i.result_count; ++c) {
         l.carried.push_back(slot_for(k[i.blocks[0]].params[leading_params(i.op) + c], "carried"));
         write(l.carried.back(), v[leading + c], {});
@@ -136,9 +137,23 @@ void Emitter::loop(InstId id) {
     start(header);
     if (l.tracked) running = read_mask(l.alive);
     if (l.masked) line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.continued.name));
-    for (uint32_t c = 0; c < i.result_count; ++c) read(k[i.blocks[0]].params[leading_params(i.op) + c], l.carried[c]);
+    const auto read_carried = [&] {
+        for (uint32_t c = 0; c < i.result_count; ++c) read(k[i.blocks[0]].params[leading_params(i.op) + c], l.carried[c]);
+    };
+    read_carried();
     loops.push_back(l);
-    if (i.op == Op::for_) {
+    const std::string flush = tiling.tiles.empty() ? "" : label("flush"), next = tiling.tiles.empty() ? header : label("next");
+    if (!tiling.tiles.empty()) {  // a loop over tiles, around one over the iterations of each
+        loops.back().body = label("tile");
+        for_header(id, loops.back(), index);
+        start(loops.back().body);
+        fill_tiles(i, tiling);
+        start(next);
+        read_carried();
+        const Value param = k[i.blocks[0]].params[0];
+        read(param, index);
+        branch(let(text("icmp ne i32 ", scalar(param), ", ", let(text("load i32, ptr ", tiling.stop)))), l.body, flush);
+    } else if (i.op == Op::for_) {
         for_header(id, loops.back(), index);
     } else {
         sequence(k[i.blocks[0]].insts);
@@ -147,6 +162,7 @@ void Emitter::loop(InstId id) {
     start(l.body);
     if (l.tracked) running = read_mask(l.alive);
     lost = false;
+    if (!tiling.tiles.empty()) enter_tiles(i, tiling);
     sequence(k[i.op == Op::for_ ? i.blocks[0] : i.blocks[1]].insts);
     if (open) {  // behind the last jump by mask: those that continue, if any
         if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
@@ -161,6 +177,11 @@ void Emitter::loop(InstId id) {
         line(text("br label %", header, ", !llvm.loop ", metadata(unrolled_in_full)));
         open = false;
     } else {
+        jump(next);
+    }
+    if (!tiling.tiles.empty()) {
+        start(flush);
+        flush_tiles(tiling);
         jump(header);
     }
     start(l.exit);

@@ -164,9 +164,10 @@ bool Emitter::short_packet() const { return running.first > 0 && (running.first 
 void Emitter::load(InstId id) {
     const Inst& i = k[id];
     const Value r = k.result(i);
+    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     const Place a = access(i);
     prefetch(id, a);
-    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
     if (a.how == Place::How::scalar) {
         const std::string one = from_memory(i.type, let(text("load ", scalar, ", ptr ", a.pointer, ", align ", a.align)), false);
         if (kind_of(r) == Kind::vector) return define(r, splat(scalar_type(i.type), one));
@@ -199,8 +200,9 @@ void Emitter::define_lanes(Value v, const std::string& lanes) {
 
 void Emitter::store(const Inst& i) {
     const Value given = k.operands(i).back();
-    const Place a = access(i);
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
+    const Place a = access(i);
     if (a.how == Place::How::scalar) {
         std::string value;
         if (held(given).kind == Kind::uniform) {

@@ -10,14 +10,6 @@ using namespace ir;
 
 namespace {
 
-/// Instructions that a row takes, roughly.
-int instructions_of(const Kernel& k, const Inst& i) {
-    if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
-    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
-    if (cell.starts_with("sleef") || cell == "host") return 16;
-    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
-}
-
 constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
 constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
 constexpr int arithmetic_of_a_spill = 4;    ///< instructions for a vector that waits in memory, beyond which it does no harm
@@ -25,6 +17,13 @@ constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
 }  // namespace
+
+int instructions_of(const Kernel& k, const Inst& i) {
+    if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
+    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
+    if (cell.starts_with("sleef") || cell == "host") return 16;
+    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
+}
 
 void Emitter::choose_width() {
     const bool subgroups = std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) {

@@ -187,6 +187,34 @@ private:
     void move_past_cache(const ir::Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes);
     void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
 
+    // ---- rows of which each item has its own (emit_tiles.cpp) ----
+    /// A place of a loop's body, for some iterations: in each, a vector of what the items have there.
+    struct Tile {
+        std::vector<const ir::Inst*> accesses;
+        bool loads = false, stores = false;
+        std::string memory;  ///< a vector an iteration, that of the lowest index first
+        std::vector<std::string> rows;  ///< a ptr for each lane: the place at the loop's first index
+    };
+    struct Tiling {
+        std::vector<Tile> tiles;
+        int step = 0;            ///< of the loop: 1 or -1
+        std::string first;       ///< the loop's first index
+        std::string low, stop;   ///< i32 on the stack: the lowest index of the tile; the one behind its last iteration
+        std::string count;       ///< its iterations, an i32
+        std::string column;      ///< from the first index to the lowest, an i64
+    };
+    bool walks_rows(ir::InstId i, ir::InstId loop) const;
+    std::vector<Tile> tiles_of(ir::InstId loop) const;
+    Tiling open_tiles(ir::InstId loop);
+    void fill_tiles(const ir::Inst& loop, Tiling& t);
+    void enter_tiles(const ir::Inst& loop, const Tiling& t);
+    void flush_tiles(const Tiling& t);
+    void move_tile(const Tile& t, const Tiling& all, bool back);
+    std::string row_place(const Tile& t, const std::string& column, int lane, int bytes);
+    void transpose_blocks(std::array<std::string, 4>& v, const std::string& type, int lanes);
+    void transpose(const Tile& t, const Tiling& all, int first);
+    void transpose_back(const Tile& t, const Tiling& all, int first);
+
     // ---- atomics (emit_atomic.cpp) ----
     void atomic(const ir::Inst& i);
     void side_by_side(const ir::Inst& i, const Place& a);
@@ -348,6 +376,7 @@ private:
     ir::Affine affine;
     std::vector<uint32_t> uses;  ///< of each value, as an operand
     std::map<const ir::Inst*, Row> sum_rows;
+    std::map<const ir::Inst*, std::string> in_tiles;  ///< accesses of an open loop: a ptr to the iteration's vector
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;

@@ -1,0 +1,83 @@
+// What is kept from one loop for another, and what must not be.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "cpu/emit.h"
+
+namespace pumice::cpu {
+namespace {
+
+/// Two loops over x, the second from n - 1 down, with these instructions in front of their ends, which compute %v.
+ir::Kernel recalled(const std::string& first, const std::string& second, const std::string& between = "", const std::string& head = "") {
+    const auto loop = [](const std::string& bounds, const std::string& body) {
+        return text("for %k = ", bounds, " carry (%s = %zero) : f32 {\n%at = add %row, %k : i32\n", body, "%t = add %s, %v : f32\nyield %t\n}\n");
+    };
+    std::string kernel = text("kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1], arg3: i32) files [\"k.cpp\"] {\n", head,
+                              "%i = global_index 0 : i32\n%n = argument arg3 : i32\n%row = mul %i, %n : i32\n%zero = constant 0.0 : f32\n"
+                              "%none = constant 0 : i32\n%one = constant 1 : i32\n%down = constant -1 : i32\n%last = sub %n, %one : i32\n",
+                              "%a = ", loop("%none to %n step %one", first), between, "%b = ", loop("%last to %down step %down", second),
+                              "%sum = add %a, %b : f32\nstore arg1[%i], %sum : f32\nreturn\n}\n");
+    // The text's values are numbers.
+    std::vector<std::string> names;
+    for (size_t at = kernel.find('%'); at != kernel.npos; at = kernel.find('%', at + 1)) {
+        size_t end = at + 1;
+        while (end < kernel.size() && std::isalnum(static_cast<unsigned char>(kernel[end]))) ++end;
+        const std::string name = kernel.substr(at + 1, end - at - 1);
+        const bool defined = kernel.compare(end, 2, " =") == 0;
+        auto found = std::find(names.rbegin(), names.rend(), name);
+        if (defined) names.push_back(name), found = names.rbegin();
+        kernel.replace(at + 1, end - at - 1, std::to_string(names.size() - 1 - size_t(found - names.rbegin())));
+    }
+    const ir::Kernel parsed = ir::parse(kernel);
+    EXPECT_EQ(ir::verify(parsed), "") << kernel;
+    const ir::Kernel now = recall(parsed);
+    EXPECT_EQ(ir::verify(now), "") << ir::print(now);
+    return now;
+}
+
+int ops(const ir::Kernel& k, ir::Op op) {
+    return int(std::count_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) { return i.op == op; }));
+}
+
+bool recalls(const ir::Kernel& k) { return !k.memories.empty() && k.memories.back().kind == ir::MemoryKind::private_; }
+
+const std::string load = "%x = load arg2[%at] : f32\n", exponential = load + "%v = exp %x : f32\n";
+
+TEST(Recall, CostlyFunctionsOfWhatStays) {
+    const ir::Kernel k = recalled(exponential, exponential);
+    ASSERT_TRUE(recalls(k)) << ir::print(k);
+    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{256});
+    // The first loop's, and that of iterations which were not kept: as the other's load it stands under the condition.
+    EXPECT_EQ(ops(k, ir::Op::exp), 2);
+    EXPECT_EQ(ops(k, ir::Op::if_), 1);
+}
+
+TEST(Recall, NotWhatIsCheap) { EXPECT_FALSE(recalls(recalled(load + "%v = mul %x, %x : f32\n", load + "%v = mul %x, %x : f32\n"))); }
+
+TEST(Recall, NotOtherPlaces) {
+    EXPECT_FALSE(recalls(recalled(exponential, "%on = add %at, %one : i32\n%x = load arg2[%on] : f32\n%v = exp %x : f32\n")));
+}
+
+TEST(Recall, NotWhatMayHaveChanged) {
+    const std::string own = "%x = load arg1[%at] : f32\n%v = exp %x : f32\n";
+    EXPECT_FALSE(recalls(recalled(own, own)));
+}
+
+TEST(Recall, NotWhatALoopCarries) {
+    EXPECT_FALSE(recalls(recalled(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
+}
+
+TEST(Recall, NotAcrossBarriers) { EXPECT_FALSE(recalls(recalled(exponential, exponential, "barrier\n"))); }
+
+/// Half of the room is taken.
+TEST(Recall, BesidePrivateMemory) {
+    const ir::Kernel k = recalled(exponential, exponential, "", "private own: f32[100]\n");
+    ASSERT_TRUE(recalls(k));
+    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{128});
+    EXPECT_EQ(recalled(exponential, exponential, "", "private own: f32[250]\n").memories.size(), 3u);
+}
+
+}  // namespace
+}  // namespace pumice::cpu

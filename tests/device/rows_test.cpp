@@ -1,0 +1,139 @@
+// Each item goes along a row of its own: forwards and backwards, over rows of every length, reading, storing and adding; and comes
+// back to what it computed there.
+#include "tests/device/suite.h"
+
+#include <cmath>
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+const std::vector<int> lengths{0, 1, 5, 15, 16, 17, 33, 255, 256, 257, 600};
+
+std::vector<float> numbers(int n) {
+    std::vector<float> v(static_cast<size_t>(n));
+    for (int i = 0; i < n; ++i) v[size_t(i)] = float(i * 37 % 101) / 64 - 0.5f;
+    return v;
+}
+
+/// How many rows: less than a packet, packets, and a rest.
+const std::vector<int> counts{3, 37, 256};
+
+template <class Make, class Want>
+void each_size(Make make, Want want) {
+    const Device d = device();
+    const auto k = make();
+    for (const int rows : counts)
+        for (const int n : lengths) {
+            if (rows == 256 && n > 40) continue;
+            const std::vector<float> x = numbers(rows * (n + 2));
+            Array<float> y = d.upload(numbers(rows * (n + 2) + 1));
+            std::vector<float> expected = y.download();
+            k(ndrange(rows), y, d.upload(x), n);
+            for (int r = 0; r < rows; ++r) want(expected.data() + r * (n + 2), x.data() + r * (n + 2), n);
+            const std::vector<float> got = y.download();
+            for (size_t i = 0; i < got.size(); ++i)
+                ASSERT_NEAR(got[i], expected[i], 2e-5 * (1 + std::abs(expected[i]))) << rows << " rows of " << n << " at " << i;
+        }
+}
+
+TEST(Rows, AddForwards) {
+    each_size([] {
+        return kernel("add_forwards", [](InOut<float> y, In<float> x, Val<int> n) {
+            auto row = global_index() * (n + 2);
+            Var sum = 0.0f;
+            $for(k, range(n)) {
+                sum += x[row + k];
+                y[row + k] += sum;
+            }
+        });
+    }, [](float* y, const float* x, int n) {
+        for (int k = 0; k < n; ++k) {
+            float sum = 0;
+            for (int j = 0; j <= k; ++j) sum += x[j];
+            y[k] += sum;
+        }
+    });
+}
+
+TEST(Rows, BackwardsFromAnOffset) {
+    each_size([] {
+        return kernel("backwards", [](InOut<float> y, In<float> x, Val<int> n) {
+            auto row = global_index() * (n + 2);
+            $for(k, range(n - 1, n * 0 - 1, -1)) { y[row + k + 2] = x[row + k] - 2.0f * x[row + k + 1]; }
+        });
+    }, [](float* y, const float* x, int n) {
+        for (int k = 0; k < n; ++k) y[k + 2] = x[k] - 2 * x[k + 1];
+    });
+}
+
+/// What is stored is read in another iteration, and under a condition.
+TEST(Rows, OwnResults) {
+    each_size([] {
+        return kernel("own_results", [](InOut<float> y, In<float> x, Val<int> n) {
+            auto row = global_index() * (n + 2);
+            $for(k, range(n)) {
+                y[row + k + 1] = 0.5f * y[row + k] + x[row + k];
+                $if(x[row + k] > 0.3f) { y[row + k + 1] = x[row + k]; };
+            }
+        });
+    }, [](float* y, const float* x, int n) {
+        for (int k = 0; k < n; ++k) y[k + 1] = x[k] > 0.3f ? x[k] : 0.5f * y[k] + x[k];
+    });
+}
+
+/// The exponentials of the first loop are there in the others, in any order and for other ranges.
+TEST(Rows, Softmax) {
+    each_size([] {
+        return kernel("softmax", [](InOut<float> y, In<float> x, Val<int> n) {
+            auto row = global_index() * (n + 2);
+            Var sum = 0.0f;
+            $for(k, range(1, n)) { sum += exp(x[row + k] * 0.5f); }
+            $for(k, range(n)) { y[row + k] = exp(x[row + k] * 0.5f) / (1.0f + sum); }
+            $for(k, range(n, n * 0, -1)) { y[row + k] += exp(x[row + k] * 0.5f); }
+        });
+    }, [](float* y, const float* x, int n) {
+        float sum = 1;
+        for (int k = 1; k < n; ++k) sum += std::exp(x[k] * 0.5f);
+        for (int k = 0; k < n; ++k) y[k] = std::exp(x[k] * 0.5f) / sum;
+        for (int k = n; k > 0; --k) y[k] += std::exp(x[k] * 0.5f);
+    });
+}
+
+/// What was written since is computed anew.
+TEST(Rows, ChangedInBetween) {
+    each_size([] {
+        return kernel("changed", [](InOut<float> y, In<float> x, Val<int> n) {
+            auto row = global_index() * (n + 2);
+            Var sum = 0.0f;
+            $for(k, range(n)) { sum += exp(y[row + k]); }
+            $for(k, range(n)) { y[row + k] = x[row + k]; }
+            $for(k, range(n)) { sum += 0.5f * exp(y[row + k]); }
+            y[row + n] = sum;
+        });
+    }, [](float* y, const float* x, int n) {
+        float sum = 0;
+        for (int k = 0; k < n; ++k) sum += std::exp(y[k]) + 0.5f * std::exp(x[k]), y[k] = x[k];
+        y[n] = sum;
+    });
+}
+
+TEST(Rows, Whole) {
+    const Device d = device();
+    const auto k = kernel("turned", [](Out<int, 2> y, In<int, 2> x) {
+        auto i = global_index();
+        $for(j, range(x.size(1))) { y(i, x.size(1) - 1 - j) = x(i, j) * 3; }
+    });
+    for (const int n : {7, 16, 50}) {
+        std::vector<int> x(size_t(40 * n));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = int(i * 7919 % 1000);
+        Array<int, 2> y = d.zeros<int>({40, n});
+        k(ndrange(40), y, d.upload(x).reshape({40, n}));
+        const std::vector<int> got = y.download();
+        for (int i = 0; i < 40; ++i)
+            for (int j = 0; j < n; ++j) ASSERT_EQ(got[size_t(i * n + n - 1 - j)], x[size_t(i * n + j)] * 3) << n;
+    }
+}
+
+}  // namespace
