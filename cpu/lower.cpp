@@ -26,10 +26,11 @@ constexpr Pass pipeline[] = {
     {"hoist", ir::hoist},
     // Items that stride through an array do it side by side. Before guard, which must see its barriers.
     {"lockstep", ir::lockstep},
+    // What a loop has computed is there for later ones. Behind lockstep, which takes no loops with memory of the items' own; before
+    // block, which computes things anew that are then there.
+    {"recall", recall},
     // Only for sums in lanes. Behind hoist, for which one loop is enough; before guard, since it brings barriers in.
     {"block", block},
-    // What a loop has computed is there for later ones. Behind lockstep and block, whose loops it would hide from them.
-    {"recall", recall},
     // Items past the range arrive at barriers. Without barriers the emitter leaves them out of its packets, which needs no ifs.
     {"guard", ir::guard, Pass::When::barriers},
     // The guard's conditions fold where a kernel tests in_range() itself.

@@ -1,9 +1,11 @@
-// What a loop computed with functions that cost more than memory, and a later loop over the same places computes again: kept from
-// one to the other in private memory. So a softmax computes its exponentials once, and so does the gradient of its sum.
+// What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory, where
+// that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum; and the reverse of a loop finds
+// more of its iterations than what had to be stored.
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "core/error.h"
@@ -17,23 +19,169 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most_bytes = 1 << 10;    ///< of an item's private memory: a packet's should leave room in the first-level cache
-constexpr int64_t least_iterations = 16;   ///< that are kept
-constexpr int least_instructions = 12;     ///< what a value must take to compute, to be worth a store and a load
+/// Of an item's private memory: a packet's is to stay in the second-level cache; with barriers, that of all packets of a group.
+constexpr int64_t most_bytes = 4 << 10, most_bytes_with_barriers = 1 << 10;
+constexpr int64_t least_iterations = 16;  ///< that are kept
+constexpr int least_instructions = 12;    ///< that a value takes which is kept,
+constexpr int least_saved = 6;            ///< and that one value of a loop saves on average: a store and a load are worth
+
+/// An integer in the iteration of a loop that has this index: base + growth * index.
+struct Line {
+    int64_t base = 0, growth = 0;
+    bool operator==(const Line&) const = default;
+};
+
+/// Loops that all items run from end to end, by steps of 1 or -1, and what computes alike in two of them.
+class Likeness {
+public:
+    explicit Likeness(const Kernel& kernel) : k(kernel), uniformity(k), where(uniformity.structure()), stores(k.memories.size()) {
+        for (const InstId id : where.order()) {
+            const Op op = k[id].op;
+            if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) stores[k[id].memory.id].push_back(id);
+        }
+    }
+
+    bool simple(InstId id) const {
+        const Inst& loop = k[id];
+        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step(id) == 0) return false;
+        bool stays = true;
+        each_inside(k, loop, [&](InstId i) { stays = stays && k[i].op != Op::return_; });
+        return stays && uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
+    }
+
+    int64_t step(InstId loop) const {
+        const auto v = k.operands(k[loop]);
+        const auto by = k.type_of(v[0]) == Scalar::i32 ? number(v[2]) : std::nullopt;
+        return by == 1 || by == -1 ? *by : 0;
+    }
+
+    /// How often a loop runs; -1 where only a launch says so.
+    int64_t trips(InstId loop) const {
+        const auto v = k.operands(k[loop]);
+        const auto first = number(v[0]), limit = number(v[1]);
+        return first && limit ? std::max<int64_t>((*limit - *first) * step(loop), 0) : -1;
+    }
+
+    /// Whether the other loop has every index that this one has, as far as constants say.
+    bool covers(InstId other, InstId loop) const {
+        if (trips(other) < 0 || trips(loop) < 0) return false;
+        const auto ends = [&](InstId l) {
+            const int64_t first = *number(k.operands(k[l])[0]), last = first + (trips(l) - 1) * step(l);
+            return std::minmax({first, last});
+        };
+        const auto [low, high] = ends(loop);
+        const auto [other_low, other_high] = ends(other);
+        return trips(loop) == 0 || (low >= other_low && high <= other_high && trips(other) > 0);
+    }
+
+    /// In the loop's body itself, not in a construct of it.
+    bool inside(InstId loop, Value v) const { return k[v].inst.id != none && where.block_of(k[v].inst) == k[loop].blocks[0]; }
+
+    /// Whether `a` in one loop is what `b` is in the other's body, in the iterations that have the same index.
+    bool same(InstId loop_a, Value a, InstId loop_b, Value b) {
+        uint64_t bits_a = 0, bits_b = 0;
+        if (a == b) return true;  // from outside of both
+        if (k.constant(a, bits_a) && k.constant(b, bits_b)) return k.type_of(a) == k.type_of(b) && bits_a == bits_b;
+        if (a == k[k[loop_a].blocks[0]].params[0] && b == k[k[loop_b].blocks[0]].params[0]) return true;
+        if (!inside(loop_b, b)) return false;
+        if (const Value stored = stored_for(loop_a, loop_b, k[k[b].inst])) return a == stored;
+        if (!inside(loop_a, a)) return false;
+        const std::pair both(a.id, b.id);
+        if (!compared.count(both)) compared[both] = computed_alike(loop_a, k[k[a].inst], loop_b, k[k[b].inst]);
+        return compared.at(both);
+    }
+
+    const Kernel& k;
+    const Uniformity uniformity;
+    const Structure& where;
+
+private:
+    bool computed_alike(InstId loop_a, const Inst& i, InstId loop_b, const Inst& j) {
+        const bool steady = is_pure(i.op) || (i.op == Op::load && stores[i.memory.id].empty());
+        if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf) return false;
+        const auto x = k.operands(i), y = k.operands(j);
+        for (size_t o = 0; o < x.size(); ++o)
+            if (!same(loop_a, x[o], loop_b, y[o])) return false;
+        return true;
+    }
+
+    /// What a load of the second loop finds in memory of the item's own: what the first stored there when it had the same index, if
+    /// nothing else stores to such a place.
+    Value stored_for(InstId loop_a, InstId loop_b, const Inst& load) const {
+        if (load.op != Op::load || k[load.memory].kind != MemoryKind::private_) return {};
+        const auto at = place(loop_b, load);
+        Value found;
+        for (const InstId id : stores[load.memory.id]) {
+            const Inst& store = k[id];
+            const auto there = where.around(id) == loop_a ? place(loop_a, store) : std::nullopt;
+            if (!at || !there || there->growth != at->growth || at->growth == 0) return {};
+            if (store.leaf != load.leaf || (there->base - at->base) % at->growth != 0) continue;
+            if (found || *there != *at) return {};
+            found = k.operands(store).back();
+        }
+        return found;
+    }
+
+    std::optional<Line> place(InstId loop, const Inst& access) const {
+        const auto indices = indices_of(k, access);
+        return indices.size() == 1 ? line(loop, indices[0]) : std::nullopt;
+    }
+
+    // ---- integers that constants determine ----
+
+    /// A constant, or what a loop that counts by constants ends with.
+    std::optional<int64_t> number(Value v) const {
+        uint64_t bits = 0;
+        if (k.type_of(v) != Scalar::i32) return std::nullopt;
+        if (k.constant(v, bits)) return int32_t(bits);
+        const InstId loop = k[v].inst;
+        if (loop.id == none || k[loop].op != Op::for_ || !where.jumps_to(loop).empty() || step(loop) == 0 || trips(loop) < 0) return std::nullopt;
+        const auto initial = number(k.operands(k[loop])[3 + k[v].index]), by = increment(loop, k[v].index);
+        return initial && by ? std::optional(*initial + *by * trips(loop)) : std::nullopt;
+    }
+
+    /// What a loop adds to a carried value in each iteration.
+    std::optional<int64_t> increment(InstId loop, uint32_t column) const {
+        const Value param = k[k[loop].blocks[0]].params[1 + column], next = k.operands(last_inst(k, k[loop].blocks[0]))[column];
+        if (next == param) return 0;
+        const InstId made = k[next].inst;
+        if (made.id == none || (k[made].op != Op::add && k[made].op != Op::sub)) return std::nullopt;
+        const auto v = k.operands(k[made]);
+        const auto by = v[0] == param ? number(v[1]) : v[1] == param && k[made].op == Op::add ? number(v[0]) : std::nullopt;
+        return by && k[made].op == Op::sub ? std::optional(-*by) : by;
+    }
+
+    std::optional<Line> line(InstId loop, Value v) const {
+        if (const auto constant = number(v)) return Line{*constant, 0};
+        const auto& params = k[k[loop].blocks[0]].params;
+        if (v == params[0]) return Line{0, 1};
+        if (k[v].inst.id == none && k[v].block == k[loop].blocks[0]) {
+            const uint32_t column = k[v].index - 1;
+            const auto first = number(k.operands(k[loop])[0]), initial = number(k.operands(k[loop])[3 + column]), by = increment(loop, column);
+            if (!first || !initial || !by) return std::nullopt;
+            return Line{*initial - *by * step(loop) * *first, *by * step(loop)};
+        }
+        if (!inside(loop, v)) return std::nullopt;
+        const Inst& i = k[k[v].inst];
+        if (i.op != Op::add && i.op != Op::sub && i.op != Op::mul) return std::nullopt;
+        const auto x = line(loop, k.operands(i)[0]), y = line(loop, k.operands(i)[1]);
+        if (!x || !y) return std::nullopt;
+        if (i.op == Op::add) return Line{x->base + y->base, x->growth + y->growth};
+        if (i.op == Op::sub) return Line{x->base - y->base, x->growth - y->growth};
+        if (x->growth && y->growth) return std::nullopt;
+        return Line{x->base * y->base, x->base * y->growth + y->base * x->growth};
+    }
+
+    std::vector<std::vector<InstId>> stores;                 ///< to each memory
+    std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< values of two loops
+};
 
 class Recall : public Rewriter {
 public:
-    explicit Recall(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), written(k.memories.size()), sources(k.values.size()) {
-        bool barriers = false;
-        for (const InstId id : where.order()) {
-            const Inst& i = k[id];
-            barriers = barriers || i.op == Op::barrier;
-            if (i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) written[i.memory.id] = true;
-        }
-        if (barriers) return;  // items keep private memory across them, all items of a group at once
+    explicit Recall(const Kernel& kernel) : Rewriter(kernel), like(kernel), where(like.where), sources(kernel.values.size()) {
         std::vector<InstId> loops;
         for (const InstId id : where.order()) {
-            if (!simple(id)) continue;
+            if (!like.simple(id)) continue;
             look_back(id, loops);
             loops.push_back(id);
         }
@@ -41,46 +189,24 @@ public:
     }
 
 private:
-    /// A value that a later loop recalls: of which iterations, at most, and where they lie.
-    struct Kept {
-        InstId loop;
-        MemoryId memory;
-    };
-
     // ---- what is recalled ----
-
-    /// A loop that all items run from end to end, by steps of 1 or -1.
-    bool simple(InstId id) const {
-        const Inst& loop = from[id];
-        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step_of(loop) == 0) return false;
-        bool stays = true;
-        each_inside(from, loop, [&](InstId i) { stays = stays && from[i].op != Op::return_; });
-        return stays && uniformity.of(from.operands(loop)[0]) <= Scope::group && uniformity.of(from.operands(loop)[1]) <= Scope::group;
-    }
-
-    int64_t step_of(const Inst& loop) const {
-        const auto v = from.operands(loop);
-        uint64_t step = 0;
-        if (from.type_of(v[0]) != Scalar::i32 || !from.constant(v[2], step)) return 0;
-        return int32_t(step) == 1 || int32_t(step) == -1 ? int32_t(step) : 0;
-    }
 
     /// What the loop need not compute, as one of the loops in front of it did. Backwards, so that the largest expressions come first.
     void look_back(InstId id, const std::vector<InstId>& loops) {
         const auto& insts = from[from[id].blocks[0]].insts;
         std::set<uint32_t> used;
         std::vector<uint32_t> unused;
-        bool any = false;
+        std::vector<Value> recalled;
+        int saved = 0;
         for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
             const Inst& i = from[*at];
             const bool computes = is_pure(i.op) || i.op == Op::load;
-            if (computes && !used.count(from.result(i).id)) {
-                unused.push_back(at->id);
-                continue;
-            }
-            if (const Value source = computes ? earlier(id, *at, loops) : Value{}) {
-                sources[from.result(i).id] = source;
-                any = true;
+            const bool dead = computes && !used.count(from.result(i).id);
+            if (dead) unused.push_back(at->id);
+            const Value source = computes && !dead ? earlier(id, *at, loops) : Value{};
+            if (source) recalled.push_back(from.result(i)), sources[from.result(i).id] = source;
+            if (dead || source) {
+                saved += instructions_of(from, i);
                 continue;
             }
             const auto use = [&](InstId user) {
@@ -89,47 +215,32 @@ private:
             use(*at);
             each_inside(from, i, use);
         }
-        if (any) left_out.insert(unused.begin(), unused.end());
+        if (saved >= least_saved * int(recalled.size())) {
+            if (!recalled.empty()) left_out.insert(unused.begin(), unused.end());
+        } else {
+            for (const Value v : recalled) sources[v.id] = {};
+        }
     }
 
-    /// The same value in a loop in front of this one, where it is worth being kept.
-    Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops) const {
+    /// The same value in a loop in front of this one, where it is worth being kept. All items that come here went through that one.
+    Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops) {
         const Value v = from.result(from[inst]);
-        if (uniformity.of(v) != Scope::item || cost(id, v) < least_instructions) return {};
+        std::set<uint32_t> seen;
+        if (like.uniformity.of(v) != Scope::item || cost(id, v, seen) < least_instructions) return {};
         for (const InstId loop : loops) {
-            if (where.block_of(loop) != where.block_of(id)) continue;
+            const InstId ancestor = where.ancestor_in(where.block_of(loop), id);
+            if (ancestor.id == none || ancestor == loop) continue;
             for (const InstId other : from[from[loop].blocks[0]].insts) {
-                int budget = 64;
                 const Inst& o = from[other];
                 if (o.op != from[inst].op || left_out.count(other.id) || sources[from.result(o).id]) continue;
-                if (same(loop, from.result(o), id, v, budget)) return from.result(o);
+                if (like.same(loop, from.result(o), id, v)) return from.result(o);
             }
         }
         return {};
     }
 
-    bool inside(InstId loop, Value v) const { return from[v].inst.id != none && where.block_of(from[v].inst) == from[loop].blocks[0]; }
-
-    /// Whether `a` in one loop's body is what `b` is in the other's where their indices are equal.
-    bool same(InstId loop_a, Value a, InstId loop_b, Value b, int& budget) const {
-        if (a == b) return true;  // from outside of both
-        if (a == from[from[loop_a].blocks[0]].params[0] && b == from[from[loop_b].blocks[0]].params[0]) return true;
-        if (!inside(loop_a, a) || !inside(loop_b, b) || --budget < 0) return false;
-        const Inst &i = from[from[a].inst], &j = from[from[b].inst];
-        const bool load = i.op == Op::load && i.memory == j.memory && i.leaf == j.leaf && !written[i.memory.id];
-        if (i.op != j.op || i.type != j.type || i.immediate != j.immediate || !(load || (is_pure(i.op) && i.memory == j.memory))) return false;
-        const auto x = from.operands(i), y = from.operands(j);
-        for (size_t o = 0; o < x.size(); ++o)
-            if (!same(loop_a, x[o], loop_b, y[o], budget)) return false;
-        return x.size() == y.size();
-    }
-
-    int cost(InstId loop, Value v) const {
-        std::set<uint32_t> seen;
-        return cost(loop, v, seen);
-    }
     int cost(InstId loop, Value v, std::set<uint32_t>& seen) const {
-        if (!inside(loop, v) || !seen.insert(v.id).second) return 0;
+        if (!like.inside(loop, v) || !seen.insert(v.id).second) return 0;
         const Inst& i = from[from[v].inst];
         int sum = instructions_of(from, i);
         for (const Value o : from.operands(i)) sum += cost(loop, o, seen);
@@ -138,21 +249,44 @@ private:
 
     /// How many iterations there is room for; where that is too few nothing is kept.
     void find_room() {
-        int64_t bytes = 0, taken = 0;
-        std::set<uint32_t> values;
-        for (const Value source : sources)
-            if (source && values.insert(source.id).second) bytes += size_of(from.type_of(source));
+        int64_t bytes = 0, taken = 0, most_trips = 0;
+        for (const Value source : sources) {
+            if (!source || kept.count(source.id)) continue;
+            const InstId loop = where.around(from[source].inst);
+            const int64_t trips = like.trips(loop);
+            most_trips = trips < 0 ? INT32_MAX : std::max(most_trips, trips);
+            const Scalar type = from.type_of(source);
+            kept[source.id] = {loop, rooms[type].values++};
+            bytes += size_of(type);
+        }
+        if (kept.empty()) return;
         for (const Memory& m : from.memories)
             if (m.kind == MemoryKind::private_)
                 taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
-        const int64_t room = bytes ? std::max<int64_t>(most_bytes - taken, 0) / bytes : 0;
-        iterations = int64_t(std::bit_floor(uint64_t(room)));
-        if (iterations < least_iterations) return std::fill(sources.begin(), sources.end(), Value{}), left_out.clear();
-        for (const Value source : sources)
-            if (source) kept[source.id].loop = where.around(from[source].inst);
+        const auto& order = where.order();
+        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return from[id].op == Op::barrier; });
+        const int64_t room = std::max<int64_t>((barriers ? most_bytes_with_barriers : most_bytes) - taken, 0) / bytes;
+        iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
+        if (iterations >= least_iterations) return;
+        std::fill(sources.begin(), sources.end(), Value{});
+        left_out.clear(), kept.clear(), rooms.clear();
     }
 
     // ---- the new kernel ----
+
+    void body() override {
+        for (auto& [type, room] : rooms) {
+            room.memory = {uint32_t(to.memories.size())};
+            Memory m;
+            m.kind = MemoryKind::private_;
+            m.name = text("kept_", name_of(type));
+            m.element = Element::of(type);
+            m.extents = {iterations * room.values};
+            m.loc = from.loc;
+            to.memories.push_back(m);
+        }
+        Rewriter::body();
+    }
 
     void inst(InstId id) override {
         const Inst& i = from[id];
@@ -160,44 +294,46 @@ private:
         const bool computes = is_pure(i.op) || i.op == Op::load;
         if (computes && sources[from.result(i).id]) return recall(id);
         copy(id);
-        if (const auto k = computes ? kept.find(from.result(i).id) : kept.end(); k != kept.end()) keep(k->second, from.result(i));
+        if (computes && kept.count(from.result(i).id)) keep(from.result(i));
     }
 
-    /// The number of the iteration in which a loop has this index, which is right modulo 2^32 also where there is none.
+    /// Of a loop that keeps values, the number of the iteration that has this index: right modulo 2^32 also where there is none.
     Value number(InstId loop, Value index) {
         const Value first = of(from.operands(from[loop])[0]);
-        return b.op(Op::sub, step_of(from[loop]) > 0 ? std::initializer_list<Value>{index, first} : std::initializer_list<Value>{first, index});
+        return like.step(loop) > 0 ? b.op(Op::sub, {index, first}) : b.op(Op::sub, {first, index});
     }
 
-    Value place(Value iteration) { return b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)}); }
+    /// Where a value of the iteration lies. The last iterations stay, each in the place of one before.
+    Value place(Value source, Value iteration) {
+        const Value slot = b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)});
+        const int64_t values = rooms.at(from.type_of(source)).values;
+        return b.op(Op::add, {b.op(Op::mul, {slot, b.constant_int(Scalar::i32, values)}), b.constant_int(Scalar::i32, kept.at(source.id).number)});
+    }
 
-    /// The last iterations stay, each in the place of one before.
-    void keep(Kept& k, Value v) {
-        k.memory = {uint32_t(to.memories.size())};
-        Memory m;
-        m.kind = MemoryKind::private_;
-        m.name = text("kept", k.memory.id);
-        m.element = Element::of(from.type_of(v));
-        m.extents = {iterations};
-        m.loc = b.loc;
-        to.memories.push_back(m);
-        const Value at = place(number(k.loop, of(from[from[k.loop].blocks[0]].params[0])));
-        b.store(k.memory, 0, {&at, 1}, of(v));
+    void keep(Value v) {
+        const InstId loop = kept.at(v.id).loop;
+        const Value at = place(v, number(loop, of(from[from[loop].blocks[0]].params[0])));
+        b.store(rooms.at(from.type_of(v)).memory, 0, {&at, 1}, of(v));
+    }
+
+    Value load(Value source, Value iteration) {
+        const Value at = place(source, iteration);
+        return b.load(rooms.at(from.type_of(source)).memory, 0, {&at, 1});
     }
 
     /// `was kept ? memory[iteration] : the value, computed again`
     void recall(InstId id) {
         const Inst& i = from[id];
         b.loc = i.loc;
-        const Kept& k = kept.at(sources[from.result(i).id].id);
-        const InstId loop = where.around(id);
-        const Value iteration = number(k.loop, of(from[from[loop].blocks[0]].params[0]));
-        // Of a loop's iterations, the last are kept. Their number is at most 2^32 - 1.
-        const auto bounds = from.operands(from[k.loop]);
-        const Value first = of(bounds[0]), limit = of(bounds[1]), none_kept = b.constant(Scalar::u32, 0);
-        const bool up = step_of(from[k.loop]) > 0;
-        const Value runs = b.op(up ? Op::lt : Op::gt, {first, limit});
-        const Value trips = b.select(runs, b.bitcast(Scalar::u32, number(k.loop, limit)), none_kept);
+        const Value result = from.result(i), source = sources[result.id];
+        const InstId loop = where.around(id), first_loop = kept.at(source.id).loop;
+        const Value iteration = number(first_loop, of(from[from[loop].blocks[0]].params[0]));
+        if (like.covers(first_loop, loop) && like.trips(first_loop) <= iterations) return map(result, load(source, iteration));
+        // Of the first loop's iterations, the last are there. Their number is at most 2^32 - 1.
+        const auto bounds = from.operands(from[first_loop]);
+        const Value first = of(bounds[0]), limit = of(bounds[1]), nothing = b.constant(Scalar::u32, 0);
+        const Value runs = b.op(like.step(first_loop) > 0 ? Op::lt : Op::gt, {first, limit});
+        const Value trips = b.select(runs, b.bitcast(Scalar::u32, number(first_loop, limit)), nothing);
         const Value count = b.op(Op::min, {trips, b.constant(Scalar::u32, uint64_t(iterations))});
         const Value among = b.op(Op::sub, {b.bitcast(Scalar::u32, iteration), b.op(Op::sub, {trips, count})});
         const Value condition = b.op(Op::lt, {among, count});
@@ -205,18 +341,12 @@ private:
         choice.op = Op::if_;
         choice.loc = i.loc;
         const InstId chosen = control(choice, {&condition, 1}, {}, [&](int arm, std::span<const Value>) {
-            Value v;
-            if (arm == 0) {
-                const Value at = place(iteration);
-                v = b.load(k.memory, 0, {&at, 1});
-            } else {
-                std::set<uint32_t> made;
-                again(id, made);
-                v = of(from.result(i));
-            }
+            std::set<uint32_t> made;
+            if (arm == 1) again(id, made);
+            const Value v = arm == 0 ? load(source, iteration) : of(result);
             b.terminate(Op::yield, {&v, 1});
         });
-        map(from.result(i), to.result(to[chosen]));
+        map(result, to.result(to[chosen]));
     }
 
     /// Computes a value in the current block, with all that the loop computes for it alone.
@@ -227,12 +357,20 @@ private:
         copy(id);
     }
 
-    const Uniformity uniformity;
+    struct Kept {
+        InstId loop;
+        int64_t number = 0;  ///< among those of its type
+    };
+    struct Room {
+        MemoryId memory;
+        int64_t values = 0;
+    };
+    Likeness like;
     const Structure& where;
-    std::vector<bool> written;       ///< memories
     std::vector<Value> sources;      ///< of values: the one that is recalled instead
     std::set<uint32_t> left_out;     ///< instructions that only recalled values need
     std::map<uint32_t, Kept> kept;   ///< by value
+    std::map<Scalar, Room> rooms;
     int64_t iterations = 0;          ///< that are kept, a power of two
 };
 

@@ -48,7 +48,7 @@ const std::string load = "%x = load arg2[%at] : f32\n", exponential = load + "%v
 TEST(Recall, CostlyFunctionsOfWhatStays) {
     const ir::Kernel k = recalled(exponential, exponential);
     ASSERT_TRUE(recalls(k)) << ir::print(k);
-    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{256});
+    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{1024});
     // The first loop's, and that of iterations which were not kept: as the other's load it stands under the condition.
     EXPECT_EQ(ops(k, ir::Op::exp), 2);
     EXPECT_EQ(ops(k, ir::Op::if_), 1);
@@ -69,14 +69,52 @@ TEST(Recall, NotWhatALoopCarries) {
     EXPECT_FALSE(recalls(recalled(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
 }
 
-TEST(Recall, NotAcrossBarriers) { EXPECT_FALSE(recalls(recalled(exponential, exponential, "barrier\n"))); }
+/// What the second loop reads is what the first one stored for it, in as many iterations as constants say.
+TEST(Recall, ThroughPrivateMemory) {
+    const auto kernel = [](const std::string& place, const std::string& also) {
+        return ir::parse(
+            "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\nprivate tape: f32[40]\n"
+            "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = constant 20 : i32\n%5 = constant 2 : i32\n"
+            "%6, %7 = for %8 = %2 to %4 step %3 carry (%9 = %1, %10 = %2) : (f32, i32) {\nstore tape[%10], %9 : f32\n" + also +
+            "%11 = exp %9 : f32\n%12 = add %10, %5 : i32\nyield %11, %12\n}\n"
+            "%13 = constant 19 : i32\n%14 = constant -1 : i32\n"
+            "%15, %16 = for %17 = %13 to %14 step %14 carry (%18 = %6, %19 = %7) : (f32, i32) {\n%20 = sub %19, " + place + " : i32\n"
+            "%21 = load tape[%20] : f32\n%22 = exp %21 : f32\n%23 = mul %18, %22 : f32\nyield %23, %20\n}\nstore arg1[%0], %15 : f32\nreturn\n}\n");
+    };
+    const ir::Kernel k = kernel("%5", "");
+    ASSERT_EQ(ir::verify(k), "");
+    const ir::Kernel now = recall(k);
+    EXPECT_EQ(ir::verify(now), "");
+    EXPECT_EQ(now.memories.size(), 4u) << ir::print(now);
+    EXPECT_EQ(ops(now, ir::Op::exp), 1) << "all iterations were kept";
+    EXPECT_EQ(now.memories.back().extents, std::vector<int64_t>{32});
+    EXPECT_EQ(recall(kernel("%3", "")).memories.size(), 3u) << "other places";
+    EXPECT_EQ(recall(kernel("%5", "store tape[%8], %1 : f32\n")).memories.size(), 3u) << "stored twice";
+}
 
-/// Half of the room is taken.
+/// In a block inside the first loop's, under another condition, behind a barrier.
+TEST(Recall, FromTheBlockAround) {
+    const std::string kernel =
+        "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1], arg3: i32) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = constant 0.0 : f32\n"
+        "%5 = for %6 = %2 to %1 step %3 carry (%7 = %4) : f32 {\n%8 = load arg2[%6] : f32\n%9 = load arg2[%0] : f32\n%10 = mul %8, %9 : f32\n"
+        "%11 = exp %10 : f32\n%12 = add %7, %11 : f32\nyield %12\n}\nbarrier\n%13 = gt %5, %4 : bool\nif %13 {\n"
+        "for %14 = %2 to %1 step %3 {\n%15 = load arg2[%14] : f32\n%16 = load arg2[%0] : f32\n%17 = mul %15, %16 : f32\n%18 = exp %17 : f32\n"
+        "store arg1[%0], %18 : f32\nyield\n}\nyield\n} else {\nyield\n}\nreturn\n}\n";
+    const ir::Kernel k = ir::parse(kernel);
+    ASSERT_EQ(ir::verify(k), "");
+    // The load of arg2[%0] is another one in each loop, and yet the same.
+    const ir::Kernel now = recall(k);
+    EXPECT_EQ(ir::verify(now), "");
+    EXPECT_TRUE(recalls(now)) << ir::print(now);
+}
+
+/// Some of the room is taken.
 TEST(Recall, BesidePrivateMemory) {
     const ir::Kernel k = recalled(exponential, exponential, "", "private own: f32[100]\n");
     ASSERT_TRUE(recalls(k));
-    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{128});
-    EXPECT_EQ(recalled(exponential, exponential, "", "private own: f32[250]\n").memories.size(), 3u);
+    EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{512});
+    EXPECT_EQ(recalled(exponential, exponential, "", "private own: f32[1020]\n").memories.size(), 3u);
 }
 
 }  // namespace
