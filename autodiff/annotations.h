@@ -38,13 +38,14 @@ template <class T> struct Const {
     T value;
     explicit Const(const T& value) : value(value) {}
 };
-/// A scalar in reverse mode: its derivative comes back.
+/// A scalar, or a struct of scalars, in reverse mode: its derivative comes back.
 template <class T> struct Active {
     T value;
     explicit Active(const T& value) : value(value) {}
 };
 /// An array with its shadow, of the same shape, type and device: reverse mode adds the gradient to it where the array is read and
-/// consumes it where the array is overwritten; forward mode reads and writes tangents. A scalar with its tangent (forward mode).
+/// consumes it where the array is overwritten; forward mode reads and writes tangents. A scalar with its tangent (forward mode). A
+/// struct of arrays and scalars with such a struct: backwards its scalars are constant, for want of a place for their derivatives.
 template <class T> struct Duplicated {
     T value, shadow;
     explicit Duplicated(const T& value, const T& shadow) : value(value), shadow(shadow) {}
@@ -61,7 +62,7 @@ template <class T, std::size_t N> struct BatchDuplicated {
     explicit BatchDuplicated(const T& value, const T (&shadows)[N]) : value(value), shadows(std::to_array(shadows)) {}
 };
 /// A struct that holds arrays and scalars, with a struct of shadows: its arrays are Duplicated where the shadow has an array,
-/// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents).
+/// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents). Programs refuse the latter: they do not see what is computed with them.
 template <class T> struct MixedDuplicated {
     T &value, &shadow;
     explicit MixedDuplicated(T& value, T& shadow) : value(value), shadow(shadow) {}

@@ -35,14 +35,19 @@ Call make_call(const K& kernel, const Range& range, const A&... annotations) {
     return call;
 }
 
-// The derivatives of the Active scalars, as a tuple: a number each, or an array of them where there are several directions.
+// The derivatives of the Active scalars, as a tuple: a number each (of a struct, a struct), or an array of them where there are
+// several directions.
 template <class H, class A, std::size_t W>
 auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
-    if constexpr (!requires(A a) { []<class T>(const Active<T>&) {}(a); } || !ScalarType<H>) {
+    if constexpr (!requires(A a) { []<class T>(const Active<T>&) {}(a); } || detail::is_array<H>::value || detail::HoldsArrays<H>) {
         return std::tuple<>();
     } else {
-        std::array<H, W> all;
-        for (H& one : all) one = next < bits.size() ? from_bits<H>(bits[next++]) : H(0);
+        std::array<H, W> all{};
+        std::vector<void*> members[W];
+        for (std::size_t w = 0; w < W; ++w) put_targets(all[w], members[w]);
+        const std::vector<HostArgument> types = flat(all[0]);
+        for (std::size_t m = 0; m < types.size(); ++m)
+            for (std::size_t w = 0; w < W && next < bits.size(); ++w) __builtin_memcpy(members[w][m], &bits[next++], std::size_t(size_of(types[m].type)));
         if constexpr (W == 1) return std::tuple<H>(all[0]);
         else return std::tuple<std::array<H, W>>(all);
     }
@@ -87,6 +92,7 @@ public:
         return sum;
     }
     derive::TapeArrays arrays;
+    std::shared_ptr<const ir::Kernel> kernel;  ///< whose it is
 };
 
 namespace derive {
@@ -96,7 +102,7 @@ public:
     K kernel;
     Range range;
     template <detail::Annotation... A>
-    pumice::Tape operator()(const A&... annotations) const { return {split_forward(make_call(kernel, range, annotations...))}; }
+    pumice::Tape operator()(const A&... annotations) const { return {split_forward(make_call(kernel, range, annotations...)), kernel.recorded()}; }
 };
 template <KernelType K>
 class SplitReverse {
@@ -109,6 +115,7 @@ public:
         const auto all = std::tie(annotations_and_tape...);
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             const pumice::Tape& tape = std::get<sizeof...(I)>(all);
+            if (tape.kernel && tape.kernel != kernel.recorded()) fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape of kernel \"", tape.kernel->name, "\"");
             return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(
                 split_reverse(make_call(kernel, range, std::get<I>(all)...), tape.arrays));
         }(std::make_index_sequence<sizeof...(A) - 1>());

@@ -118,9 +118,7 @@ TapeArrays split_forward(const Call& call) {
 
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
     const Derived& half = half_of(call, Mode::reverse);
-    if (half.tapes.size() != tape.size())
-        fail("the reverse half of kernel \"", call.kernel.name(), "\" is given a tape of ", tape.size(), " arrays, and its own has ", half.tapes.size(),
-             ": both halves take the same annotations");
+    check_tapes(half, call.range, call.slots, tape);
     std::vector<uint64_t> adjoints;
     TapeArrays arrays = tape;
     launch(half, call.range, call.slots, &adjoints, &arrays);

@@ -14,6 +14,7 @@ struct Slot {
     std::vector<HostArgument> shadows;  ///< one a direction: of an array its shadows, of a scalar its tangents (forward mode)
     void* target = nullptr;             ///< reverse mode, a scalar of a MixedDuplicated: the host scalar its adjoint is added to
     bool mixed = false;                 ///< it comes from a struct, where integers may stand beside what is differentiated
+    std::string label = {};             ///< of a program's argument: "argument 2 (h)"
 };
 
 /// A launch that is differentiated.
@@ -53,12 +54,15 @@ void put_slots(const Const<T>& a, std::vector<Slot>& slots) {
 }
 template <class H, class T>
 void put_slots(const Active<T>& a, std::vector<Slot>& slots) {
-    for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::active, value, {}, nullptr, false});
+    for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
 }
 template <class H, class T, class Shadows>
 void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<Slot>& slots) {
     const size_t first = slots.size();
-    for (const HostArgument& v : flat(static_cast<const H&>(value))) slots.push_back({activity, v, {}, nullptr, detail::HoldsArrays<T>});
+    for (const HostArgument& v : flat(static_cast<const H&>(value))) {
+        const bool member = !ScalarType<T> && !v.is_array && !is_float(v.type);  // an integer among the numbers of a struct
+        slots.push_back({member ? Activity::constant : activity, v, {}, nullptr, detail::HoldsArrays<T>});
+    }
     for (const T& shadow : shadows) {
         const std::vector<HostArgument> given = flat(static_cast<const H&>(shadow));
         for (size_t i = 0; i < given.size(); ++i) slots[first + i].shadows.push_back(given[i]);

@@ -89,7 +89,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
             const bool shadowed = !slot.shadows.empty() && slot.shadows[0].array;
             if (!shadowed || !has_floats(kernel[kernel.params[i].memory].element)) activity = Activity::constant;
         } else if (activity != Activity::constant) {
-            activity = !is_float(slot.value.type) ? Activity::constant : mode == Mode::forward ? Activity::duplicated : Activity::active;
+            // The derivative of a scalar in a Duplicated struct has nowhere to go back to.
+            const bool lost = mode != Mode::forward && activity != Activity::active && !slot.target;
+            activity = lost || !is_float(slot.value.type) ? Activity::constant : mode == Mode::forward ? Activity::duplicated : Activity::active;
         }
         signature.params.push_back(activity);
     }

@@ -38,6 +38,8 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots);
 /// Allocates the tapes of a derivative, whose sizes the arguments of the launch decide. Throws Error naming the bytes.
 TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots);
+/// Throws Error where they are not what make_tapes would give, as far as that is known without counting.
+void check_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const TapeArrays& tapes);
 /// A scalar type's element: one object a type.
 const Element& element_of(Scalar type);
 

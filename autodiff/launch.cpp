@@ -42,7 +42,7 @@ public:
                 uint64_t bits = 0;
                 if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target)) detail::read(*sums[next++], &bits);
                 if (slot.target && is_float(slot.value.type)) add_to(slot.target, slot.value.type, bits);
-                else if (!slot.target && adjoints) adjoints->push_back(bits);
+                else if (slot.activity == Activity::active && adjoints) adjoints->push_back(bits);
             }
         }
     }
@@ -103,8 +103,10 @@ Range with_group(const Range& range, const ir::Kernel& primal, const Derived& de
     return fixed;
 }
 
-[[noreturn]] void fail_of_large_tape(const ir::Kernel& primal) {
-    fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of more than 2^31 elements: launch it over smaller ranges");
+void check_size(const ir::Kernel& primal, Scalar type, double elements) {
+    if (elements > INT32_MAX)
+        fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ", int64_t(elements) * size_of(type),
+             " bytes, and a tape has 2147483647 elements at most");
 }
 
 HostValues values_of(const std::vector<Slot>& slots) {
@@ -114,9 +116,18 @@ HostValues values_of(const std::vector<Slot>& slots) {
     return values;
 }
 
+/// Elements of a tape that is not counted.
+int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<Slot>& slots, int64_t items) {
+    if (tape.size == Tape::Size::offsets) return items;
+    const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
+    if (tape.size == Tape::Size::item) check_size(*derived.primal, tape.type, double(each) * double(items));
+    return tape.size == Tape::Size::item ? each * items : each;
+}
+
 /// What the count kernel found for each counted tape: the offsets' array, and how many elements there are in all.
 struct Counted {
     std::shared_ptr<detail::ArrayState> offsets;
+    Scalar type;
     int64_t total = 0;
 };
 std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
@@ -131,9 +142,9 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         detail::copy(*slots[i].value.array, *copies.back());
         arguments.back() = rebound(slots[i].value, *copies.back());
     }
-    for (const Tape& tape : derived.tapes)
-        if (tape.size == Tape::Size::offsets) {
-            counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), 0});
+    for (size_t t = 0; t < derived.tapes.size(); ++t)
+        if (derived.tapes[t].size == Tape::Size::offsets) {
+            counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
             arguments.push_back(argument_of(*counted.back().offsets));
         }
     derived.count->launch(range, arguments);
@@ -143,9 +154,9 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         for (int32_t& n : counts) {
             const int64_t before = c.total;
             c.total += n;
-            if (c.total > INT32_MAX) fail_of_large_tape(*derived.primal);
             n = int32_t(before);
         }
+        check_size(*derived.primal, c.type, double(c.total));
         detail::write(*c.offsets, counts.data(), items, items);
     }
     return counted;
@@ -184,19 +195,34 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
             if (tape.size == Tape::Size::offsets) {
                 tapes.push_back(counted[next].offsets);
             } else {
-                const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
-                if (tape.size == Tape::Size::item && each > INT32_MAX / std::max<int64_t>(items, 1)) fail_of_large_tape(*derived.primal);
-                const int64_t n = tape.size == Tape::Size::fixed ? each : tape.size == Tape::Size::item ? each * items : counted[next++].total;
+                const int64_t n = tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));
                 tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
             }
         }
     } catch (const Error& e) {
-        throw e.within(text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\", ", bytes, " bytes over ", items,
-                            " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
+        throw e.within(text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\"",
+                            bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items, " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
     debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items, " work-items"));
     return tapes;
+}
+
+void check_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const TapeArrays& tapes) {
+    const int64_t items = items_of(with_group(range, *derived.primal, derived, *device_of(range, slots)), derived.primal->whole_groups);
+    if (items <= 0) return;
+    const auto refuse = [&](const auto&... what) {
+        fail("the reverse half of kernel \"", derived.primal->name, "\" is given a tape ", what..., ": both halves take the same range and annotations");
+    };
+    if (tapes.size() != derived.tapes.size()) refuse("of ", tapes.size(), " arrays, and its own has ", derived.tapes.size());
+    for (size_t t = 0; t < tapes.size(); ++t) {
+        const Tape& tape = derived.tapes[t];
+        const Scalar type = tapes[t]->element->leaves[0].type;
+        if (type != tape.type) refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
+        const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
+        const int64_t wants = tape.size == Tape::Size::counted ? has : elements_of(tape, derived, slots, items);
+        if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
+    }
 }
 
 void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape,

@@ -47,6 +47,22 @@ auto result_tangents(Program& program, const Array<T, N>& result) {
     }
 }
 
+/// What errors call the scalars and arrays of an argument: "" or, in a struct, " (grid.h)".
+template <class T>
+void put_names(const std::string& path, std::vector<std::string>& names) {
+    if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
+    else structure<T>::each_type([&]<class F>(const char* name, size_t, F*) { put_names<F>(path.empty() ? name : path + "." + name, names); });
+}
+template <class A>
+void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {
+    using T = typename detail::annotation<A>::type;
+    const std::size_t first = slots.size();
+    put_slots<T>(annotation, slots);
+    std::vector<std::string> names;
+    put_names<T>("", names);
+    for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
+}
+
 /// What the function is given for an annotated argument: of a scalar that is differentiated one that is followed, else what it is.
 template <class A>
 decltype(auto) given(Program& program, A& annotation) {
@@ -82,7 +98,8 @@ auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
     Program program(mode, int(width));
     std::vector<Slot> slots;
-    (put_slots<typename detail::annotation<A>::type>(annotations, slots), ...);
+    int number = 0;
+    (put_labelled(annotations, ++number, slots), ...);
     program.annotate(slots);
     std::tuple<decltype(given(program, annotations))...> arguments{given(program, annotations)...};
     static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations))>&...>,

@@ -5,38 +5,56 @@
 namespace pumice::derive {
 
 void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
-    for (size_t i = 0; i < slots.size(); ++i) {
-        const Slot& slot = slots[i];
-        const std::string who = text("argument ", i + 1);
-        if (!slot.value.is_array) {
-            if (slot.activity == Activity::constant || slot.mixed) continue;
-            if (const std::string wrong = wrong_scalar(slot, who, width, forward); !wrong.empty()) fail("the derivative of a program: ", wrong);
-            continue;
-        }
-        if (slot.activity != Activity::constant)
-            if (const std::string wrong = wrong_array(slot, who, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
-        if (!slot.value.array || slot.value.array->bytes == 0) continue;
-        const Span span = span_of(*slot.value.array);
-        Buffer& buffer = buffers[size_t(span.buffer)];
-        if (slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array)) {
-            buffer.constant.add(span.offset, span.end());
-            continue;
-        }
-        for (const Buffer::Region& r : buffer.regions)
-            if (r.from < span.end() && span.offset < r.to) fail("the derivative of a program: ", who, " overlaps another Duplicated argument in memory");
-        Buffer::Region region{span.offset, span.end(), {}};
-        for (const HostArgument& shadow : slot.shadows) {
-            if (overlap(*shadow.array, *slot.value.array)) fail("the derivative of a program: the shadow of ", who, " overlaps it in memory");
-            region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
-        }
-        buffer.regions.push_back(std::move(region));
-        buffer.varied.add(span.offset, span.end());
+    for (const Slot& slot : slots) {
+        if (slot.value.is_array) annotate_array(slot);
+        else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty()) fail("the derivative of a program: ", wrong);
     }
+    check_shadows(slots);
+}
+
+void ProgramRecord::annotate_array(const Slot& slot) {
+    if (slot.activity != Activity::constant)
+        if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
+    if (!slot.value.array || slot.value.array->bytes == 0) return;
+    const Span span = span_of(*slot.value.array);
+    Buffer& buffer = buffers[size_t(span.buffer)];
+    const bool constant = slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array);
+    if (!constant && buffer.constant.meets(span.offset, span.end())) fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
+    for (const Buffer::Region& r : buffer.regions)
+        if (r.from < span.end() && span.offset < r.to)
+            fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another", " Duplicated argument in memory");
+    if (constant) return buffer.constant.add(span.offset, span.end());
+    Buffer::Region region{span.offset, span.end(), {}, slot.label};
+    for (const HostArgument& shadow : slot.shadows) region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
+    buffer.regions.push_back(std::move(region));
+    buffer.varied.add(span.offset, span.end());
+}
+
+/// Shadows are no arguments, and one shadow is not another, but for arrays that are only read.
+void ProgramRecord::check_shadows(const std::vector<Slot>& slots) {
+    std::vector<Buffer::Region*> regions;
+    for (Buffer& b : buffers)
+        for (Buffer::Region& r : b.regions) regions.push_back(&r);
+    for (Buffer::Region* r : regions)
+        for (size_t w = 0; w < r->shadows.size(); ++w) {
+            for (const Slot& slot : slots)
+                if (slot.value.array && overlap(*r->shadows[w], *slot.value.array))
+                    fail("the derivative of a program: the shadow of ", r->label, " overlaps ", slot.label == r->label ? "it" : slot.label, " in memory");
+            for (Buffer::Region* other : regions)
+                for (size_t v = 0; v < other->shadows.size(); ++v) {
+                    if ((other == r && v == w) || !overlap(*r->shadows[w], *other->shadows[v])) continue;
+                    if (other == r) fail("the derivative of a program: two shadows of ", r->label, " overlap in memory");
+                    r->shared_with = other->label;
+                }
+            shadows.push_back({r->label, r->shadows[w]});
+        }
 }
 
 Span ProgramRecord::span_of(const ArrayState& array) {
     Span span{-1, array.offset, array.bytes, array.element};
     if (!array.memory) return span;
+    for (const auto& [label, shadow] : shadows)
+        if (overlap(*shadow, array)) fail("the derivative of a program: the program uses the shadow of ", label);
     const auto there = known.find(array.memory.get());
     // A freed buffer's address may come back without our being told.
     if (there != known.end() && buffers[size_t(there->second)].seen.lock() == array.memory) {
@@ -65,6 +83,9 @@ int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool z
 void ProgramRecord::set_varied(const Span& s, bool varied) {
     if (!s.any()) return;
     Buffer& b = buffers[size_t(s.buffer)];
+    for (const Buffer::Region& r : b.regions)
+        if (!r.shared_with.empty() && r.from < s.end() && s.offset < r.to)
+            fail("the derivative of a program: the shadows of ", r.label, " and ", r.shared_with, " overlap in memory, and ", r.label, " is written");
     varied ? b.varied.add(s.offset, s.end()) : b.varied.remove(s.offset, s.end());
 }
 

@@ -26,6 +26,7 @@ struct Buffer {
     struct Region {
         int64_t from, to;
         std::vector<std::shared_ptr<ArrayState>> shadows;
+        std::string label, shared_with = {};  ///< the argument, and another one whose shadow is the same memory
     };
     std::shared_ptr<detail::DeviceState> device;
     const Element* element = nullptr;
@@ -80,12 +81,17 @@ protected:
     detail::Observer* const outer;
 
 private:
+    void annotate_array(const Slot& slot);
+    void check_shadows(const std::vector<Slot>& slots);
     const Buffer::Region* region_of(const Span& s) const;
     std::map<const Allocation*, int> known;
+    std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments
 };
 
 /// A sentence on what is wrong with a scalar that is differentiated in a mode, or "".
 std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward);
+/// The same of a program's argument.
+std::string wrong_in_program(const Slot& slot, int width, bool forward);
 /// A sentence on what is wrong with a Duplicated array and its shadows, or "". `who` is what the argument is called.
 std::string wrong_array(const Slot& slot, const std::string& who, int width);
 

@@ -69,19 +69,23 @@ void ProgramTape::adjoint_of(const Command& c) {
     if (!c.live) return;
     if (c.kind == Command::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
     if (c.kind == Command::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end()) return adjoint_of_call(c);
-    if (c.kind == Command::Kind::copy && c.varied[0]) {
-        for (int w = 0; w < width; ++w) {
-            const std::shared_ptr<ArrayState> to = shadow_of(c.spans[1], w), from = shadow_of(c.spans[0], w);
-            if (to->device->backend == from->device->backend) {
-                accumulate(from, to);
-            } else {
-                const auto there = allocate_like(*from, from->bytes, false);
-                detail::copy(*to, *there);
-                accumulate(from, there);
-            }
-        }
-    }
+    if (c.kind == Command::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
     for (const Span& s : c.ended) zero_shadows(s);
+}
+
+void ProgramTape::adjoint_of_copy(const Command& c) {
+    for (int w = 0; w < width; ++w) {
+        const std::shared_ptr<ArrayState> to = shadow_of(c.spans[1], w), from = shadow_of(c.spans[0], w);
+        const bool overlapping = overlap(*from, *to);
+        std::shared_ptr<ArrayState> given = to;
+        if (overlapping || to->device->backend != from->device->backend) {
+            given = allocate_like(*from, from->bytes, false);
+            detail::copy(*to, *given);
+        }
+        if (overlapping) fill_zero(*to);
+        accumulate(from, given);
+        if (!overlapping) fill_zero(*to);
+    }
 }
 
 void ProgramTape::adjoint_of_launch(const Command& c) {

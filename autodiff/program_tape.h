@@ -58,6 +58,7 @@ private:
     // The way back: program_reverse.cpp.
     void find_live();
     void adjoint_of(const Command& command);
+    void adjoint_of_copy(const Command& command);
     void adjoint_of_launch(const Command& command);
     void adjoint_of_call(const Command& command);
     void reverse_all();

@@ -56,6 +56,8 @@ public:
         __builtin_memcpy(static_cast<void*>(&v), &scalar.bits, sizeof(T));
         return v;
     }
+    /// What Array::fill does with it.
+    void fill(const std::shared_ptr<detail::ArrayState>& array) const;
     derive::HostScalar scalar;
 };
 
@@ -128,4 +130,19 @@ void put_host(const Traced<T>& value, HostArgument*& next) {
     ++next;
 }
 }  // namespace detail
+
+namespace derive {
+/// A fill whose value has a derivative: the sum of the array's shadow.
+template <class T>
+const auto fill_followed = kernel("fill", [](Out<T> to, Val<T> value) { to[global_index()] = value; });
+}  // namespace derive
+template <class T>
+void Traced<T>::fill(const std::shared_ptr<detail::ArrayState>& array) const {
+    const Array<T> all({detail::held(array).bytes / int64_t(sizeof(T))}, array);
+    // One launch covers 2^31 - 1 items; longer arrays take several.
+    for (int64_t first = 0; first < all.count(); first += INT32_MAX) {
+        const Array<T> part = all.slice(first, std::min<int64_t>(first + INT32_MAX, all.count()));
+        derive::fill_followed<T>(ndrange(part.count()), part, *this);
+    }
+}
 }  // namespace pumice

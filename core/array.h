@@ -78,6 +78,9 @@ public:
         if constexpr (ScalarType<T>) detail::fill(detail::held(state), &value, sizeof(T));
         else copy_from(std::vector<T>(static_cast<size_t>(count()), value));
     }
+    /// The same with a number that a derivative follows (Traced<T>).
+    template <class Followed> requires std::is_same_v<typename Followed::traced, T>
+    void fill(const Followed& value) const { value.fill(state); }
     /// Overwrites all elements; the sizes must agree.
     void copy_from(const std::vector<T>& host) const {
         if constexpr (std::is_same_v<T, bool>) {

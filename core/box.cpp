@@ -178,11 +178,13 @@ void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to,
     }
     const Backend& device = *to.device->backend;
     const int64_t size = to.element_size, most = std::max(span_of(from_box), span_of(to_box));
-    // A derivative sees through copies of floats only where they are floats.
-    const bool fits = most <= INT32_MAX / size && !dims.empty();
     const auto all = [&](Scalar type) {
         return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; });
     };
+    // A derivative sees through copies of floats only where they are floats: of what mixes them with integers, through runs.
+    const bool followed = observer() && !all(Scalar::f32) && !all(Scalar::f64) &&
+                          std::ranges::any_of(to.element->leaves, [](const Leaf& l) { return is_float(l.type); });
+    const bool fits = most <= INT32_MAX / size && !dims.empty() && !followed;
     if (fits && all(Scalar::f32) && size % 4 == 0) copy_units<float>(from, from_box, to, to_box, stream);
     else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64))
         copy_units<double>(from, from_box, to, to_box, stream);

@@ -99,10 +99,12 @@ public:
         if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
         else return host;
     }
-    /// Every element becomes the value.
-    void fill(const T& value) const {
+    /// Every element becomes the value: a T, or a number that a derivative follows.
+    template <class V = T> requires(std::is_convertible_v<V, T> || std::is_same_v<typename V::traced, T>)
+    void fill(const V& value) const {
         const Array<T, 1> one(Device(detail::held(state).device), {1}, false);
-        one.fill(value);
+        if constexpr (std::is_convertible_v<V, T>) one.fill(T(value));
+        else one.fill(value);
         View repeated(*this);  // every element of it is the one
         repeated.strides.fill(0);
         repeated.offset = 0;

@@ -112,6 +112,14 @@ TEST_F(AutodiffErrors, Programs) {
     EXPECT_EQ(message_of([&] { autodiff(Reverse, beside, Duplicated(y, dy), Duplicated(x, x)); }), "the derivative of a program: the shadow of argument 2 overlaps it in memory");
 }
 
+TEST_F(AutodiffErrors, RulesForForwardModeAndScalars) {
+    const auto ruled = kernel("ruled", [](Out<float> y, Val<float> a, In<float> x) { y[global_index()] = a * x[global_index()]; });
+    ruled.forward([](const Range&, const Duplicated<Array<float>>&, float, const Duplicated<Array<float>>&) {});
+    EXPECT_EQ(message_of([&] { autodiff(Forward, ruled, ndrange(4), Duplicated(y, dy), Duplicated(1.0f, 1.0f), Duplicated(x, dx)); }),
+              "the rule of kernel \"ruled\" for forward mode is called with tangents of arrays, and argument 2 is a Duplicated scalar: write Const, or put it "
+              "into an array of one element");
+}
+
 TEST_F(AutodiffErrors, TapesOfOtherCalls) {
     const auto halves = autodiff_split(axpy, ndrange(4), Duplicated(y, dy), Const(2.0f), Duplicated(x, dx));
     const auto& reverse = halves.second;
@@ -121,7 +129,7 @@ TEST_F(AutodiffErrors, TapesOfOtherCalls) {
     other.arrays.push_back(x.state);
     const std::string message = message_of([&] { reverse(Duplicated(y, dy), Const(2.0f), Duplicated(x, dx), other); });
     EXPECT_EQ(message, text("the reverse half of kernel \"axpy\" is given a tape of ", tape.arrays.size() + 1, " arrays, and its own has ", tape.arrays.size(),
-                            ": both halves take the same annotations"));
+                            ": both halves take the same range and annotations"));
 }
 
 }  // namespace

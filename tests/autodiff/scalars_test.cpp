@@ -109,6 +109,35 @@ TEST(AutodiffPrograms, ActiveScalarsThatNothingDependsOn) {
     EXPECT_EQ(std::get<1>(primal).download(), y.download());
 }
 
+TEST(AutodiffPrograms, ActiveScalarsFillArrays) {
+    Array<float> x = device().full<float>(4, 3.0f);
+    const auto program = [&](Array<float>& y, Array<float, 2>& grid, auto c) {
+        Array<float> t = y.clone();
+        t.fill(2.0f * c);
+        axpy(ndrange(4), y, 3.0f, t);
+        grid.view({0, 0}, {3, 4}, {2, 2}).fill(c * c);
+    };
+    for (const int states : {0, 1, 3}) {
+        Array<float> y = x.clone(), dy = device().full<float>(4, 1.0f);
+        Array<float, 2> grid = device().zeros<float>({4, 4}), dgrid = device().full<float>({4, 4}, 1.0f);
+        const auto [dc] = autodiff(states ? Reverse.checkpoints(states) : Reverse, program, Duplicated(y, dy), Duplicated(grid, dgrid), Active(0.5f));
+        EXPECT_EQ(dc, 4 * 3 * 2.0f + 4 * 1.0f);
+        EXPECT_EQ(y.download(), std::vector<float>(4, 6.0f));
+        EXPECT_EQ(dgrid.get(2, 2), 0.0f);
+        EXPECT_EQ(dgrid.get(1, 2), 1.0f);
+    }
+    Array<float> y = x.clone(), ty = device().zeros<float>(4);
+    Array<float, 2> grid = device().zeros<float>({4, 4}), tgrid = device().zeros<float>({4, 4});
+    autodiff(Forward, program, Duplicated(y, ty), Duplicated(grid, tgrid), Duplicated(0.5f, 2.0f));
+    EXPECT_EQ(ty.download(), std::vector<float>(4, 12.0f));
+    EXPECT_EQ(tgrid.get(0, 2), 2.0f);
+    // A number that outlives its program is a plain one.
+    std::optional<Traced<float>> kept;
+    autodiff(Reverse, [&](Array<float>& to, auto c) { to.fill(c), kept.emplace(c); }, Duplicated(y, ty), Active(0.5f));
+    y.fill(3.0f * *kept);
+    EXPECT_EQ(y.download(), std::vector<float>(4, 1.5f));
+}
+
 TEST(AutodiffPrograms, ActiveScalarsAndRules) {
     const auto twice = kernel("twice", [](Out<float> y, Val<float> a, In<float> x) {
         auto i = global_index();
