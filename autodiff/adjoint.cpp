@@ -189,13 +189,10 @@ namespace {
 
 Kernel tidy(const Kernel& k) { return in_order(dead(ir::forward(simplify(promote(inlining(k)))))); }
 
-/// Takes away stores to arrays that the kernel does not read itself: a count's only effect is its counts.
+/// Takes away what a count need not do: prints, and stores to the primal's arrays, but for those that it reads.
 class Effects : public Rewriter {
 public:
-    Effects(const Kernel& kernel, size_t count) : Rewriter(kernel), params(count) {
-        for (const Inst& i : kernel.insts)
-            if (i.op == Op::load) read.push_back(i.memory);
-    }
+    Effects(const Kernel& kernel, const std::vector<bool>& read) : Rewriter(kernel), read(read) {}
     bool writes = false;
 
 private:
@@ -203,20 +200,28 @@ private:
         const Inst& i = from[id];
         if (i.op == Op::print || i.op == Op::require) return;  // the kernel itself will say it
         const bool effect = i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
-        const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < params;
-        if (of_primal && i.op == Op::store && std::find(read.begin(), read.end(), i.memory) == read.end()) return;
+        const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < read.size();
+        if (of_primal && i.op == Op::store && !read[size_t(from[i.memory].argument)]) return;
         writes = writes || of_primal;
         copy(id);
     }
-    const size_t params;
-    std::vector<MemoryId> read;
+    const std::vector<bool>& read;
 };
 
+/// Only what decides the counts. Which arrays that reads, and so has to write as the primal does, is found from none upwards.
 Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
-    Effects pass(k, params);
-    Kernel made = pass.run();
-    writes = pass.writes;
-    return made;
+    std::vector<bool> read(params);
+    for (;;) {
+        Effects pass(k, read);
+        const Kernel made = dead(simplify(pass.run()));
+        writes = pass.writes;
+        const std::vector<bool> before = read;
+        for (const Block& block : made.blocks)
+            for (const InstId id : block.insts)
+                if (made[id].op == Op::load && made[made[id].memory].kind == MemoryKind::array && size_t(made[made[id].memory].argument) < params)
+                    read[size_t(made[made[id].memory].argument)] = true;
+        if (read == before) return made;
+    }
 }
 
 std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tapes) {
@@ -225,10 +230,7 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
     if (!counted) return std::nullopt;
     Sweep sweep(primal, Part::count);
     Count count;
-    // What does not decide a count goes first, so that fewer arrays are read.
-    Kernel k = tidy(sweep.run());
-    for (int round = 0; round < 3; ++round) k = dead(simplify(without_effects(k, primal.kernel.params.size(), count.writes)));
-    count.kernel = in_order(k);
+    count.kernel = in_order(without_effects(tidy(sweep.run()), primal.kernel.params.size(), count.writes));
     return count;
 }
 

@@ -136,8 +136,9 @@ void Device::list_accesses(const Variant& variant, const Launch& launch) {
         const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
         if (!array.memory) continue;
         const Range& range = static_cast<const Buffer*>(array.memory)->range;
-        const int64_t begin = range.offset + array.offset;
-        accesses.push_back({range.block->id, begin, begin + array.bytes, use.write});
+        // Shaders may reach small elements through whole words.
+        const int64_t begin = range.offset + array.offset, end = begin + array.bytes;
+        accesses.push_back({range.block->id, begin / 4 * 4, (end + 3) / 4 * 4, use.write});
     }
 }
 

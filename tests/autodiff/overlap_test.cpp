@@ -118,13 +118,13 @@ TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
 }
 
 TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
-    const auto hungry = kernel("hungry", [](InOut<float> a, In<int> n) {
+    const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
         auto i = global_index();
         Var<float> s = a[i];
-        $for (k, range(n[i])) { s = sin(s); }
+        $for (k, range(n)) { s = sin(s); }
         a[i] = s;
     });
-    const Array<int> n = d.full<int>(4, 2'000'000'000);
+    const int n = 2'000'000'000;
     EXPECT_EQ(message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(n)); }),
               "the reverse sweep of kernel \"hungry\" needs a tape of 8000000000 elements, 32000000000 bytes, and a tape has 2147483647 elements at most\n"
               "  while making the tape of the reverse sweep of kernel \"hungry\" over 4 work-items: launches over smaller ranges, or programs with "
