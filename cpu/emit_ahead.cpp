@@ -21,12 +21,12 @@ constexpr int64_t iterations_ahead = 8;
 constexpr int64_t foreseen_bytes = 256;        ///< strides that machines follow by themselves
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows, and the most that is told apart
 
-/// How values grow with the index of a loop.
+/// How values grow with what `moved` names: a loop's index, or a group's.
 class Strides {
 public:
-    Strides(const Kernel& kernel, Value index) : k(kernel), index(index) {}
+    Strides(const Kernel& kernel, std::function<bool(Value)> moved) : k(kernel), moved(std::move(moved)) {}
 
-    /// By how much for each step of the index; none where that depends on more than arithmetic.
+    /// By how much for each step of it; none where that depends on more than arithmetic.
     std::optional<int64_t> of(Value v) {
         if (const auto known = strides.find(v.id); known != strides.end()) return known->second;
         const auto stride = found(v);
@@ -35,7 +35,7 @@ public:
 
 private:
     std::optional<int64_t> found(Value v) {
-        if (v == index) return 1;
+        if (moved(v)) return 1;
         if (k[v].inst.id == none) return 0;
         const Inst& i = k[k[v].inst];
         if (!is_pure(i.op)) return std::nullopt;
@@ -58,11 +58,17 @@ private:
     }
 
     const Kernel& k;
-    const Value index;
+    const std::function<bool(Value)> moved;
     std::map<uint32_t, std::optional<int64_t>> strides;
 };
 
 }  // namespace
+
+/// Whether a value is such an index along axis 0.
+bool Emitter::is_index(Value v, Op op) const {
+    const InstId source = k[v].inst;
+    return source.id != none && k[source].op == op && k[source].immediate == 0;
+}
 
 /// A line that is to be in the first-level cache soon.
 void Emitter::ask_for(const std::string& there) {
@@ -84,10 +90,12 @@ void Emitter::prefetch(InstId id, const Place& a) {
     if (!variant.streaming || a.how != Place::How::contiguous) return;
     const AffineForm& f = affine.of(indices_of(k, i).back());
     const int64_t size = k[i.memory].element.size;
-    // Where an item's group says what it loads, the next groups' places.
+    // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are across.
     if (f.known && f.global[0].zero()) {
+        const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
         const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * size;
-        return ask_for(place_in_group(i, int(std::max<int64_t>(bytes_ahead / bytes, 1))));
+        if (Strides(k, moved).of(indices_of(k, i).back()) == unknown) return;
+        return ask_for(place_in_group(i, moved, int(std::max<int64_t>(bytes_ahead / bytes, 1))));
     }
     // One of neighbours is enough.
     const int64_t elements = std::max<int64_t>(64 / size, 1);
@@ -101,7 +109,8 @@ void Emitter::prefetch(InstId id, const Place& a) {
 /// loads of its next iteration are far behind these; where it strides, that is worth it in arrays of any size.
 void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
     if (has_barriers && open_inst[loop.id]) {
-        const auto stride = Strides(k, k[k[loop].blocks[0]].params[0]).of(indices_of(k, i).back());
+        const Value index = k[k[loop].blocks[0]].params[0];
+        const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
         const bool far = running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
         if (far || (variant.streaming && a.how == Place::How::contiguous))
             ask_for(place_in_iteration(i, k[loop], open_loops.back().step, variant.streaming ? 2 : 1));
@@ -113,19 +122,14 @@ void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
         ask_for(place_in_iteration(i, k[loop], values[step.id].scalar, iterations_ahead));
 }
 
-/// Where the access would be in a group so many further along axis 0; "" where that is the same place, or costly to say.
-std::string Emitter::place_in_group(const Inst& i, int further) {
+/// Where the access would be in a group so many further along axis 0, which changes what `moved` names; "" where that is the same
+/// place, or costly to say.
+std::string Emitter::place_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
     const std::string group = group_at[0], first = origin[0];
-    const std::string there = pointer_after(
-        i,
-        [&](Value v) {
-            const InstId source = k[v].inst;
-            return source.id != none && (k[source].op == Op::group_index || k[source].op == Op::global_index) && k[source].immediate == 0;
-        },
-        [&] {
-            group_at[0] = let(text("add i32 ", group, ", ", further));
-            origin[0] = let(text("add i32 ", first, ", ", further * variant.group[0]));
-        });
+    const std::string there = pointer_after(i, moved, [&] {
+        group_at[0] = let(text("add i32 ", group, ", ", further));
+        origin[0] = let(text("add i32 ", first, ", ", further * variant.group[0]));
+    });
     group_at[0] = group, origin[0] = first;
     return there;
 }

@@ -304,6 +304,24 @@ void Emitter::row_with_lead(const std::string& end, const Body& body) {
 
 /// The packets of a group, row by row: `counts` items along each axis.
 void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+    if (!turned.empty() && !trimmed) return turned_rows(body);
+    if (!turned.empty()) {
+        const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
+        std::string all = "true";
+        for (size_t axis = 0; axis < 3; ++axis)
+            all = let(text("and i1 ", all, ", ", let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
+        branch(all, whole, part);
+        start(whole);
+        turned_rows(body);
+        jump(end);
+        start(part);
+        plain_rows(counts, trimmed, body);
+        return start(end);
+    }
+    plain_rows(counts, trimmed, body);
+}
+
+void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     counted("z", counts[2], [&](const std::string& z) {
         counted("y", counts[1], [&](const std::string& y) {
             local_at[1] = y, local_at[2] = z;
@@ -332,6 +350,7 @@ void Emitter::group_without_barriers() {
         counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
     all_in_range = !k.whole_groups || variant.full;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
+    turned = turned_loads(k.body().insts);
     rows(counts, trimmed, [&] { sequence(k.body().insts); });
 }
 
@@ -427,11 +446,6 @@ void Emitter::function() {
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
     outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),
                   ", i64 %first, i64 %end)\n");
-    const bool x86 = target.isa != Isa::none && target.isa != Isa::neon;
-    if (past_caches && x86) {
-        declare("declare void @llvm.x86.sse.sfence()");
-        outer += "  call void @llvm.x86.sse.sfence()\n";
-    }
     outer += "  ret void\n}\n";
     module_text = outer + "\n" + body;
 }

@@ -44,11 +44,8 @@ std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
     return let(text("icmp eq i64 ", low, ", 0"));
 }
 
-/// `!nontemporal` and its node. What is written so is ordered by the fence at the end of pumice_kernel.
-std::string Emitter::nontemporal() {
-    past_caches = true;
-    return text(", !nontemporal ", metadata("!{i32 1}"));
-}
+/// `!nontemporal` and its node. What is written so is ordered by a fence behind the groups that a thread runs (cpu/launch.cpp).
+std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
 
 /// Stores a packet's vector without reading its lines into the caches first, which saves a third of a copy's traffic.
 void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a) {

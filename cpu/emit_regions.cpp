@@ -281,6 +281,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     if (insts.empty() && !hands && !condition) return;
     unrolled = unrolls(insts);
     const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
+    if (!packet_returns && !bound) turned = turned_loads(insts);
     packets_of_group([&] {
         if (packet_returns) {
             const std::string v = vector_type("i8");
@@ -315,6 +316,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         }
     }, bound ? bounded_row(bound) : "");
     unrolled = false;
+    turned.clear();
     if (hands) hand_on(end, given, false);
 }
 

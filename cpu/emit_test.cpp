@@ -198,7 +198,6 @@ TEST(Emit, large_arrays_stream) {
     variant.full = true;
     const std::string t = emit_llvm(k, target, variant).text;
     EXPECT_EQ(count(t, "!nontemporal"), 1);  // not what is loaded, too
-    EXPECT_EQ(count(t, "call void @llvm.x86.sse.sfence"), 1);
     EXPECT_EQ(count(t, "call void @llvm.prefetch"), 2);
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
 }

@@ -13,17 +13,8 @@ using namespace ir;
 namespace {
 
 constexpr int columns = 16;          ///< iterations of a tile: a cache line of each row
-constexpr int quad = 4;             ///< lanes that stay together while a vector is transposed: 128 bits
 constexpr size_t most_tiles = 4;     ///< of a loop
 constexpr int element_bytes = 4;
-
-/// shufflevector's indices: `of(lane)` for each lane.
-template <class F>
-std::string indices_text(int lanes, F of) {
-    std::string s = text("<", lanes, " x i32> <");
-    for (int lane = 0; lane < lanes; ++lane) s += text(lane ? ", " : "", "i32 ", of(lane));
-    return s + ">";
-}
 
 }  // namespace
 
@@ -178,50 +169,17 @@ std::string Emitter::row_place(const Tile& t, const std::string& column, int lan
     return bytes == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", bytes), "p");
 }
 
-/// Four vectors with 4 x 4 matrices in their blocks, transposed.
-void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
-    const std::string whole = text("<", lanes, " x ", type, ">");
-    const auto mixed = [&](const std::string& a, const std::string& b, auto of) {
-        return let(text("shufflevector ", whole, " ", a, ", ", whole, " ", b, ", ", indices_text(lanes, of)));
-    };
-    const auto singles = [&](int high) {  // of two vectors, the elements high, high + 1 of each quad by turns
-        return [=](int lane) { return lane / quad * quad + 2 * high + lane % quad / 2 + (lane % 2) * lanes; };
-    };
-    const auto pairs = [&](int high) {
-        return [=](int lane) { return lane / quad * quad + 2 * high + lane % 2 + (lane % quad / 2) * lanes; };
-    };
-    const std::string low01 = mixed(v[0], v[1], singles(0)), high01 = mixed(v[0], v[1], singles(1));
-    const std::string low23 = mixed(v[2], v[3], singles(0)), high23 = mixed(v[2], v[3], singles(1));
-    v = {mixed(low01, low23, pairs(0)), mixed(low01, low23, pairs(1)), mixed(high01, high23, pairs(0)), mixed(high01, high23, pairs(1))};
-}
-
-/// From the rows of up to 16 lanes, from `first` on. Four lanes apart they are laid side by side, so that blocks are all there is to
-/// transpose.
+/// From the rows of up to 16 lanes, from `first` on.
 void Emitter::transpose(const Tile& t, const Tiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
     const int lanes = std::min(width - first, columns);
-    std::array<std::array<std::string, quad>, columns / quad> parts;  // by four columns, then by lane in its block
-    for (int r = 0; r < quad; ++r)
-        for (int q = 0; q < columns / quad; ++q) {
-            std::vector<std::string> side_by_side;
-            for (int lane = r; lane < lanes; lane += quad)
-                side_by_side.push_back(let(text("load ", four, ", ptr ", row_place(t, all.column, first + lane, q * quad * element_bytes), ", align ", element_bytes)));
-            for (int size = quad; side_by_side.size() > 1; size *= 2) {
-                const std::string half = text("<", size, " x ", type, ">");
-                for (size_t n = 0; 2 * n < side_by_side.size(); ++n)
-                    side_by_side[n] = let(text("shufflevector ", half, " ", side_by_side[2 * n], ", ", half, " ", side_by_side[2 * n + 1], ", ",
-                                               indices_text(2 * size, [](int lane) { return lane; })));
-                side_by_side.resize(side_by_side.size() / 2);
-            }
-            parts[size_t(q)][size_t(r)] = side_by_side[0];
-        }
+    const std::vector<std::string> vectors = transposed(type, lanes, columns, [&](int lane, int column) {
+        return let(text("load ", four, ", ptr ", row_place(t, all.column, first + lane, column * element_bytes), ", align ", element_bytes));
+    });
     const std::string whole = text("<", lanes, " x ", type, ">");
-    for (int q = 0; q < columns / quad; ++q) {
-        transpose_blocks(parts[size_t(q)], type, lanes);
-        for (int c = 0; c < quad; ++c) {
-            const int place = ((q * quad + c) * width + first) * element_bytes;
-            line(text("store ", whole, " ", parts[size_t(q)][size_t(c)], ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", place), "p"), ", align 16"));
-        }
+    for (int c = 0; c < columns; ++c) {
+        const std::string place = let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes), "p");
+        line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", place, ", align 16"));
     }
 }
 
@@ -239,8 +197,7 @@ void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
         transpose_blocks(parts[size_t(q)], type, lanes);
     }
     const auto picked = [&](const std::string& a, const std::string& b, std::vector<int> from) {  // blocks of the two, counted through
-        return let(text("shufflevector ", whole, " ", a, ", ", whole, " ", b, ", ",
-                        indices_text(lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; })));
+        return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
     };
     const auto put = [&](const std::string& v, int lane, int column) {
         line(text("store ", whole, " ", v, ", ptr ", row_place(t, all.column, first + lane, column * element_bytes), ", align ", element_bytes));

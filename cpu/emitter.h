@@ -60,6 +60,8 @@ public:
     Emitted module();
 
 private:
+    using Body = std::function<void()>;
+
     // ---- text (emit_text.cpp) ----
     void line(const std::string& statement) { *out += "  " + statement + "\n"; }
     std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
@@ -170,7 +172,8 @@ private:
     void ask_for(const std::string& there);
     void prefetch(ir::InstId id, const Place& a);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
-    std::string place_in_group(const ir::Inst& i, int further);
+    bool is_index(ir::Value v, ir::Op op) const;
+    std::string place_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
     std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
     using Way = std::vector<ir::InstId>;
     std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
@@ -211,9 +214,24 @@ private:
     void flush_tiles(const Tiling& t);
     void move_tile(const Tile& t, const Tiling& all, bool back);
     std::string row_place(const Tile& t, const std::string& column, int lane, int bytes);
-    void transpose_blocks(std::array<std::string, 4>& v, const std::string& type, int lanes);
     void transpose(const Tile& t, const Tiling& all, int first);
     void transpose_back(const Tile& t, const Tiling& all, int first);
+
+    // ---- loads that the packets of several rows do together (emit_turned.cpp) ----
+    bool follows(ir::Value v, int& steps) const;
+    void follow(ir::Value v);
+    bool turns(const ir::Inst& i) const;
+    std::vector<ir::InstId> turned_loads(std::span<const ir::InstId> insts) const;
+    void turned_rows(const Body& body);
+    void fill_turned(const ir::Inst& load, const std::string& tile);
+
+    // ---- transposes in registers (emit_transpose.cpp) ----
+    static constexpr int quad = 4;  ///< lanes that stay together: 128 bits
+    std::string shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
+                         const std::function<int(int)>& of);
+    void transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes);
+    std::vector<std::string> transposed(const std::string& type, int rows, int columns,
+                                        const std::function<std::string(int row, int column)>& four);
 
     // ---- atomics (emit_atomic.cpp) ----
     void atomic(const ir::Inst& i);
@@ -304,7 +322,6 @@ private:
     std::string holds_for_all(ir::Value condition);
 
     // ---- packets, groups, the module (emit_group.cpp) ----
-    using Body = std::function<void()>;
     void place_memories();
     std::string frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset);
     std::string argument_text(int parameter, Scalar type);
@@ -322,6 +339,7 @@ private:
     void packets_of_row(const std::string& end, bool trimmed, const Body& body);
     void row_with_lead(const std::string& end, const Body& body);
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
     void repeat(const std::string& loop);
     void packet(const Mask& items, const Body& body);
@@ -376,7 +394,7 @@ private:
     ir::Affine affine;
     std::vector<uint32_t> uses;  ///< of each value, as an operand
     std::map<const ir::Inst*, Row> sum_rows;
-    std::map<const ir::Inst*, std::string> in_tiles;  ///< accesses of an open loop: a ptr to the iteration's vector
+    std::map<const ir::Inst*, std::string> in_tiles;  ///< accesses of an open loop, or of some rows: a ptr to the iteration's vector
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;
@@ -389,6 +407,7 @@ private:
     bool lost = false;  ///< items may have left since the block began
     Mask running;
     std::set<std::tuple<uint32_t, uint32_t, int64_t>> prefetched;  ///< in this packet: memory, base and line
+    std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
     std::vector<Held> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
@@ -398,7 +417,7 @@ private:
         local_at;  ///< i32: the group's index; its first global index; the packet's first item
     std::map<std::string, std::string> frame_texts;
     std::array<std::string, 3> group_slots;  ///< where group_at is counted
-    bool all_in_range = false, past_caches = false;  ///< past_caches: a store goes past the caches
+    bool all_in_range = false;
     int64_t scratch_bytes = 0;
     std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
     std::vector<std::vector<std::string>> private_names;

@@ -25,7 +25,8 @@ struct Frame {
 static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 &&
               offsetof(Frame, lead) == 64);
 
-/// A compiled kernel: runs `count` groups from the linear index `first` on (axis 0 is the fastest).
+/// A compiled kernel: runs `count` groups from the linear index `first` on (axis 0 is the fastest). Of a streaming variant's stores
+/// others know only behind a fence.
 using Entry = void(const Frame* frame, int64_t first, int64_t count);
 
 }  // namespace pumice::cpu

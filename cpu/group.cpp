@@ -8,6 +8,19 @@
 namespace pumice::cpu {
 namespace {
 
+constexpr int64_t long_range = 65536;  ///< items: the work is more than looking at the kernel
+
+/// The axes of the range along which groups differ in a value, as bits.
+uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
+    const ir::InstId source = k[v].inst;
+    if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
+    const ir::Inst& i = k[source];
+    if (i.op == ir::Op::global_index || i.op == ir::Op::group_index) return 1u << i.immediate;
+    uint32_t axes = 0;
+    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, depth + 1);
+    return axes;
+}
+
 /// The first of these steps that holds the extent, or the last.
 int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
     for (const int64_t s : steps)
@@ -16,6 +29,16 @@ int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
 }
 
 }  // namespace
+
+bool goes_across(const ir::Kernel& k) {
+    return std::any_of(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
+        if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
+        const auto indices = ir::indices_of(k, i);
+        uint32_t rows = 0;
+        for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
+        return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
+    });
+}
 
 int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group) {
     int64_t bytes = 0;
@@ -30,7 +53,9 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     std::array<int64_t, 3> group{1, 1, 1};
     // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it.
     if (rank == 1) {
-        group[0] = local ? step(extent[0], {64, 256}) : extent[0] > 65536 ? 1024 : step(extent[0], {64, 256});
+        group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
+    } else if (extent[0] * extent[1] >= long_range && goes_across(kernel)) {
+        group[0] = group[1] = 16;
     } else {
         group[0] = step(extent[0], {16, 64, 256});
         group[1] = std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16}));

@@ -12,7 +12,11 @@ inline constexpr int64_t max_local_bytes = 256 << 10;  ///< a quarter of a commo
 /// Bytes of local memory of a group of these extents. Throws Error for an array of no elements.
 int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group);
 
-/// Powers of two, long along axis 0, where vectors lie. Few different ones, as each is compiled for itself.
+/// Whether an access has the range's axis 0 in another place than last, where the elements of a row lie side by side.
+bool goes_across(const ir::Kernel& kernel);
+
+/// Powers of two, long along axis 0, where vectors lie; squares where another array's rows go along axis 1. Few different ones, as
+/// each is compiled for itself.
 std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<int64_t, 3>& extent, int rank);
 
 }  // namespace pumice::cpu

@@ -23,6 +23,14 @@ TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
     EXPECT_LE(seen.size(), 16u);
 }
 
+TEST(GroupTest, SquaresWhereArraysAreCrossed) {
+    const ir::Kernel k = ir::parse(
+        "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg2[%0, %1] : i32\nstore arg1[%1, %0], %2 : i32\nreturn\n}\n");
+    EXPECT_EQ(choose_group(k, {1000, 1000, 1}, 2), (Extents{16, 16, 1}));
+    EXPECT_EQ(choose_group(ir::Kernel(), {1000, 1000, 1}, 2), (Extents{256, 1, 1}));
+}
+
 TEST(GroupTest, LocalMemoryFits) {
     ir::Kernel k;
     ir::Memory m;

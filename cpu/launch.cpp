@@ -14,10 +14,9 @@ namespace {
 // Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
-/// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array
-/// come pieces of some lines of many rows, of the other long pieces of fewer rows, of which each is read on for a while. Pages are
-/// left for good after fewer of them.
-constexpr std::array<int64_t, 2> patch_items{64, 512};
+/// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array come
+/// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows.
+constexpr std::array<int64_t, 2> patch_items{32, 1024};
 
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -25,6 +24,13 @@ struct Free {
 
 double now_ns() {
     return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+/// What this thread has stored past the caches is where others look for it. Other stores are in order by themselves.
+void finish_stores() {
+#ifdef __SSE__
+    __builtin_ia32_sfence();
+#endif
 }
 
 }  // namespace
@@ -101,6 +107,7 @@ void LaunchWork::run_groups(int64_t first, int64_t count) const {
     int64_t done = 0;
     if (patch[0] == 0) native->entry(&own, first, done = count);
     else for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
+    if (native->streaming) finish_stores();
     if (sums) sums->give(own.arguments);
     const float took = float((now_ns() - start) / double(done)), known = native->group_ns.load(std::memory_order_relaxed);
     // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.

@@ -63,28 +63,6 @@ bool movable(const ir::Kernel& k) {
     return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), tells) && std::none_of(k.memories.begin(), k.memories.end(), local);
 }
 
-/// The axes of the range along which groups differ in a value, as bits.
-uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
-    const ir::InstId source = k[v].inst;
-    if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
-    const ir::Inst& i = k[source];
-    if (i.op == ir::Op::global_index || i.op == ir::Op::group_index) return 1u << i.immediate;
-    uint32_t axes = 0;
-    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, depth + 1);
-    return axes;
-}
-
-/// Whether an access has the range's axis 0 in another place than last, where the elements of a row lie side by side.
-bool goes_across(const ir::Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
-        if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
-        const auto indices = ir::indices_of(k, i);
-        uint32_t rows = 0;
-        for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
-        return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
-    });
-}
-
 constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
 
 }  // namespace
@@ -231,6 +209,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
              launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of cpu is ", max_local_bytes, " bytes.");
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
+        made.back().native->streaming = wanted.streaming;
         if (wanted.lead) made.back().native->aligned = width;
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));

@@ -1,0 +1,129 @@
+// Loads whose neighbours are the next rows' items, not the same row's: as many rows as a packet has lanes take them together, as whole
+// vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
+#include <algorithm>
+#include <functional>
+
+#include "core/error.h"
+#include "cpu/emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int element_bytes = 4;
+constexpr size_t most_turned = 4;  ///< loads of a region
+constexpr int most_steps = 16;     ///< to an index
+
+}  // namespace
+
+// ---- which loads ----
+
+/// Whether a value follows by cheap arithmetic from the item's indices and what is there for the group.
+bool Emitter::follows(Value v, int& steps) const {
+    if (has_barriers && keeps[v.id].outer) return true;
+    const InstId source = k[v].inst;
+    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
+    const auto operands = k.operands(k[source]);
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return follows(o, steps); });
+}
+
+/// Makes such a value known in this packet.
+void Emitter::follow(Value v) {
+    if (has_value[v.id]) return;
+    const Inst& source = k[k[v].inst];
+    for (const Value o : k.operands(source)) follow(o);
+    pure_value(source);
+}
+
+/// Whether a load's place grows by one element along axis 1, and by something else along axis 0.
+bool Emitter::turns(const Inst& i) const {
+    const Memory& m = k[i.memory];
+    if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
+    if (int(m.element.size) != element_bytes || size_of(i.type) != element_bytes) return false;
+    const auto indices = indices_of(k, i);
+    const auto along = [&](Value v, size_t axis) {
+        const AffineForm& f = affine.of(v);
+        const Coefficient &local = f.local[axis], &global = f.global[axis];
+        return f.known && local.constant() && global.constant() ? std::optional(local.factor + global.factor) : std::nullopt;
+    };
+    int steps = most_steps;
+    if (along(indices.back(), 1) != 1 || !follows(indices.back(), steps)) return false;
+    int64_t step = 0;
+    bool apart = !affine.of(indices.back()).step(step) || (step != 0 && step != 1);
+    for (const Value v : indices.first(indices.size() - 1)) {
+        if (along(v, 1) != 0 || !follows(v, steps)) return false;
+        apart = apart || kind_of(v) != Kind::uniform;
+    }
+    return apart;
+}
+
+/// Such loads among instructions that every item runs, of memory that they do not change.
+std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
+    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0 || variant.lead) return {};
+    std::vector<bool> changed(k.memories.size());
+    bool all_run = true;
+    const auto note = [&](InstId id) {
+        const Inst& i = k[id];
+        if (i.memory.id != none && i.op != Op::load && i.op != Op::extent) changed[i.memory.id] = true;
+        all_run = all_run && i.op != Op::return_;
+    };
+    std::vector<InstId> found;
+    for (const InstId id : executed(insts)) {
+        if (all_run && turns(k[id])) found.push_back(id);
+        note(id);
+        each_inside(k, k[id], note);
+    }
+    std::erase_if(found, [&](InstId id) { return changed[k[id].memory.id]; });
+    if (found.size() > most_turned) found.clear();
+    return found;
+}
+
+// ---- the rows ----
+
+/// The packets of a whole group, as many rows at once as a packet has lanes.
+void Emitter::turned_rows(const Body& body) {
+    std::vector<std::string> tiles;
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width, " x ", vector_type(memory_type(k[id].type)), "]"), "tile"));
+    const auto blocks = [&](size_t axis) { return std::to_string(variant.group[axis] / width); };
+    counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
+        counted("rows", blocks(1), [&](const std::string& rows) {
+            const std::string first = let(text("mul i32 ", rows, ", ", width));
+            counted("columns", blocks(0), [&](const std::string& column) {
+                local_at = {let(text("mul i32 ", column, ", ", width), "x"), first, z};
+                packet({}, [&] {
+                    for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n]);
+                });
+                counted("row", std::to_string(width), [&](const std::string& row) {
+                    local_at[1] = let(text("add i32 ", first, ", ", row));
+                    for (size_t n = 0; n < turned.size(); ++n)
+                        in_tiles[&k[turned[n]]] =
+                            let(text("getelementptr ", vector_type(memory_type(k[turned[n]].type)), ", ptr ", tiles[n], ", i32 ", row), "p");
+                    packet({}, body);
+                });
+                for (const InstId id : turned) in_tiles.erase(&k[id]);
+            });
+        });
+    });
+}
+
+/// What the packets of these rows load, a vector a row.
+void Emitter::fill_turned(const Inst& load, const std::string& tile) {
+    const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+    for (const Value v : indices_of(k, load)) follow(v);
+    const Place a = access(load);
+    bringing_in = before;
+    if (a.how != Place::How::scattered) library_bug("a load that is to be transposed has its lanes side by side in kernel " + k.name);
+    const std::string type = memory_type(load.type), v = vector_type(type);
+    std::vector<std::string> rows;
+    for (int lane = 0; lane < width; ++lane) rows.push_back(extract("ptr", a.pointer, std::to_string(lane)));
+    const std::vector<std::string> columns = transposed(type, width, width, [&](int lane, int column) {
+        const std::string place = let(text("getelementptr ", type, ", ptr ", rows[size_t(lane)], ", i64 ", column), "p");
+        return let(text("load <", quad, " x ", type, ">, ptr ", place, ", align ", a.align));
+    });
+    for (int c = 0; c < width; ++c)
+        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p")));
+}
+
+}  // namespace pumice::cpu

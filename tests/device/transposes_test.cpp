@@ -1,0 +1,137 @@
+// Items of a row that read along a column: as transposes do, by tiles of local memory or without, of every size.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+struct Size {
+    int rows, columns;
+    std::vector<int64_t> group;  ///< rows, columns; empty: the device's choice
+};
+const Size sizes[] = {{64, 48, {16, 16}}, {64, 96, {32, 32}}, {50, 70, {16, 16}}, {33, 17, {16, 16}}, {64, 64, {8, 8}},
+                      {40, 40, {4, 16}},  {300, 301, {}},     {16, 400, {}},      {1, 1, {16, 16}}};
+
+auto range_of(const Size& s) {
+    if (s.group.empty()) return ndrange(s.rows, s.columns);
+    return ndrange(s.rows, s.columns).group(int(s.group[0]), int(s.group[1]));
+}
+
+std::string name(const Size& s) { return std::to_string(s.rows) + " x " + std::to_string(s.columns); }
+
+/// Runs `act(to, from)` for every size; `to(i, j)` is to be want(i, j, from) where from(j, i) is j * rows + i.
+template <class T, class Act, class Want>
+void check(const Act& act, const Want& want) {
+    const Device d = device();
+    for (const Size& s : sizes) {
+        if (!s.group.empty() && s.group[0] * s.group[1] > d.limits().max_group_size) continue;
+        const Array<T, 2> from = d.upload(suite::iota<T>(int64_t(s.rows) * s.columns), {s.columns, s.rows}), to = d.zeros<T>({s.rows, s.columns});
+        act(s, to, from);
+        const std::vector<T> got = to.download();
+        for (int i = 0; i < s.rows; ++i)
+            for (int j = 0; j < s.columns; ++j)
+                ASSERT_EQ(got[size_t(i) * size_t(s.columns) + size_t(j)], want(i, j, s)) << name(s) << " at " << i << ", " << j;
+    }
+}
+
+template <class T>
+void transpose() {
+    const auto k = kernel("transpose", [](Out<T, 2> to, In<T, 2> from) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from(j, i);
+    });
+    check<T>([&](const Size& s, const Array<T, 2>& to, const Array<T, 2>& from) { k(range_of(s), to, from).wait(); },
+             [](int i, int j, const Size& s) { return T(j * s.rows + i); });
+}
+
+TEST(Transposes, ByGlobalIndices) {
+    transpose<float>();
+    transpose<int>();
+    transpose<uint32_t>();
+    if (device().supports(Feature::float64)) transpose<double>();
+}
+
+TEST(Transposes, SumsWithNeighbours) {
+    // Two turned loads, of which one is a row further on and inside only for some; and one in place.
+    const auto k = kernel("neighbours", [](Out<int, 2> to, In<int, 2> from) {
+        auto [i, j] = global_index<2>();
+        auto next = min(i + 1, from.size(1) - 1);
+        to(i, j) = from(j, i) + from(j, next) * 2 + i;
+    });
+    check<int>([&](const Size& s, const Array<int, 2>& to, const Array<int, 2>& from) { k(range_of(s), to, from).wait(); },
+               [](int i, int j, const Size& s) { return j * s.rows + i + 2 * (j * s.rows + std::min(i + 1, s.rows - 1)) + i; });
+}
+
+TEST(Transposes, ItemsThatReturnBefore) {
+    // What the others would load lies outside of the array.
+    const auto k = kernel("returns", [](Out<int, 2> to, In<int, 2> from) {
+        auto [i, j] = global_index<2>();
+        $if(i >= from.size(1) - 3 || j % 3 == 1) { $return; }
+        to(i, j) = from(j, i + 3);
+    });
+    check<int>([&](const Size& s, const Array<int, 2>& to, const Array<int, 2>& from) { k(range_of(s), to, from).wait(); },
+               [](int i, int j, const Size& s) { return i >= s.rows - 3 || j % 3 == 1 ? 0 : j * s.rows + i + 3; });
+}
+
+TEST(Transposes, OffsetsAndLoops) {
+    const auto k = kernel("offsets", [](Out<int, 2> to, In<int, 2> from) {
+        auto [i, j] = global_index<2>();
+        Var sum = 0;
+        $for(n, range(0, 3)) { sum += from(j, i) * (n + 1); }
+        $if(j > 5) { sum += from(j - 5, i); }
+        to(i, j) = sum;
+    });
+    check<int>([&](const Size& s, const Array<int, 2>& to, const Array<int, 2>& from) { k(range_of(s), to, from).wait(); },
+               [](int i, int j, const Size& s) { return 6 * (j * s.rows + i) + (j > 5 ? (j - 5) * s.rows + i : 0); });
+}
+
+/// A tile of local memory: stored along rows, loaded along columns. `own`: each item stores to its place again before it loads.
+void tiles(bool own) {
+    const auto k = kernel("tiles", whole_groups, [own](Out<int, 2> to, In<int, 2> from) {
+        Local<int, 16, 17> tile;
+        auto [i, j] = local_index<2>();
+        auto [row, column] = group_index<2>();
+        auto x = column * 16 + i, y = row * 16 + j;
+        $if(x < from.size(0) && y < from.size(1)) { tile(i, j) = from(x, y); }
+        synchronize();
+        if (own) tile(j, i) = tile(j, i) + 1;
+        $if(in_range()) { to(row * 16 + i, column * 16 + j) = tile(j, i); }
+    });
+    check<int>(
+        [&](Size s, const Array<int, 2>& to, const Array<int, 2>& from) {
+            s.group = {16, 16};
+            k(range_of(s), to, from).wait();
+        },
+        [own](int i, int j, const Size& s) { return j * s.rows + i + own; });
+}
+
+TEST(Transposes, ByTiles) {
+    if (device().limits().max_group_size < 256) GTEST_SKIP() << device().name() << " has no groups of 256 items";
+    tiles(false);
+}
+
+TEST(Transposes, ByTilesThatChange) {
+    if (device().limits().max_group_size < 256) GTEST_SKIP() << device().name() << " has no groups of 256 items";
+    if (suite::is_checking_device()) GTEST_SKIP() << "not all of the tile is set where the range ends";
+    tiles(true);
+}
+
+TEST(Transposes, RowsOfPlanes) {
+    // The axes the other way round, and the row's number among the places.
+    const Device d = device();
+    const auto k = kernel("planes", [](Out<int, 3> to, In<int, 3> from) {
+        auto [z, i, j] = global_index<3>();
+        to(z, i, j) = from(j, z, i) + from(z, j, i);
+    });
+    const int n = 32, deep = 32;
+    const Array<int, 3> from = d.upload(suite::iota<int>(n * n * n), {n, n, n}), to = d.zeros<int>({deep, n, n});
+    k(ndrange(deep, n, n).group(1, 16, 16), to, from).wait();
+    const std::vector<int> got = to.download();
+    for (int z = 0; z < deep; ++z)
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < n; ++j)
+                ASSERT_EQ(got[size_t((z * n + i) * n + j)], (j * n + z) * n + i + (z * n + j) * n + i) << z << ", " << i << ", " << j;
+}
+
+}  // namespace
