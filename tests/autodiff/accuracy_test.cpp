@@ -1,0 +1,58 @@
+// Derivatives by numbers that all items share, in float: right to 1e-5 of what sums in double give, over a million items.
+#include "tests/autodiff/derivatives.h"
+
+#include <cmath>
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+int items() { return suite::is_checking_device() ? 50'000 : 1'000'000; }
+
+void expect_close(float got, double want, const std::string& what, double error = 1e-5) {
+    EXPECT_NEAR(got, want, error * std::abs(want)) << what << " of " << device().name();
+}
+
+TEST(AutodiffAccuracy, AScalarAndElementsOfAnArray) {
+    const auto line = kernel("line", [](Out<float> y, In<float> x, Val<float> a, In<float> p) {
+        auto i = global_index();
+        y[i] = a * x[i] + p[0] * x[i] * x[i] + p[1];
+    });
+    const int n = items();
+    const std::vector<float> host = suite::numbers<float>(n, 7, 0.5, 1.5);
+    double first = 0, second = 0;
+    for (const float v : host) first += double(v), second += double(v) * double(v);
+    const Device d = device();
+    for (const int group : {1, 32, 100, 256}) {
+        if (group == 1 && n > 100'000) continue;
+        Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), p = d.full<float>(2, 1.0f), dp = d.zeros<float>(2);
+        const auto [da] = autodiff(Reverse, line, ndrange(n).group(group), DuplicatedNoNeed(y, dy), Const(d.upload(host)), Active(2.0f), Duplicated(p, dp));
+        const std::string what = " in groups of " + std::to_string(group);
+        expect_close(da, first, "the scalar" + what);
+        expect_close(dp.get(0), second, "the factor" + what);
+        expect_close(dp.get(1), double(n), "the constant" + what);
+    }
+}
+
+/// Subgroups add up what their items give; where there are none, each item's part is rounded to the whole sum.
+TEST(AutodiffAccuracy, ElementsThatALoopGoesThrough) {
+    const auto series = kernel("series", [](Out<float> y, In<float> x, In<float> p) {
+        auto i = global_index();
+        Var sum = 0.0f, power = 1.0f;
+        $for(k, range(p.size())) { sum += p[k] * power, power *= x[i]; }
+        y[i] = sum;
+    });
+    const int n = items(), terms = 4;
+    const std::vector<float> host = suite::numbers<float>(n, 9, 0.5, 1.0);
+    std::vector<double> want(size_t(terms), 0.0);
+    for (const float v : host)
+        for (int k = 0; k < terms; ++k) want[size_t(k)] += std::pow(double(v), k);
+    const Device d = device();
+    Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), p = d.full<float>(terms, 1.0f), dp = d.zeros<float>(terms);
+    autodiff(Reverse, series, ndrange(n), DuplicatedNoNeed(y, dy), Const(d.upload(host)), Duplicated(p, dp));
+    const double error = d.limits().subgroup_size > 1 ? 1e-5 : 3e-4;
+    for (int k = 0; k < terms; ++k) expect_close(dp.get(k), want[size_t(k)], "coefficient " + std::to_string(k), error);
+}
+
+}  // namespace
