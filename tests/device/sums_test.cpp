@@ -195,6 +195,80 @@ TEST(Sums, Tiles) {
     }
 }
 
+/// Random additions to local memory, between barriers and not, in loops up and down, at places that items and iterations share or
+/// not, of values that other items could compute or not: as the interpreter does them.
+TEST(Sums, RandomTiles) {
+    const Device d = device(), reference = Device::open("interp");
+    if (suite::is_checking_device()) GTEST_SKIP() << "it is the reference";
+    rng::Splittable random(11);
+    for (int round = 0; round < 25; ++round) {
+        const auto pick = [&](int n) { return int(random.next() % uint64_t(n)); };
+        const bool down = pick(2), barriers = pick(5) > 0, conditional = pick(6) == 0;
+        const int height = 1 + pick(8), width = 1 + pick(8), length = 7 + pick(6);
+        const uint64_t seed = random.next();
+        const auto add = kernel("random_tiles", [&](InOut<int, 2> out, In<int> x) {
+            rng::Splittable choose(seed);
+            const auto one_of = [&](int n) { return int(choose.next() % uint64_t(n)); };
+            std::vector<Local<int, 16, 16>> tiles(3);
+            const auto at = global_index<2>(), l = local_index<2>();
+            $if(l[0] == 0 && l[1] == 0) {
+                $for(a, range(256)) {
+                    for (auto& t : tiles) t[a] = x[a];
+                }
+            }
+            auto mine = x[at[0] * 3 + at[1]], other = x[at[1] + 2] - at[0];
+            synchronize();
+            $for(again, range(2)) {
+                if (barriers) synchronize();
+                $for(k, range(down ? length : 0, down ? 0 : length, down ? -1 : 1)) {
+                    const auto place = [&]() -> Val<int> {
+                        switch (one_of(8)) {
+                            case 0: return l[0];
+                            case 1: return l[1];
+                            case 2: return k / 2;
+                            case 3: return (l[0] + k) % 16;
+                            case 4: return l[1] * 2;
+                            default: return k;
+                        }
+                    };
+                    const auto value = [&]() -> Val<int> {
+                        switch (one_of(6)) {
+                            case 0: return mine;
+                            case 1: return mine * tiles[0](k, l[1]);
+                            case 2: return tiles[0](l[0], k) - other * k;
+                            case 3: return other * (l[1] + k);
+                            case 4: return mine * tiles[0](l[0], l[1]) + again;
+                            default: return tiles[0](k, l[0]) * tiles[0](k, l[1]) + at[1];
+                        }
+                    };
+                    for (int n = 0; n < 2; ++n) {
+                        auto row = place(), column = place(), v = value();
+                        const auto act = [&] { one_of(3) ? (void)atomic_add(tiles[size_t(1 + n)](row, column), v) : (void)atomic_sub(tiles[size_t(1 + n)](row, column), v); };
+                        if (conditional) {
+                            $if(at[1] % 2 == 0) { act(); }
+                        } else act();
+                    }
+                }
+                if (barriers) synchronize();
+            }
+            synchronize();
+            $if(l[0] == 0 && l[1] == 0) {
+                $for(a, range(256)) { atomic_add(out[a], tiles[1][a]), atomic_add(out[a + 256], tiles[2][a]); }
+            }
+        });
+        std::vector<int> host(400);
+        for (int& h : host) h = pick(9) - 4;
+        std::vector<int> got[2];
+        const int rows = 2 * height - pick(height), columns = 2 * width - pick(width);
+        for (const Device& on : {reference, d}) {
+            Array<int, 2> out = on.zeros<int>({2, 256});
+            add(ndrange(rows, columns).group(height, width), out, on.upload(host));
+            got[on.name() != reference.name()] = out.download();
+        }
+        ASSERT_EQ(got[1], got[0]) << "round " << round << ", " << rows << " x " << columns << " by " << height << " x " << width;
+    }
+}
+
 /// Rows of an array that is too large for a place a lane.
 TEST(Sums, RowsOfALargeArray) {
     const Device d = device();
