@@ -1,4 +1,6 @@
 // The reverse sweep: every block is walked backwards, and each instruction that moves derivatives moves adjoints instead.
+#include <array>
+
 #include "autodiff/canonical.h"
 #include "autodiff/rules.h"
 #include "autodiff/subgroup.h"
@@ -16,12 +18,33 @@ void Sweep::add(size_t at, Value term) {
     s.touched = true;
     const auto plus = [&](Value sum) {
         const InstId source = to[term].inst;
-        if (source.id != none && to[source].op == Op::neg) return b.op(Op::sub, {sum, to.operands(to[source])[0]});
-        return b.op(Op::add, {sum, term});
+        const bool less = source.id != none && to[source].op == Op::neg;
+        return total(less ? Op::sub : Op::add, sum, less ? to.operands(to[source])[0] : term);
     };
     if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var)));
     else s.now = s.zero ? term : plus(s.now);
     s.zero = false;
+}
+
+/// sum + term, or sum - term. Of f a + (f c) x it makes f (a + c x): several such sums do without f c, and a product can be taken into
+/// what it is added to.
+Value Sweep::total(Op op, Value sum, Value term) {
+    using Factors = std::array<Value, 2>;  // none of what is no product
+    const auto factors = [&](Value v) {
+        const InstId source = v ? to[v].inst : InstId{};
+        if (source.id == none || to[source].op != Op::mul) return Factors{};
+        return Factors{to.operands(to[source])[0], to.operands(to[source])[1]};
+    };
+    const Factors of_sum = factors(sum), of_term = factors(term);
+    for (size_t n = 0; n < 2; ++n) {
+        const Factors inner = factors(of_term[n]);
+        for (size_t f = 0; f < 2; ++f) {
+            if (!inner[f] || (inner[f] != of_sum[0] && inner[f] != of_sum[1])) continue;
+            const Value a = of_sum[inner[f] == of_sum[0]], rest = b.op(Op::mul, {inner[1 - f], of_term[1 - n]});
+            return b.op(Op::mul, {b.op(op, {a, rest}), inner[f]});
+        }
+    }
+    return b.op(op, {sum, term});
 }
 
 /// 2 x y; where x is a product with a constant, that with the constant's double.

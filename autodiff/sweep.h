@@ -95,6 +95,7 @@ private:
     void add(size_t at, ir::Value term);
     void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(slot(v, w), term); }
     ir::Value take(size_t at);
+    ir::Value total(ir::Op op, ir::Value sum, ir::Value term);
     ir::Value twice(ir::Value x, ir::Value y);
     void open_slot(size_t at, Scalar type);
     void open_slots(ir::BlockId block);

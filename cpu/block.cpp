@@ -18,8 +18,8 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t block_bytes = 16 << 10;  ///< of the elements that a block adds to, a vector each
-constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 64;
+constexpr int64_t block_bytes = 24 << 10;  ///< of the elements that a block adds to, a vector each
+constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 128;
 
 class Blocking : public Rewriter {
 public:
@@ -169,7 +169,8 @@ private:
             b.barrier();
             const std::vector<Value> carried(params.begin() + 1, params.end());
             const Value first = params[0], left = b.op(Op::sub, {limit, first}), size = b.constant_int(Scalar::i32, step * iterations);
-            const Value last = b.select(b.op(step > 0 ? Op::lt : Op::gt, {left, size}), limit, b.op(Op::add, {first, size}));
+            const Value cut_short = b.op(step > 0 ? Op::lt : Op::gt, {left, size}), whole = b.op(Op::add, {first, size});
+            const Value last = b.select(cut_short, limit, whole);
             if (!costly.empty()) fill(loop, costly, first, last, step);
             std::vector<Value> inner{first, last, by};
             inner.insert(inner.end(), carried.begin(), carried.end());

@@ -121,14 +121,16 @@ void Emitter::atomic(const Inst& i) {
 
 /// Each lane at its own place in memory that belongs to the thread: plain vectors.
 void Emitter::side_by_side(const Inst& i, const Place& a) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), given = vector(k.operands(i).back());
+    const std::string type = scalar_type(i.type), whole = vector_type(type);
     const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
     declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
-    const std::string old = let(text("call ", whole, " ", load, "(ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ", ", whole, " zeroinitializer)"));
-    const std::string now = operation(op_of(Atomic(i.immediate)), i.type, {old, given}, true, false);
-    line(text("call void ", store, "(", whole, " ", now, ", ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ")"));
+    const std::string old = let(text("call ", whole, " ", load, "(ptr ", a.pointer, ", i32 ", a.align, ", ", mask, ", ", whole, " zeroinitializer), !noalias ", of_packets()));
+    const Op op = op_of(Atomic(i.immediate));
+    const bool sums = op == Op::add || op == Op::sub;
+    const std::string now = sums ? summed(op, i.type, old, k.operands(i).back()) : operation(op, i.type, {old, vector(k.operands(i).back())}, true, false);
+    line(text("call void ", store, "(", whole, " ", now, ", ptr ", a.pointer, ", i32 ", a.align, ", ", mask, "), !noalias ", of_packets()));
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 

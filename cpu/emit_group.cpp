@@ -35,6 +35,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     choose_width();
     place_memories();
     plan_sums();
+    plan_products();
 }
 
 /// Scratch memory: local arrays, then (with barriers) what packets keep. Private memory is on the stack where it may be.

@@ -44,6 +44,42 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 
 }  // namespace
 
+/// LLVM makes one instruction of a product and the sum it goes into where it goes into no other. Where it goes into several, and into
+/// nothing else, each of them can as well compute it.
+void Emitter::plan_products() {
+    std::vector<uint32_t> sums(k.values.size());
+    const Structure& where = uniformity.structure();
+    const auto& order = where.order();
+    products.assign(k.values.size(), false);
+    if (k.math == Math::strict || width == 1) return;
+    for (const InstId id : order) {
+        const Inst& i = k[id];
+        const bool adds = i.op == Op::atomic && sum_lanes[i.memory.id] > 1 && adds_together(i);
+        const auto v = k.operands(i);
+        for (const Value o : adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0)) {
+            const InstId source = k[o].inst;
+            const bool product = source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id);
+            if (product && kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64)) ++sums[o.id];
+        }
+    }
+    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses[v];
+}
+
+bool Emitter::taken_in(Value v) const {
+    if (!products[v.id]) return false;
+    const auto factors = k.operands(k[k[v].inst]);
+    return has_value[factors[0].id] && has_value[factors[1].id];
+}
+
+/// x + y or x - y, vectors; a product that is taken in stands second.
+std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
+    if (!taken_in(y)) return operation(op, type, {x, vector(y)}, true, false);
+    const Inst& product = k[k[y].inst];
+    std::string factor = vector(k.operands(product)[0]);
+    if (op == Op::sub) factor = operation(Op::neg, type, {factor}, true, false);
+    return operation(Op::fma, type, {factor, vector(k.operands(product)[1]), x}, true, false);
+}
+
 /// The result's kind decides: scalars are computed once, for lane 0 where they are affine.
 void Emitter::pure(const Inst& i) {
     const auto v = k.operands(i);
@@ -57,6 +93,8 @@ void Emitter::pure(const Inst& i) {
         return define(r, let(text("select ", scalar_condition ? "i1" : vector_type("i1"), " ", condition, ", ", type, " ",
                                   text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));
     }
+    if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1])) return define(r, summed(i.op, from, vector(v[0]), v[1]));
+    if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
     std::vector<std::string> operands;
     for (const Value o : v) operands.push_back(text_of(o, kind));
     if (i.op == Op::cast) return define(r, cast(from, i.type, operands[0], vectors));

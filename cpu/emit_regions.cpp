@@ -280,6 +280,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !hands && !condition) return;
     unrolled = unrolls(insts);
+    transpose(insts);
     const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
     if (!packet_returns && !bound) turned = turned_loads(insts);
     packets_of_group([&] {
@@ -317,6 +318,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     }, bound ? bounded_row(bound) : "");
     unrolled = false;
     turned.clear();
+    for (auto& [add, row] : sum_rows) row.lines.clear();
     if (hands) hand_on(end, given, false);
 }
 

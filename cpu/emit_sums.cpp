@@ -136,8 +136,10 @@ void Emitter::in_lanes(const Inst& i) {
     bool contiguous = false;
     const Held index = offset(i, wide, contiguous);
     if (index.kind == Kind::uniform) return side_by_side(i, {Place::How::contiguous, pointer_to(i, wide ? "i64" : "i32", index.scalar), bytes * width});
-    const std::string element = pointer_to(i, vector_type(wide ? "i64" : "i32"), vector_of(index, wide ? Scalar::i64 : Scalar::i32));
-    const std::string places = let(text("getelementptr i8, ", pointers, " ", element, ", ", vector_type("i64"), " ", lanes("i64", bytes)), "p");
+    // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
+    const std::string numbers = vector_type("i32"), at = wide ? let(text("trunc ", vector_type("i64"), " ", vector_of(index, Scalar::i64), " to ", numbers)) : vector_of(index, Scalar::i32);
+    const std::string own = let(text("or ", numbers, " ", let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width)))), ", ", lanes("i32", 1)));
+    const std::string places = let(text("getelementptr ", type, ", ptr ", memory_text(i.memory), ", ", numbers, " ", own), "p");
     const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
     declare(text("declare ", whole, " ", gather, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
@@ -167,13 +169,14 @@ void Emitter::add_to_row(const Inst& i) {
     const Row& row = sum_rows.at(&i);
     const std::string whole = vector_type(scalar_type(i.type));
     line(text("store ptr ", access(i).pointer, ", ptr ", row.last));
+    define(k.result(i), splat_constant(i.type, 0, true));
+    if (!row.lines.empty() && running.all()) return;
     std::string given = vector(k.operands(i).back());
     if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
     if (!running.all()) given = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
     std::string at = let(text("load i32, ptr ", row.filled));
     if (row.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
     line(text("store ", whole, " ", given, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", at), "p")));
-    define(k.result(i), splat_constant(i.type, 0, true));
 }
 
 void Emitter::next_in_rows(InstId loop) {
@@ -226,10 +229,10 @@ void Emitter::close_rows(InstId loop) {
     start(end);
 }
 
-/// Adds up the lanes of each vector, and these sums to the row: `count` of them, or all where there is no text. Vectors are joined
-/// by two: the result's lanes whose number has bit d set come from the second one. When all are one, lane l has the sum of vector l.
-void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
+/// The sums over the lanes of each vector. Vectors are joined by two: the result's lanes whose number has bit d set come from the
+/// second one. When all are one, lane l has the sum of vector l.
+std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
+    const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
     std::vector<std::string> v;
     for (int n = 0; n < width; ++n)
         v.push_back(let(text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", n), "p"))));
@@ -246,6 +249,13 @@ void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
             v[size_t(n)] = operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
         }
     }
+    return v[0];
+}
+
+/// Adds the sums to the row: `count` of them, or all where there is no text.
+void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
+    const std::string sums = !row.lines.empty() && running.all() ? row_of_products(row) : sum_of_row(i, row);
     // The row's first place, and which lanes have one.
     const int bytes = size_of(i.type);
     std::string place = let(text("load ptr, ptr ", row.last)), mask = "splat (i1 true)";
@@ -260,7 +270,7 @@ void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
     mask = text(vector_type("i1"), " ", mask);
     const std::string old = let(text("call ", whole, " ", load, "(ptr ", place, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
-    line(text("call void ", store, "(", whole, " ", operation(Op::add, i.type, {old, v[0]}, true, false), ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
+    line(text("call void ", store, "(", whole, " ", operation(Op::add, i.type, {old, sums}, true, false), ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
 }
 
 }  // namespace pumice::cpu

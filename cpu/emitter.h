@@ -119,6 +119,9 @@ private:
 
     // ---- scalar ops (emit_ops.cpp) ----
     void pure(const ir::Inst& i);
+    void plan_products();
+    std::string summed(ir::Op op, Scalar type, const std::string& x, ir::Value y);
+    bool taken_in(ir::Value v) const;
     std::string operation(ir::Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor);
     std::string expanded(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string instruction_text(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector,
@@ -250,6 +253,9 @@ private:
         ir::InstId loop;
         int64_t step = 0;                    ///< of the place, in elements an iteration: 1 or -1
         std::string vectors, last, filled;   ///< width of them; the last place; how many there are (the loop's)
+        ir::Value factor;                    ///< where products are added: what is the same in all iterations,
+        ir::InstId load;                     ///< and where the other factor comes from
+        std::vector<std::string> lines;      ///< of it, transposed, for the region that is being written
     };
     void plan_sums();
     void plan_rows(ir::InstId loop);
@@ -265,6 +271,15 @@ private:
     int64_t constant_trips(ir::InstId loop) const;
     bool unrolls(ir::InstId loop) const;
     void add_row(const ir::Inst& i, const Row& row, const std::string& count);
+    std::string sum_of_row(const ir::Inst& i, const Row& row);
+
+    // ---- sums of products along rows (emit_transposed.cpp) ----
+    bool finds_product(const ir::Inst& add, Row& row) const;
+    bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
+    void transpose(std::span<const ir::InstId> insts);
+    std::vector<std::string> transposed(const Row& row);
+    std::string row_of_products(const Row& row);
+    std::string of_packets();
 
     // ---- subgroups and reports (emit_subgroup.cpp) ----
     void subgroup(const ir::Inst& i);
@@ -393,6 +408,7 @@ private:
     ir::Uniformity uniformity;
     ir::Affine affine;
     std::vector<uint32_t> uses;  ///< of each value, as an operand
+    std::vector<bool> products;  ///< the values that are products, and operands of nothing but several sums
     std::map<const ir::Inst*, Row> sum_rows;
     std::map<const ir::Inst*, std::string> in_tiles;  ///< accesses of an open loop, or of some rows: a ptr to the iteration's vector
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
@@ -431,6 +447,7 @@ private:
     std::vector<Keep> keeps;
     std::vector<std::vector<int64_t>> private_places;
     int64_t packet_bytes = 0, alive_place = -1;
+    std::string packets_scope;  ///< a metadata node
     std::string packet_area;  ///< ptr: the packet's part of the scratch memory
     std::vector<OpenLoop> open_loops;
 };

@@ -59,29 +59,35 @@ SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, cons
 
 SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::span<const int64_t> of, bool exclusive,
                      std::shared_ptr<Pool> given_pool)
-    : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive), pool(std::move(given_pool)) {
-    for (size_t s = 0; s < sums.size(); ++s) {
-        offsets.push_back(bytes);
-        bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64 + apart;
-    }
-}
+    : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive), pool(std::move(given_pool)) {}
 
 SumCopies::~SumCopies() {
-    for (const auto& copy : copies) pool->give(copy->memory);
+    for (const auto& copy : copies)
+        if (copy->memory.data) pool->give(copy->memory);
 }
 
-std::unique_ptr<SumCopies::Copy> SumCopies::make() const {
+/// `first`: of all threads. It adds to the arrays themselves where nothing else uses them and they are laid out as copies are.
+std::unique_ptr<SumCopies::Copy> SumCopies::make(bool first) const {
     auto copy = std::make_unique<Copy>();
     copy->arguments.assign(arguments.begin(), arguments.end());
+    int64_t bytes = 0;
+    for (size_t s = 0; s < sums.size(); ++s) {
+        const bool in_place = first && alone && sums[s].lanes == 1;
+        copy->offsets.push_back(in_place ? -1 : bytes);
+        if (!in_place) bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64 + apart;
+    }
+    if (bytes == 0) return copy;
     copy->memory = pool->take(bytes);
     if (!copy->memory.data) fail("cannot allocate ", bytes, " bytes for a thread's sums on cpu: the system gives no more memory");
     if (!copy->memory.zero) std::memset(copy->memory.data, 0, size_t(bytes));
     for (size_t s = 0; s < sums.size(); ++s)
-        copy->arguments[size_t(sums[s].argument)].bits = uint64_t(reinterpret_cast<uintptr_t>(copy->memory.data + offsets[s]));
+        if (const int64_t at = copy->offsets[s]; at >= 0)
+            copy->arguments[size_t(sums[s].argument)].bits = uint64_t(reinterpret_cast<uintptr_t>(copy->memory.data + at));
     return copy;
 }
 
 const FrameArgument* SumCopies::take() {
+    bool first = false;
     {
         const std::lock_guard lock(mutex);
         if (!idle.empty()) {
@@ -89,34 +95,52 @@ const FrameArgument* SumCopies::take() {
             idle.pop_back();
             return copy->arguments.data();
         }
+        first = copies_made++ == 0;
     }
-    auto made = make();
-    const FrameArgument* const taken = made->arguments.data();
+    auto made = make(first);
+    const FrameArgument* const own = made->arguments.data();
     const std::lock_guard lock(mutex);
     copies.push_back(std::move(made));
-    return taken;
+    return own;
 }
 
-void SumCopies::give(const FrameArgument* taken) {
+void SumCopies::give(const FrameArgument* given) {
     const std::lock_guard lock(mutex);
     for (const auto& copy : copies)
-        if (copy->arguments.data() == taken) return idle.push_back(copy.get());
+        if (copy->arguments.data() == given) return idle.push_back(copy.get());
 }
 
 namespace {
 
+/// The sum of n numbers, by halves.
+template <int n, class T>
+T total(T* numbers) {
+    if constexpr (n == 1) return numbers[0];
+    for (int l = 0; l < n / 2; ++l) numbers[l] += numbers[l + n / 2];
+    return total<std::max(n / 2, 1)>(numbers);
+}
+
 /// to[n] += the sum over all of `from` of their elements n * lanes, ..., n * lanes + lanes - 1.
 template <int lanes, class T>
 void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
-    for (int64_t n = 0; n < count; ++n) {
-        T sums[lanes] = {};
+    constexpr int together = lanes < 16 ? 16 / lanes : 1;  // elements; what is left at the end goes one by one
+    const auto add_some = [&](int64_t n, auto some) {
+        constexpr int elements = decltype(some)::value;
+        T sums[lanes * elements] = {};
         for (const T* copy : from)
-            for (int l = 0; l < lanes; ++l) sums[l] += copy[n * lanes + l];
-        for (int half = lanes / 2; half >= 1; half /= 2)
-            for (int l = 0; l < half; ++l) sums[l] += sums[l + half];
-        if (alone) to[n] += sums[0];
-        else if (sums[0] != T{}) std::atomic_ref<T>(to[n]).fetch_add(sums[0], std::memory_order_relaxed);
-    }
+            for (int l = 0; l < lanes * elements; ++l) sums[l] += copy[n * lanes + l];
+        T totals[elements];
+        for (int e = 0; e < elements; ++e) totals[e] = total<lanes>(sums + e * lanes);
+        if (alone) {
+            for (int e = 0; e < elements; ++e) to[n + e] += totals[e];
+            return;
+        }
+        for (int e = 0; e < elements; ++e)
+            if (totals[e] != T{}) std::atomic_ref<T>(to[n + e]).fetch_add(totals[e], std::memory_order_relaxed);
+    };
+    int64_t n = 0;
+    for (; n + together <= count; n += together) add_some(n, std::integral_constant<int, together>());
+    for (; n < count; ++n) add_some(n, std::integral_constant<int, 1>());
 }
 
 template <class T>
@@ -135,24 +159,33 @@ void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, boo
 }  // namespace
 
 void SumCopies::add_up(const Crew& crew) {
-    constexpr int64_t piece = 16 << 10;
-    for (size_t s = 0; s < sums.size(); ++s) {
-        const ArraySum& sum = sums[s];
-        const auto all = [&, s](auto type) {
-            using T = decltype(type);
-            crew.run(elements[s], piece / sum.lanes, [&, s](int64_t first, int64_t count) {
-                T* const to = reinterpret_cast<T*>(uintptr_t(arguments[size_t(sum.argument)].bits)) + first;
-                std::vector<const T*> from;
-                for (const auto& copy : copies)
-                    from.push_back(reinterpret_cast<const T*>(copy->memory.data + offsets[s]) + first * sum.lanes);
-                add(sum.lanes, to, from, count, alone);
-            });
-        };
-        switch (sum.type) {
-            case Scalar::f32: all(float()); break;
-            case Scalar::f64: all(double()); break;
-            default: size_of(sum.type) == 4 ? all(uint32_t()) : all(uint64_t()); break;
+    constexpr int64_t piece = 16 << 10;  // numbers
+    std::vector<int64_t> first{0};       // of each sum's elements among all
+    int lanes = 1;
+    for (size_t s = 0; s < sums.size(); ++s) first.push_back(first.back() + elements[s]), lanes = std::max(lanes, sums[s].lanes);
+    crew.run(first.back(), piece / lanes, [&](int64_t begin, int64_t count) {
+        for (size_t s = 0; s < sums.size(); ++s) {
+            const int64_t from = std::max(begin, first[s]), to = std::min(begin + count, first[s + 1]);
+            if (from < to) add_up(s, from - first[s], to - from);
         }
+    });
+}
+
+/// So many elements of one sum.
+void SumCopies::add_up(size_t s, int64_t first, int64_t count) const {
+    const ArraySum& sum = sums[s];
+    const auto all = [&](auto type) {
+        using T = decltype(type);
+        std::vector<const T*> from;
+        for (const auto& copy : copies)
+            if (copy->offsets[s] >= 0) from.push_back(reinterpret_cast<const T*>(copy->memory.data + copy->offsets[s]) + first * sum.lanes);
+        if (from.empty()) return;
+        add(sum.lanes, reinterpret_cast<T*>(uintptr_t(arguments[size_t(sum.argument)].bits)) + first, from, count, alone);
+    };
+    switch (sum.type) {
+        case Scalar::f32: return all(float());
+        case Scalar::f64: return all(double());
+        default: return size_of(sum.type) == 4 ? all(uint32_t()) : all(uint64_t());
     }
 }
 

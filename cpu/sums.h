@@ -1,6 +1,6 @@
 // Arrays that a kernel only adds to, atomically. Threads that add to one element wait for each other, and an atomic add of a float
 // is a loop. So each thread adds to a copy of its own, without atomics, and the copies are added to the array when the launch is
-// done. In which order numbers are added to an element is open in either case.
+// done; one thread may as well add to the array itself. In which order numbers are added to an element is open in either case.
 #pragma once
 #include <mutex>
 #include <span>
@@ -20,7 +20,7 @@ std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
 /// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work.
 SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Launch& launch, int width, int threads);
 
-/// The copies of one launch: as many as threads run it at once.
+/// The copies of one launch: as many as threads run it at once, or one less.
 class SumCopies {
 public:
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and outlive this.
@@ -37,17 +37,19 @@ public:
 private:
     struct Copy {
         std::vector<FrameArgument> arguments;
+        std::vector<int64_t> offsets;  ///< bytes into the memory, of each sum; -1: it is added to the array
         Pool::Block memory;
     };
-    std::unique_ptr<Copy> make() const;
+    std::unique_ptr<Copy> make(bool first) const;
+    void add_up(size_t sum, int64_t first, int64_t count) const;
 
     const std::span<const ArraySum> sums;
     const std::span<const FrameArgument> arguments;
-    std::vector<int64_t> elements, offsets;  ///< of each sum; bytes into a copy's memory
-    int64_t bytes = 0;
+    std::vector<int64_t> elements;  ///< of each sum
     const bool alone;
     const std::shared_ptr<Pool> pool;
     std::mutex mutex;
+    int copies_made = 0;  ///< or begun
     std::vector<std::unique_ptr<Copy>> copies;
     std::vector<Copy*> idle;
 };

@@ -1,5 +1,7 @@
 // Many items add to few places: along rows, in loops, under masks, in local memory and arrays, of every type. The numbers are small
 // and whole, so that every order gives the same sums.
+#include <cmath>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -114,6 +116,38 @@ TEST(Sums, UnderMasks) {
     for (int i = 0; i < 777; ++i)
         for (int j = 0; j < 33; ++j) want[size_t(j)] += (i % 3 != 1 ? i % 7 : 0) + (j <= i % 20);
     expect_sums(sums.download(), want, "masked");
+}
+
+/// What iterations compute for all items alike, and is costly, beside sums: up and down, seldom and often, in whole groups and parts.
+TEST(Sums, CostlyAndAlike) {
+    const Device d = device();
+    const auto add = kernel("alike", [](InOut<float> sums, Out<float, 2> y, In<float> q, In<float, 2> x) {
+        const auto at = global_index<2>();
+        auto mine = x(at[0], at[1]);
+        Var all = 0.0f, last = 0.0f;
+        $for(j, range(q.size())) { all += mine * exp(q[j]); }
+        $for(j, range(q.size() - 1, -1, -1)) {
+            auto e = exp(q[j]);
+            auto both = mine * e;
+            atomic_add(sums[j], both);
+            all -= both, last = log(1.0f + e * e) + mine;
+        }
+        y(at[0], at[1]) = all + last;
+    });
+    for (const int n : {0, 1, 16, 130})
+        for (const auto& [rows, columns] : {std::pair(9, 13), std::pair(32, 64)}) {
+            std::vector<float> q(static_cast<size_t>(n)), x(size_t(rows * columns));
+            for (size_t j = 0; j < q.size(); ++j) q[j] = float(j % 7) * 0.25f;
+            double total = 0;
+            for (size_t i = 0; i < x.size(); ++i) total += x[i] = float(i % 5);
+            Array<float> sums = d.zeros<float>(n), of_q = d.upload(q);
+            Array<float, 2> y = d.full<float>({rows, columns}, -1.0f), of_x = d.upload(x).reshape({rows, columns});
+            add(ndrange(rows, columns).group(8, 16), sums, y, of_q, of_x);
+            const std::vector<float> got = sums.download(), own = y.download();
+            for (size_t j = 0; j < q.size(); ++j) ASSERT_NEAR(got[j], total * std::exp(q[j]), total * 1e-4) << n << " numbers, " << j;
+            for (size_t i = 0; i < x.size(); ++i)
+                ASSERT_NEAR(own[i], n ? std::log(2) + x[i] : 0, double(n + 1) * 1e-3) << n << " numbers, item " << i;
+        }
 }
 
 /// Local memory: a row that others read behind a barrier, and one that the loop itself reads.
@@ -286,6 +320,47 @@ TEST(Sums, RowsOfALargeArray) {
         for (int j = 20; j > 0; --j) want[size_t(size - j)] += 1;
     }
     expect_sums(sums.download(), want, "large");
+}
+
+/// Each item adds its share of a product to every element of a row: products with a matrix in local memory, as adjoints of products are.
+TEST(Sums, RowsOfProducts) {
+    const Device d = device();
+    for (const int n : {4, 8, 16})
+        for (const bool down : {false, true}) {
+            const auto times = kernel("rows_of_products", [n, down](Out<float, 2> out, In<float, 2> x, In<float, 2> y) {
+                Local<float> matrix(n * n), sums(n * n);
+                const auto own = local_index<2>(), at = global_index<2>();
+                const auto ly = own[0], lx = own[1];
+                matrix[ly * n + lx] = y(ly, lx), sums[ly * n + lx] = 1.0f;
+                auto mine = x(at[0], at[1]);
+                $for(t, range(2)) {
+                    synchronize();
+                    auto twice = mine * cast<float>(t + 1);
+                    if (down) {
+                        $for(k, range(n - 1, -1, -1)) { atomic_add(sums[ly * n + k], twice * matrix[k * n + lx]); }
+                    } else {
+                        $for(k, range(n)) { atomic_add(sums[ly * n + k], matrix[k * n + lx] * mine); }
+                    }
+                }
+                synchronize();
+                out(at[0], at[1]) = sums[ly * n + lx];
+            });
+            for (const int rows : {n, 2 * n}) {
+                const int columns = 3 * n;
+                std::vector<float> x(size_t(rows * columns)), y(size_t(n * n));
+                for (size_t i = 0; i < x.size(); ++i) x[i] = float(i * 7 % 11);
+                for (size_t i = 0; i < y.size(); ++i) y[i] = float(i * 5 % 13);
+                Array<float, 2> out = d.zeros<float>({rows, columns});
+                times(ndrange(rows, columns).group(n, n), out, d.upload(x).reshape({rows, columns}), d.upload(y).reshape({n, n}));
+                const std::vector<float> got = out.download();
+                std::vector<double> want(got.size(), 1.0);
+                for (int r = 0; r < rows; ++r)
+                    for (int c = 0; c < columns; ++c)
+                        for (int l = 0; l < n; ++l)
+                            want[size_t(r * columns + c)] += (down ? 3 : 2) * double(x[size_t(r * columns + c / n * n + l)]) * double(y[size_t(c % n * n + l)]);
+                expect_sums(got, want, "products " + std::to_string(n));
+            }
+        }
 }
 
 /// The array is large beside the number of items: nothing is copied.
