@@ -280,7 +280,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
     if (insts.empty() && !hands && !condition) return;
     unrolled = unrolls(insts);
-    transpose(insts);
+    transpose_products(insts);
     const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
     if (!packet_returns && !bound) turned = turned_loads(insts);
     packets_of_group([&] {

@@ -273,11 +273,11 @@ private:
     void add_row(const ir::Inst& i, const Row& row, const std::string& count);
     std::string sum_of_row(const ir::Inst& i, const Row& row);
 
-    // ---- sums of products along rows (emit_transposed.cpp) ----
+    // ---- sums of products along rows (emit_products.cpp) ----
     bool finds_product(const ir::Inst& add, Row& row) const;
     bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
-    void transpose(std::span<const ir::InstId> insts);
-    std::vector<std::string> transposed(const Row& row);
+    void transpose_products(std::span<const ir::InstId> insts);
+    std::vector<std::string> transposed_product(const Row& row);
     std::string row_of_products(const Row& row);
     std::string of_packets();
 

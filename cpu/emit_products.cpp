@@ -18,11 +18,14 @@ bool Emitter::finds_product(const Inst& add, Row& row) const {
     const Value given = k.operands(add).back();
     const InstId product = k[given].inst;
     if (product.id == none || k[product].op != Op::mul || where.block_of(product) != body || uses[given.id] != 1) return false;
-    if (Atomic(add.immediate) != Atomic::add || constant_trips(row.loop) != width || variant.group[0] != width) return false;
+    if (Atomic(add.immediate) != Atomic::add || size_of(add.type) != 4 || width % quad != 0) return false;
+    if (constant_trips(row.loop) != width || variant.group[0] != width) return false;
     for (size_t o = 0; o < 2; ++o) {
         const Value x = k.operands(k[product])[o], factor = k.operands(k[product])[1 - o];
         const InstId load = k[x].inst;
-        if (load.id == none || k[load].op != Op::load || where.block_of(load) != body || k[k[load].memory].kind != MemoryKind::local) continue;
+        if (load.id == none || k[load].op != Op::load || where.block_of(load) != body) continue;
+        const Memory& m = k[k[load].memory];
+        if (m.kind != MemoryKind::local || int(m.element.size) != size_of(add.type)) continue;
         if (growth(factor, row.loop) != 0 || kind_of(factor) != Kind::vector) continue;
         const auto indices = indices_of(k, k[load]);
         int64_t step = 0;
@@ -44,7 +47,7 @@ bool Emitter::same_in_packets(Value v, const Inst& loop) const {
 }
 
 /// In front of a region's packets: the matrices that its loops read, transposed.
-void Emitter::transpose(std::span<const InstId> insts) {
+void Emitter::transpose_products(std::span<const InstId> insts) {
     const auto writes = [&](MemoryId m) {
         bool any = false;
         const auto look = [&](InstId id) { any = any || (k[id].memory == m && k[id].op != Op::load && k[id].op != Op::extent); };
@@ -54,21 +57,20 @@ void Emitter::transpose(std::span<const InstId> insts) {
     const std::vector<InstId> run = executed(insts);
     for (auto& [add, row] : sum_rows) {
         const bool here = std::find(run.begin(), run.end(), row.loop) != run.end();
-        if (here && finds_product(*add, row) && !writes(k[row.load].memory)) row.lines = transposed(row);
+        if (here && finds_product(*add, row) && !writes(k[row.load].memory)) row.lines = transposed_product(row);
     }
 }
 
 /// For each lane the elements that it reads in the loop's iterations, in the order of the row's places.
-std::vector<std::string> Emitter::transposed(const Row& row) {
+std::vector<std::string> Emitter::transposed_product(const Row& row) {
     const Inst &loop = k[row.loop], &load = k[row.load];
     const Value index = k[loop.blocks[0]].params[0];
     const auto before = std::make_tuple(values, has_value, bringing_in, local_at);
     bringing_in = true;  // what is computed here is kept for nobody
     local_at = {"0", "0", "0"};
-    const std::string type = scalar_type(load.type), whole = vector_type(type);
-    std::vector<std::string> v;
     uint64_t first = 0, step = 0;
     k.constant(k.operands(loop)[0], first), k.constant(k.operands(loop)[2], step);
+    std::vector<Place> lines;
     for (int n = 0; n < width; ++n) {
         std::tie(values, has_value, std::ignore, std::ignore) = before;
         const int iteration = row.step > 0 ? n : width - 1 - n;
@@ -80,28 +82,15 @@ std::vector<std::string> Emitter::transposed(const Row& row) {
             pure_value(k[k[of].inst]);
         };
         for (const Value of : indices_of(k, load)) compute(of);
-        const Place place = access(load);
-        v.push_back(let(text("load ", whole, ", ptr ", place.pointer, ", align ", place.align)));
+        lines.push_back(access(load));
     }
     std::tie(values, has_value, bringing_in, local_at) = before;
-    // Squares of d by d elements are exchanged, for each d.
-    for (int d = width / 2; d >= 1; d /= 2) {
-        std::string upper, lower;
-        for (int l = 0; l < width; ++l) {
-            upper += text(l ? ", " : "", "i32 ", l & d ? width + l - d : l);
-            lower += text(l ? ", " : "", "i32 ", l & d ? width + l : l + d);
-        }
-        for (int n = 0; n < width; ++n) {
-            if (n & d) continue;
-            std::string &a = v[size_t(n)], &b = v[size_t(n + d)];
-            const auto joined = [&](const std::string& which) {
-                return let(text("shufflevector ", whole, " ", a, ", ", whole, " ", b, ", ", vector_type("i32"), " <", which, ">"));
-            };
-            const std::string now = joined(upper);
-            b = joined(lower), a = now;
-        }
-    }
-    return v;
+    const std::string type = scalar_type(load.type);
+    return transposed(type, width, width, [&](int line, int column) {
+        const Place& place = lines[size_t(line)];
+        const std::string there = let(text("getelementptr ", type, ", ptr ", place.pointer, ", i32 ", column));
+        return let(text("load <", quad, " x ", type, ">, ptr ", there, ", align ", place.align));
+    });
 }
 
 /// The scope of accesses to what packets keep, for those through pointers that LLVM does not know. No array lies there.
