@@ -15,10 +15,12 @@ using namespace ir;
 
 namespace {
 
-/// Memory is some 130 ns away, and gives a core 15 GB/s: from here on more is no gain.
-constexpr int64_t bytes_ahead = 2048;
+/// Memory is some 130 ns away, and gives a core 15 GB/s. Along a row a little more is better, as its stores come between.
+constexpr int64_t bytes_ahead = 4096, group_bytes_ahead = 2048;
 constexpr int64_t iterations_ahead = 8;
 constexpr int64_t foreseen_bytes = 256;        ///< strides that machines follow by themselves
+constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< places that are soon used again
+constexpr int most_depth = 8;                  ///< of the arithmetic of an index
 constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows, and the most that is told apart
 
 /// How values grow with what `moved` names: a loop's index, or a group's.
@@ -62,6 +64,47 @@ private:
     std::map<uint32_t, std::optional<int64_t>> strides;
 };
 
+/// A sum, as what it adds up: values so many times, and a constant.
+struct Terms {
+    std::map<uint32_t, int64_t> counts;
+    int64_t constant = 0;
+
+    void add(const Kernel& k, Value v, int64_t times, int depth = 0) {
+        const InstId source = k[v].inst;
+        uint64_t bits = 0;
+        if (k.constant(v, bits)) {
+            constant += times * (size_of(k.type_of(v)) == 4 ? int64_t(int32_t(bits)) : int64_t(bits));
+        } else if (source.id != none && (k[source].op == Op::add || k[source].op == Op::sub) && depth < most_depth) {
+            add(k, k.operands(k[source])[0], times, depth + 1);
+            add(k, k.operands(k[source])[1], k[source].op == Op::add ? times : -times, depth + 1);
+        } else {
+            counts[v.id] += times;
+        }
+    }
+};
+
+/// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are the first
+/// times the second; else -1.
+int stride_axis(const Kernel& k, Value v, MemoryId array) {
+    const auto extent = [&](Value e, uint64_t axis) {
+        const InstId source = k[e].inst;
+        return source.id != none && k[source].op == Op::extent && k[source].memory == array && k[source].immediate == axis;
+    };
+    if (extent(v, 0)) return 1;
+    const InstId source = k[v].inst;
+    if (source.id == none || k[source].op != Op::mul) return -1;
+    const auto o = k.operands(k[source]);
+    return (extent(o[0], 0) && extent(o[1], 1)) || (extent(o[0], 1) && extent(o[1], 0)) ? 2 : -1;
+}
+
+bool depends_on_axis(const Kernel& k, Value v, int axis, int depth = 0) {
+    const InstId source = k[v].inst;
+    if (source.id == none || !is_pure(k[source].op) || depth > most_depth) return false;
+    if (k[source].op == Op::global_index) return int(k[source].immediate) == axis;
+    const auto o = k.operands(k[source]);
+    return std::any_of(o.begin(), o.end(), [&](Value operand) { return depends_on_axis(k, operand, axis, depth + 1); });
+}
+
 }  // namespace
 
 /// Whether a value is such an index along axis 0.
@@ -89,20 +132,52 @@ void Emitter::prefetch(InstId id, const Place& a) {
     }
     if (!variant.streaming || a.how != Place::How::contiguous) return;
     const AffineForm& f = affine.of(indices_of(k, i).back());
-    const int64_t size = k[i.memory].element.size;
     // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are across.
     if (f.known && f.global[0].zero()) {
         const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
-        const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * size;
+        const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * k[i.memory].element.size;
         if (Strides(k, moved).of(indices_of(k, i).back()) == unknown) return;
-        return ask_for(place_in_group(i, moved, int(std::max<int64_t>(bytes_ahead / bytes, 1))));
+        return ask_for(place_in_group(i, moved, int(std::max<int64_t>(group_bytes_ahead / bytes, 1))));
     }
-    // One of neighbours is enough.
-    const int64_t elements = std::max<int64_t>(64 / size, 1);
-    if (f.known && !f.composed && indices_of(k, i).size() == 1 &&
-        !prefetched.insert({i.memory.id, f.base.id, (f.offset + elements / 2) / elements}).second)
+    // What another load has fetched for items before is still in a cache: asking again would take its time.
+    const auto& order = where.order();
+    if (std::any_of(order.begin(), order.end(), [&](InstId other) { return where.block_of(other) == where.block_of(id) && leads(k[other], i); }))
         return;
     ask_for(let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", bytes_ahead)));
+}
+
+/// How far a load's places are from those of another, in items along the axes of the range, which go along the array's; none where
+/// that is not known.
+std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, const Inst& b) const {
+    std::array<int64_t, 3> between{};
+    const auto to = indices_of(k, a), from = indices_of(k, b);
+    for (size_t d = 0; d < to.size(); ++d) {
+        const size_t last = to.size() - 1 - d;
+        Terms apart;
+        apart.add(k, to[d], 1);
+        apart.add(k, from[d], -1);
+        between[last] += apart.constant;
+        for (const auto& [value, times] : apart.counts) {
+            const int axis = times == 0 ? 0 : stride_axis(k, Value{value}, a.memory);
+            if (axis < 0 || to.size() > 1) return std::nullopt;
+            between[size_t(axis)] += times;
+        }
+    }
+    for (int axis = 0; axis < 3; ++axis)
+        if (between[size_t(axis)] != 0 && std::none_of(to.begin(), to.end(), [&](Value v) { return depends_on_axis(k, v, axis); }))
+            return std::nullopt;
+    return between;
+}
+
+/// Whether a load gets, for items that come a little before, what `follower` then finds in a cache.
+bool Emitter::leads(const Inst& leader, const Inst& follower) const {
+    if (leader.op != Op::load || leader.memory != follower.memory || &leader == &follower) return false;
+    const auto between = items_between(leader, follower);
+    if (!between) return false;
+    const auto& [items, rows, planes] = *between;
+    if (std::abs(items) > most_items_apart || std::abs(rows) > most_rows_apart || std::abs(planes) > most_rows_apart) return false;
+    if (planes != 0 || rows != 0 || items != 0) return (planes != 0 ? planes : rows != 0 ? rows : items) > 0;
+    return &leader < &follower;
 }
 
 /// What a load in a loop gets some iterations later. A loop around barriers comes back only after all of the group's packets, and the

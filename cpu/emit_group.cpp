@@ -227,7 +227,6 @@ void Emitter::packet(const Mask& items, const Body& body) {
     const std::string outer_return = return_label;
     return_label = label("done");
     running = items;
-    prefetched.clear();
     lost = false;
     in_packet = true;
     body();

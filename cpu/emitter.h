@@ -176,6 +176,8 @@ private:
     void prefetch(ir::InstId id, const Place& a);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
     bool is_index(ir::Value v, ir::Op op) const;
+    std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
+    bool leads(const ir::Inst& leader, const ir::Inst& follower) const;
     std::string place_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
     std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
     using Way = std::vector<ir::InstId>;
@@ -422,7 +424,6 @@ private:
     bool open = true;   ///< the current LLVM block has no terminator yet
     bool lost = false;  ///< items may have left since the block began
     Mask running;
-    std::set<std::tuple<uint32_t, uint32_t, int64_t>> prefetched;  ///< in this packet: memory, base and line
     std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
     std::vector<Held> values;
     std::vector<bool> has_value;

@@ -47,6 +47,23 @@ TEST(Sums, AlongRows) {
     rows<uint32_t>("uint");
 }
 
+/// Blocks of a loop that ends next to the last whole number: the next one would begin behind it.
+TEST(Sums, LoopsToTheLastInteger) {
+    static constexpr int first = 2'147'483'647 - 100;
+    const auto add = kernel("to_the_last", [](InOut<float> sums, Val<int> end) {
+        auto plus = cast<float>(global_index() % 5);
+        $for(j, range(first, end)) { atomic_add(sums[j - first], plus); }
+    });
+    const Device d = device();
+    for (const int iterations : {100, 99, 63, 37}) {
+        const Array<float> sums = d.zeros<float>(100);
+        add(ndrange(500), sums, first + iterations).wait();
+        std::vector<double> want(100, 0.0);
+        for (int j = 0; j < iterations; ++j) want[size_t(j)] = 1000;
+        expect_sums(sums.download(), want, std::to_string(iterations));
+    }
+}
+
 TEST(Sums, AlongRowsOf64Bits) {
     const Device d = device();
     if (d.supports(Feature::float64)) rows<double>("double");
