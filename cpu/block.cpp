@@ -28,7 +28,8 @@ public:
         const auto& order = uniformity.structure().order();
         for (const InstId id : order)
             for (const Value v : k.operands(k[id])) ++uses[v.id];
-        barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
+        barriers = std::any_of(order.begin(), order.end(),
+                               [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
     }
 
 private:

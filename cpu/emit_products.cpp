@@ -43,7 +43,8 @@ bool Emitter::same_in_packets(Value v, const Inst& loop) const {
     const Inst& i = k[k[v].inst];
     if (i.op == Op::local_index || i.op == Op::global_index) return i.immediate == 0;
     const auto operands = k.operands(i);
-    return i.op == Op::constant || (is_scalar_op(i.op) && std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_in_packets(o, loop); }));
+    const auto same = [&](Value o) { return same_in_packets(o, loop); };
+    return i.op == Op::constant || (is_scalar_op(i.op) && std::all_of(operands.begin(), operands.end(), same));
 }
 
 /// In front of a region's packets: the matrices that its loops read, transposed.
@@ -93,7 +94,8 @@ std::vector<std::string> Emitter::transposed_product(const Row& row) {
     });
 }
 
-/// The scope of accesses to what packets keep, for those through pointers that LLVM does not know. No array lies there.
+/// The scope of accesses to values that packets keep, for those through pointers that LLVM does not know: what items add to lies
+/// elsewhere.
 std::string Emitter::of_packets() {
     if (packets_scope.empty()) packets_scope = metadata(text("distinct !{$, ", metadata("distinct !{$}"), "}"));
     return metadata(text("!{", packets_scope, "}"));
@@ -107,12 +109,18 @@ std::string Emitter::row_of_products(const Row& row) {
     // Out of memory an element comes to all lanes by the load alone. LLVM is not to see that the vector was loaded from there, since
     // it would take the elements from that, which costs an instruction each.
     std::string memory;
-    if (kept >= 0) memory = let(text("call ptr asm \"\", \"=r,0\"(ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept)), ") nounwind willreturn memory(none)"));
+    if (kept >= 0) {
+        const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));
+        memory = let(text("call ptr asm \"\", \"=r,0\"(ptr ", place, ") nounwind willreturn memory(none)"));
+    }
+    const auto element = [&](int lane) {
+        if (kept < 0) return extract(t, vector(row.factor), std::to_string(lane));
+        const std::string place = let(text("getelementptr ", t, ", ptr ", memory, ", i32 ", lane));
+        return let(text("load ", t, ", ptr ", place, ", !alias.scope ", of_packets()));
+    };
     std::string parts[2];
     for (int lane = 0; lane < width; ++lane) {
-        const std::string one = kept < 0 ? extract(t, vector(row.factor), std::to_string(lane))
-                                         : let(text("load ", t, ", ptr ", let(text("getelementptr ", t, ", ptr ", memory, ", i32 ", lane)), ", !alias.scope ", of_packets()));
-        const std::string term = operation(Op::mul, type, {splat(t, one), row.lines[size_t(lane)]}, true, false);
+        const std::string term = operation(Op::mul, type, {splat(t, element(lane)), row.lines[size_t(lane)]}, true, false);
         std::string& part = parts[lane % 2];
         part = part.empty() ? term : operation(Op::add, type, {part, term}, true, false);
     }

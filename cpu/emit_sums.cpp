@@ -137,8 +137,11 @@ void Emitter::in_lanes(const Inst& i) {
     const Held index = offset(i, wide, contiguous);
     if (index.kind == Kind::uniform) return side_by_side(i, {Place::How::contiguous, pointer_to(i, wide ? "i64" : "i32", index.scalar), bytes * width});
     // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
-    const std::string numbers = vector_type("i32"), at = wide ? let(text("trunc ", vector_type("i64"), " ", vector_of(index, Scalar::i64), " to ", numbers)) : vector_of(index, Scalar::i32);
-    const std::string own = let(text("or ", numbers, " ", let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width)))), ", ", lanes("i32", 1)));
+    const std::string numbers = vector_type("i32");
+    std::string at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+    if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", numbers));
+    const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
+    const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
     const std::string places = let(text("getelementptr ", type, ", ptr ", memory_text(i.memory), ", ", numbers, " ", own), "p");
     const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
@@ -270,7 +273,8 @@ void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
     mask = text(vector_type("i1"), " ", mask);
     const std::string old = let(text("call ", whole, " ", load, "(ptr ", place, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
-    line(text("call void ", store, "(", whole, " ", operation(Op::add, i.type, {old, sums}, true, false), ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
+    const std::string now = operation(Op::add, i.type, {old, sums}, true, false);
+    line(text("call void ", store, "(", whole, " ", now, ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
 }
 
 }  // namespace pumice::cpu
