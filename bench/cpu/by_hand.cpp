@@ -48,6 +48,24 @@ void triad(float* a, const float* b, const float* c, float s, int n) {
     for (int i = 0; i < n; i += 16) store_past_caches(a + i, load(b + i) + s * load(c + i));
 }
 
+float read(const float* x, int n) {
+    constexpr int ahead = 512;  // floats: the best of several
+    float sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        v16 own[4] = {};
+#pragma omp for schedule(static)
+        for (int i = 0; i < n; i += 64)
+            for (int k = 0; k < 4; ++k) {
+                __builtin_prefetch(x + i + 16 * k + ahead);
+                own[k] += load(x + i + 16 * k);
+            }
+        const v16 all = (own[0] + own[1]) + (own[2] + own[3]);
+        for (int k = 0; k < 16; ++k) sum += all[k];
+    }
+    return sum;
+}
+
 /// The kernel's algorithm: tiles of 16 x 16 in local memory, one vector a row.
 void matmul(float* c, const float* a, const float* b, int n) {
 #pragma omp parallel for collapse(2) schedule(static)

@@ -17,7 +17,9 @@ struct Side {
     std::function<std::vector<float>()> result;  ///< of the last time
 };
 
-enum class Bound { memory, compute };  ///< which of the machine's limits the case is held against
+/// Which of the machine's limits the case is held against: STREAM's triad, a loop that only reads (as memory gives less where nothing is
+/// written), or arithmetic in registers.
+enum class Bound { memory, reading, compute };
 
 struct Case {
     std::string name;

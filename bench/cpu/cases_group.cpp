@@ -77,7 +77,7 @@ Case matmul_case() {
 
 Case reduction_case() {
     constexpr int n = 16'777'216, groups = n / 256;
-    Case c{"tiled reduction, 16M", Bound::memory, 4.0 * n, 1e-4, {}, {}};
+    Case c{"tiled reduction, 16M", Bound::reading, 4.0 * n, 1e-4, {}, {}};
     c.ours = [](const Device& d) {
         Array<float> x = d.upload(noise(n, 8)), sums = d.zeros<float>(groups);
         return Side{"", [=] { block_sum(ndrange(n).group(256), sums, x).wait(); }, [=] { return sums.download(); }};
@@ -104,7 +104,7 @@ Case reduction_case() {
 
 Case histogram_case() {
     constexpr int n = 16'777'216, items = 256 * 256;
-    Case c{"histogram, 16M into 256", Bound::memory, 4.0 * n, 0, {}, {}};
+    Case c{"histogram, 16M into 256", Bound::reading, 4.0 * n, 0, {}, {}};
     c.ours = [](const Device& d) {
         Array<uint32_t> x = d.upload(values(n)), bins = d.zeros<uint32_t>(256);
         return Side{"", [=] {

@@ -29,6 +29,8 @@ namespace by_hand {
 
 /// STREAM's loop with stores that do not read the lines first; a is aligned to 64 bytes, n a multiple of 16.
 void triad(float* a, const float* b, const float* c, float s, int n);
+/// The sum, as fast as memory gives it; n a multiple of 64.
+float read(const float* x, int n);
 void matmul(float* c, const float* a, const float* b, int n);
 void nbody(float* ax, float* ay, float* az, const float* x, const float* y, const float* z, const float* m, int n);
 /// Floating-point operations a second of both cores, multiplying and adding in registers.
