@@ -234,15 +234,31 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
     return count;
 }
 
+/// Makes a kernel that may gather, and if that takes too much code, the one that does not.
+struct Swept {
+    std::unique_ptr<Sweep> sweep;
+    Kernel kernel;
+    Swept(Primal& primal, Part part) {
+        for (bool again = true; again;) {
+            sweep = std::make_unique<Sweep>(primal, part);
+            kernel = sweep->run();
+            again = sweep->gave_up;
+            if (again) primal.gather.loads.clear();
+        }
+        kernel = tidy(kernel);
+    }
+};
+
 }  // namespace
 
 Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
-    const Primal primal(k, signature, false);
-    Sweep sweep(primal, Part::both);
+    Primal primal(k, signature, false);
+    Swept both(primal, Part::both);
+    const Sweep& sweep = *both.sweep;
     Adjoint made;
-    made.kernel = tidy(sweep.run());
+    made.kernel = std::move(both.kernel);
     if (sweep.has_sums()) made.after.push_back({tidy(sweep.sum_of_cells(made.kernel)), true});
     if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.kernel)), false});
     made.tapes = sweep.tapes;
@@ -254,12 +270,15 @@ Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
 Split split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
-    const Primal primal(k, signature, true);
-    Sweep first(primal, Part::augmented), second(primal, Part::reverse);
+    Primal primal(k, signature, true);
+    Swept last(primal, Part::reverse);
+    Sweep first(primal, Part::augmented);
+    const Sweep& second = *last.sweep;
     Split made;
     made.augmented = tidy(first.run());
-    made.reverse = tidy(second.run());
+    made.reverse = std::move(last.kernel);
     if (second.has_sums()) made.after.push_back({tidy(second.sum_of_cells(made.reverse)), true});
+    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.reverse)), false});
     made.tapes = second.tapes;
     made.accumulated = second.accumulated;
     made.count = count_of(primal, made.tapes);

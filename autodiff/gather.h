@@ -1,5 +1,6 @@
 // Stencils turned around: where items read x[i + c] for several constants c, the adjoint of x[i] is gathered by item i from what
-// the items i - c give to it, instead of being scattered by these with atomics.
+// the items i - c give to it, instead of being scattered by these with atomics. Indices may be held between bounds (clamp), or taken
+// modulo a period: then several items, or one from afar, may meet an element.
 #pragma once
 #include <array>
 #include <map>
@@ -8,27 +9,50 @@
 
 namespace pumice::derive {
 
-/// Which memories of a kernel are gathered. Such a kernel is straight: it reads arrays that it does not write, and writes each
-/// differentiated array in one place; so what any item gives can be computed by another.
+/// Which memories of a kernel are gathered. Such a kernel has no loops; it reads arrays that it does not write, and an item writes
+/// each scalar of an element once at most; so what any item gives can be computed by another.
 class Gather {
 public:
     using Offset = std::array<int64_t, 3>;  ///< along each axis
 
-    using Loads = std::vector<std::pair<ir::InstId, Offset>>;
+    /// The index along one dimension: global_index(axis) + shift, then between bounds, or modulo the period, where there are any. These
+    /// are the same for all items.
+    struct Index {
+        int axis = -1;
+        int64_t shift = 0;
+        ir::Value low, high, period;
+        bool low_last = false;  ///< with both bounds: max(min(i, high), low)
+    };
+    struct Load {
+        ir::InstId load;
+        std::array<Index, 3> index;  ///< by axis
+        std::array<int, 3> axes;     ///< by dimension of the memory
+        bool simple() const;         ///< neither bounds nor periods
+        Offset offset() const;
+    };
+    using Loads = std::vector<Load>;
 
-    Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis);
+    /// `apart`: the kernel's halves run apart, and what items give may take no loads.
+    Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
-    /// The active loads of each gathered memory, with their offsets.
+    /// The active loads of each gathered memory.
     std::map<uint32_t, Loads> loads;
+    /// Whether an element outside of the range is read by one item at most: two items that read it by two offsets lie on the same
+    /// side of it along an axis.
     static bool alone_beyond(const Loads& list);
     /// Where a value is used so that derivatives flow: the instruction and the operand's position.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 
 private:
     bool straight() const;
-    bool offset_of(const ir::Inst& load, Offset& offset, std::vector<int>& axes) const;
+    bool exclusive(ir::InstId a, ir::InstId c) const;
+    bool find_index(const ir::Inst& inst, Load& load) const;
+    bool needs_loads(ir::Value v) const;
+    bool path_needs_loads(ir::BlockId block) const;
+    bool stores_need_loads() const;
+    bool adjoint_needs_loads(ir::Value v) const;
 
     const ir::Kernel& k;
     const ir::Structure& where;

@@ -26,7 +26,7 @@ struct Primal {
     Plan plan;
     Gather gather;
     Primal(const ir::Kernel& k, const Signature& s, bool apart)
-        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart), gather(k, where, analysis) {}
+        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart), gather(k, where, analysis, apart) {}
 };
 
 /// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
@@ -48,6 +48,8 @@ public:
     std::vector<Accumulated> accumulated;
 
     bool has_sums() const { return !sums.empty(); }
+    /// Its code got too long by gathering: to be made anew without.
+    bool gave_up = false;
     /// The kernel that adds up the cells of sums; for the finished kernel that this sweep made.
     ir::Kernel sum_of_cells(const ir::Kernel& filled) const;
 
@@ -131,25 +133,36 @@ private:
     void flush();
     void flush(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, bool also_same);
 
-    // ---- gather.cpp: what the item at other indices computes ----
+    // ---- gather_code.cpp: what the item at other indices computes ----
     struct Elsewhere {
         std::array<ir::Value, 3> indices;
         std::unordered_map<uint32_t, ir::Value> values;
         std::map<std::pair<uint32_t, int>, ir::Value> adjoints;
     };
+    bool too_long();
+    void where_it_runs(Elsewhere& there, ir::BlockId block, ir::BlockId around, const std::function<void(Elsewhere&)>& fill);
     ir::Value elsewhere(Elsewhere& there, ir::Value v);
+    ir::Value adjoint_by(Elsewhere& there, ir::Value v, ir::InstId user, size_t o, int w);
     ir::Value adjoint_elsewhere(Elsewhere& there, ir::Value v, int w);
     void gather_all();
     void gather(ir::MemoryId m, int w);
     struct Here {
-        std::array<ir::Value, 3> position, index;
+        std::array<ir::Value, 3> position, index, start, end;  ///< of the item; the range's indices begin and end
+    };
+    struct Bounds {
+        ir::Value low, high, period;
     };
     Here here();
     ir::Value in_range_at(const Here& at, const Gather::Offset& by, int sign);
-    ir::Value given_to(const Here& at, ir::InstId load, const Gather::Offset& offset, int w);
-    void add_here(const Here& at, ir::InstId load, int w, ir::Value term);
-    void scatter_beyond(const Here& at, ir::InstId load, const Gather::Offset& offset, int w);
-    bool gathers() const { return primal.gather.any() && part == Part::both; }
+    Bounds bounds_of(const Gather::Index& index);
+    ir::Value few_meet(const Here& at, const Gather::Loads& list);
+    std::pair<ir::Value, ir::Value> meeting(const Here& at, const Gather::Index& index, int axis);
+    void add_given(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
+    void add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<ir::Value, 3> indices, int w, ir::Value sum);
+    ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
+    ir::Value exists(const Here& at, const Gather::Load& load);
+    void scatter_beyond(const Here& at, const Gather::Load& load, ir::Value gathered, int w);
+    bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- reduce.cpp: sums that all items contribute to ----
     struct Sum {
@@ -180,6 +193,7 @@ private:
     void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
     bool in_function = false;
+    size_t gather_begins = 0;  ///< instructions before
     const Primal& primal;
     const Part part;
     const Signature& signature;

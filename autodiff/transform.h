@@ -63,7 +63,7 @@ struct Count {
 enum class Accumulation {
     plain,   ///< load, add, store: no other item touches the element meanwhile
     group,   ///< all items hit one element: summed over each group, then one atomic a group
-    gather,  ///< a stencil, turned: the item of the element adds what its neighbours give
+    gather,  ///< a stencil, turned: the item of the element adds what its neighbours give, but for few that belong to no item
     atomic,  ///< an atomic add an item
 };
 

@@ -106,7 +106,7 @@ TEST(transforms, add_up_the_cheapest_safe_way) {
     EXPECT_EQ(of_load("%at = sub %n, %i : i32", constants), Accumulation::plain);
     EXPECT_EQ(of_load("%at = add %n, %two : i32", constants), Accumulation::group);
     EXPECT_EQ(of_load("%at = div %i, %two : i32", constants), Accumulation::atomic);
-    EXPECT_EQ(of_load("%at = max %i, %two : i32", constants), Accumulation::atomic);
+    EXPECT_EQ(of_load("%at = max %i, %two : i32", constants), Accumulation::gather);
     EXPECT_EQ(of_load("%at = mul %i, %n : i32", constants), Accumulation::atomic) << "n may be 0";
     EXPECT_EQ(of_load("%at = load arg3[%i] : i32"), Accumulation::atomic);
     EXPECT_EQ(of_load("%at = local_index 0 : i32"), Accumulation::atomic) << "groups share it";
