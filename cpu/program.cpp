@@ -1,6 +1,7 @@
 #include "cpu/program.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -35,9 +36,18 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
     return sum;
 }
 
-/// Arrays of more bytes than these, together, are not in the caches any more when they are used again. Machines' third-level caches
-/// differ, and virtual ones report what they have no share of; past them twice the time is lost, before them a quarter.
-constexpr int64_t past_caches = 64 << 20;
+/// Arrays of more bytes than these, together, are not in the caches any more when they are used again: those of the last-level cache.
+/// A virtual machine reports its host's, of which it has a part that nobody names: no more is taken for ours than machines have for
+/// so many cores. Past the caches twice the time is lost by stores through them, before that a quarter by stores past them.
+int64_t bytes_in_caches(int threads) {
+    constexpr int64_t most_for_a_core = 32 << 20, unknown = 64 << 20;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    static const int64_t last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#else
+    constexpr int64_t last_level = 0;
+#endif
+    return last_level > 0 ? std::min(last_level, threads * most_for_a_core) : unknown;
+}
 
 /// Whether an item's work is the same in any group.
 bool movable(const ir::Kernel& k) {
@@ -196,7 +206,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
-    wanted.streaming = bytes >= past_caches;
+    wanted.streaming = bytes >= bytes_in_caches(threads);
     // Packets in the places of whole lines: stores past the caches need it, and loads do not cross from one line into the next.
     const int width = compiler->target.width;
     wanted.lead = wanted.streaming && movable && wanted.sums != SumsIn::lanes && launch.start[0] > 0 && launch.start[0] % width != 0 && launch.group[0] >= width;

@@ -1,8 +1,11 @@
 // Arrays of more than the caches hold: stores past the caches, packets in the places of lines, groups by patches.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/array.h"
 #include "core/control.h"
+#include "core/debug.h"
 #include "core/indices.h"
 #include "core/kernel.h"
 #include "core/memory.h"
@@ -12,6 +15,16 @@ namespace pumice::cpu {
 namespace {
 
 constexpr int n = 17 << 20;  // words: 68 MiB
+
+/// Two threads have no more of a cache than 64 MiB.
+Device two_threads() {
+    setenv("PUMICE_CPU_THREADS", "2", 1);
+    debug::reload();
+    Device device{cpu::open()};
+    unsetenv("PUMICE_CPU_THREADS");
+    debug::reload();
+    return device;
+}
 
 const auto number = kernel("number", [](Out<int> to, In<int> from) {
     auto i = global_index();
@@ -26,7 +39,7 @@ void check(const std::vector<int>& got, int begin, int end) {
 }
 
 TEST(Streaming, ranges_that_begin_and_end_anywhere) {
-    const Device device{cpu::open()};
+    const Device device = two_threads();
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
     for (const auto& [begin, end] : {std::pair{0, n}, {1, n}, {5, n - 3}, {16, n - 16}, {1023, 1025}, {3, 9}, {n - 1, n}}) {
         to.fill(-1);
@@ -43,7 +56,7 @@ void check_rims(const char* type) {
         auto [i, j] = global_index<2>();
         to(i, j) = from(i, j) + from(i, j - 1);
     });
-    const Device device{cpu::open()};
+    const Device device = two_threads();
     const Array<T, 2> from = device.zeros<T>({high, wide}), to = device.zeros<T>({high, wide});
     from.fill(T(3));
     for (const auto& [begin, end] : {std::pair{1, wide - 1}, {7, wide - 8}, {2, wide}, {15, 17}, {12, wide - 15}, {33, 46}, {21, 22}}) {
@@ -66,7 +79,7 @@ TEST(Streaming, rows_that_begin_and_end_within_lines) {
 }
 
 TEST(Streaming, views_that_begin_anywhere) {
-    const Device device{cpu::open()};
+    const Device device = two_threads();
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
     for (const int skipped : {1, 16, 31}) {
         const int items = n - skipped;
@@ -94,7 +107,7 @@ const auto tiles = kernel("tiles", whole_groups, [](Out<int, 2> to, In<int, 2> f
 });
 
 TEST(Streaming, transposes_of_any_size) {
-    const Device device{cpu::open()};
+    const Device device = two_threads();
     std::vector<int> count(size_t(rows) * columns);
     for (size_t i = 0; i < count.size(); ++i) count[i] = int(i);
     const Array<int, 2> from = device.upload(count, {columns, rows}), to = device.zeros<int>({rows, columns});
