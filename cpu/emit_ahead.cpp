@@ -83,8 +83,8 @@ struct Terms {
     }
 };
 
-/// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are the first
-/// times the second; else -1.
+/// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are
+/// the first times the second; else -1.
 int stride_axis(const Kernel& k, Value v, MemoryId array) {
     const auto extent = [&](Value e, uint64_t axis) {
         const InstId source = k[e].inst;
@@ -132,7 +132,8 @@ void Emitter::prefetch(InstId id, const Place& a) {
     }
     if (!variant.streaming || a.how != Place::How::contiguous) return;
     const AffineForm& f = affine.of(indices_of(k, i).back());
-    // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are across.
+    // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are
+    // across.
     if (f.known && f.global[0].zero()) {
         const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
         const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * k[i.memory].element.size;
@@ -140,9 +141,8 @@ void Emitter::prefetch(InstId id, const Place& a) {
         return ask_for(place_in_group(i, moved, int(std::max<int64_t>(bytes_ahead / bytes, 1))));
     }
     // What another load has fetched for items before is still in a cache: asking again would take its time.
-    const auto& order = where.order();
-    if (std::any_of(order.begin(), order.end(), [&](InstId other) { return where.block_of(other) == where.block_of(id) && leads(k[other], i); }))
-        return;
+    const auto& beside = k[where.block_of(id)].insts;
+    if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
     ask_for(let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", stores ? bytes_ahead_with_stores : bytes_ahead)));
@@ -160,7 +160,8 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
         apart.add(k, from[d], -1);
         between[last] += apart.constant;
         for (const auto& [value, times] : apart.counts) {
-            const int axis = times == 0 ? 0 : stride_axis(k, Value{value}, a.memory);
+            if (times == 0) continue;
+            const int axis = stride_axis(k, Value{value}, a.memory);
             if (axis < 0 || to.size() > 1) return std::nullopt;
             between[size_t(axis)] += times;
         }
@@ -177,7 +178,7 @@ bool Emitter::leads(const Inst& leader, const Inst& follower) const {
     const auto between = items_between(leader, follower);
     if (!between) return false;
     const auto& [items, rows, planes] = *between;
-    if (std::abs(items) > most_items_apart || std::abs(rows) > most_rows_apart || std::abs(planes) > most_rows_apart) return false;
+    if (std::abs(items) > most_items_apart || std::max(std::abs(rows), std::abs(planes)) > most_rows_apart) return false;
     if (planes != 0 || rows != 0 || items != 0) return (planes != 0 ? planes : rows != 0 ? rows : items) > 0;
     return &leader < &follower;
 }

@@ -17,10 +17,12 @@ std::string Emitter::shuffled(const std::string& type, int lanes, const std::str
 void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
     // Of two vectors, elements of each quad by turns: one by one, or two by two.
     const auto singles = [&](const std::string& a, const std::string& b, int high) {
-        return shuffled(type, lanes, a, b, lanes, [&](int lane) { return lane / quad * quad + 2 * high + lane % quad / 2 + lane % 2 * lanes; });
+        return shuffled(type, lanes, a, b, lanes,
+                        [&](int lane) { return lane / quad * quad + 2 * high + lane % quad / 2 + lane % 2 * lanes; });
     };
     const auto pairs = [&](const std::string& a, const std::string& b, int high) {
-        return shuffled(type, lanes, a, b, lanes, [&](int lane) { return lane / quad * quad + 2 * high + lane % 2 + lane % quad / 2 * lanes; });
+        return shuffled(type, lanes, a, b, lanes,
+                        [&](int lane) { return lane / quad * quad + 2 * high + lane % 2 + lane % quad / 2 * lanes; });
     };
     const std::string low01 = singles(v[0], v[1], 0), high01 = singles(v[0], v[1], 1);
     const std::string low23 = singles(v[2], v[3], 0), high23 = singles(v[2], v[3], 1);
@@ -28,8 +30,8 @@ void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::stri
     v[2] = pairs(high01, high23, 0), v[3] = pairs(high01, high23, 1);
 }
 
-/// The columns of so many rows, both multiples of 4: a vector of a lane each row. `four` gives the four elements of a row from a column on;
-/// those of rows that are four apart are laid side by side, so that blocks are all there is to transpose.
+/// The columns of so many rows, both multiples of 4: a vector of a lane each row. `four` gives the four elements of a row from a
+/// column on; those of rows that are four apart are laid side by side, so that blocks are all there is to transpose.
 std::vector<std::string> Emitter::transposed(const std::string& type, int rows, int columns,
                                              const std::function<std::string(int row, int column)>& four) {
     std::vector<std::string> all;

@@ -1,5 +1,5 @@
-// Loads whose neighbours are the next rows' items, not the same row's: as many rows as a packet has lanes take them together, as whole
-// vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
+// Loads whose neighbours are the next rows' items, not the same row's: as many rows as a packet has lanes take them together, as
+// whole vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
 #include <algorithm>
 #include <functional>
 
@@ -85,7 +85,8 @@ std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
 /// The packets of a whole group, as many rows at once as a packet has lanes.
 void Emitter::turned_rows(const Body& body) {
     std::vector<std::string> tiles;
-    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width, " x ", vector_type(memory_type(k[id].type)), "]"), "tile"));
+    const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width, " x ", vectors(id), "]"), "tile"));
     const auto blocks = [&](size_t axis) { return std::to_string(variant.group[axis] / width); };
     counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
         counted("rows", blocks(1), [&](const std::string& rows) {
@@ -98,8 +99,7 @@ void Emitter::turned_rows(const Body& body) {
                 counted("row", std::to_string(width), [&](const std::string& row) {
                     local_at[1] = let(text("add i32 ", first, ", ", row));
                     for (size_t n = 0; n < turned.size(); ++n)
-                        in_tiles[&k[turned[n]]] =
-                            let(text("getelementptr ", vector_type(memory_type(k[turned[n]].type)), ", ptr ", tiles[n], ", i32 ", row), "p");
+                        in_tiles[&k[turned[n]]] = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", row), "p");
                     packet({}, body);
                 });
                 for (const InstId id : turned) in_tiles.erase(&k[id]);
@@ -114,7 +114,7 @@ void Emitter::fill_turned(const Inst& load, const std::string& tile) {
     for (const Value v : indices_of(k, load)) follow(v);
     const Place a = access(load);
     bringing_in = before;
-    if (a.how != Place::How::scattered) library_bug("a load that is to be transposed has its lanes side by side in kernel " + k.name);
+    if (a.how != Place::How::scattered) library_bug("lanes of a load to be transposed lie side by side in kernel " + k.name);
     const std::string type = memory_type(load.type), v = vector_type(type);
     std::vector<std::string> rows;
     for (int lane = 0; lane < width; ++lane) rows.push_back(extract("ptr", a.pointer, std::to_string(lane)));
@@ -122,8 +122,10 @@ void Emitter::fill_turned(const Inst& load, const std::string& tile) {
         const std::string place = let(text("getelementptr ", type, ", ptr ", rows[size_t(lane)], ", i64 ", column), "p");
         return let(text("load <", quad, " x ", type, ">, ptr ", place, ", align ", a.align));
     });
-    for (int c = 0; c < width; ++c)
-        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p")));
+    for (int c = 0; c < width; ++c) {
+        const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p");
+        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", place));
+    }
 }
 
 }  // namespace pumice::cpu

@@ -26,7 +26,8 @@ void check(const Act& act, const Want& want) {
     const Device d = device();
     for (const Size& s : sizes) {
         if (!s.group.empty() && s.group[0] * s.group[1] > d.limits().max_group_size) continue;
-        const Array<T, 2> from = d.upload(suite::iota<T>(int64_t(s.rows) * s.columns), {s.columns, s.rows}), to = d.zeros<T>({s.rows, s.columns});
+        const Array<T, 2> from = d.upload(suite::iota<T>(int64_t(s.rows) * s.columns), {s.columns, s.rows});
+        const Array<T, 2> to = d.zeros<T>({s.rows, s.columns});
         act(s, to, from);
         const std::vector<T> got = to.download();
         for (int i = 0; i < s.rows; ++i)
