@@ -58,8 +58,57 @@ Value Sweep::twice(Value x, Value y) {
     return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
 }
 
+namespace {
+/// The operand of a value that is its negative; none otherwise.
+Value negated(const Kernel& k, Value v) {
+    const InstId made = k[v].inst;
+    return made.id != none && k[made].op == Op::neg ? k.operands(k[made])[0] : Value{};
+}
+}  // namespace
+
+/// Adds factor * partial. Products of one adjoint that follow each other become one, with the sum of the partials: these are there
+/// before the adjoint is, for which the sweep waits.
+void Sweep::add_product(size_t at, Value factor, Value partial) {
+    const InstId made = to[partial].inst;
+    const Op op = made.id == none ? Op::constant : to[made].op;
+    const Value one = b.constant_float(to.type_of(factor), 1), minus_one = b.constant_float(to.type_of(factor), -1);
+    if (slots[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
+        return add(at, times(b, to, factor, partial));
+    if (const Value positive = negated(to, factor)) factor = positive, partial = b.op(Op::neg, {partial});
+    if (slots[at].factor != factor) {
+        make_product(at);
+    } else if (const Value minus = negated(to, partial)) {
+        partial = b.op(Op::sub, {slots[at].partial, minus});
+    } else {
+        const Value first = negated(to, slots[at].partial);
+        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {slots[at].partial, partial});
+    }
+    slots[at].factor = factor, slots[at].partial = partial, slots[at].touched = true;
+}
+
+void Sweep::make_product(size_t at) {
+    const Value factor = slots[at].factor;
+    slots[at].factor = {};
+    if (factor) add(at, times(b, to, factor, slots[at].partial));
+}
+
+/// Whether the adjoint of a product with a constant is one that need not be made, and goes on as one.
+bool Sweep::passes_on(const Inst& i, int w) {
+    const Slot product = slots[slot(from.result(i), w)];
+    if (i.op != Op::mul || !product.zero || !product.factor) return false;
+    const auto v = from.operands(i);
+    uint64_t bits = 0;
+    const size_t constant = from.constant(v[0], bits) ? 0 : 1;
+    if (!from.constant(v[constant], bits)) return false;
+    const Value by = b.constant(i.type, bits), positive = negated(to, product.partial);
+    const Value partial = positive ? b.op(Op::neg, {b.op(Op::mul, {by, positive})}) : b.op(Op::mul, {by, product.partial});
+    if (analysis.active(v[1 - constant])) add_product(slot(v[1 - constant], w), product.factor, partial);
+    return true;
+}
+
 /// The sum so far; none where it is zero.
 Value Sweep::take(size_t at) {
+    make_product(at);
     const Slot& s = slots[at];
     if (s.zero) return {};
     return s.var ? b.get(s.var) : s.now;
@@ -205,6 +254,7 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
 void Sweep::reverse_operation(const Inst& i) {
     const auto v = from.operands(i);
     for (int w = 0; w < width; ++w) {
+        if (passes_on(i, w)) continue;
         const Value adjoint = take(slot(from.result(i), w));
         if (!adjoint) continue;
         if (i.op == Op::cast) {
@@ -235,7 +285,7 @@ void Sweep::reverse_operation(const Inst& i) {
                 for (size_t n = 0; n < v.size(); ++n)
                     if (from_what & (1u << n)) operands[n] = provided(v[n]);
                 const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
-                add(v[o], w, times_partial(b, to, i.op, int(o), operands, result, adjoint));
+                add_product(slot(v[o], w), adjoint, emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint)));
             }
         }
     }

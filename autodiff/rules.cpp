@@ -106,7 +106,24 @@ Source source(Op op, int index) {
     return column<Source>(op, index, 1u, 2u, 4u, uses_result, [](double) { return Source(0u); });
 }
 
-/// factor * partial. A quotient is taken apart, so that 1 / x costs one division and x / y shares it with others.
+}  // namespace
+
+bool vanishes(Op op, int index) { return source(op, index).zero; }
+bool has_none(Op op, int index) { return source(op, index).none; }
+double partial(Op op, int index, std::span<const double> operands, double result) {
+    const auto operand = [&](size_t n) { return Number(n < operands.size() ? operands[n] : 0); };
+    return column<Number>(op, index, operand(0), operand(1), operand(2), result, [](double x) { return Number(x); }).value;
+}
+unsigned uses(Op op, int index) { return source(op, index).mask; }
+
+Value emit_partial(Builder& b, Op op, int index, std::span<const Value> operands, Value result, Scalar type) {
+    const auto operand = [&](size_t n) { return Expression(&b, n < operands.size() ? operands[n] : Value{}); };
+    return column<Expression>(op, index, operand(0), operand(1), operand(2), Expression(&b, result),
+                              [&](double x) { return Expression(&b, b.constant_float(type, x)); })
+        .value;
+}
+
+/// A quotient is taken apart, so that 1 / x costs one division and x / y shares it with others.
 Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
     const Scalar type = k.type_of(factor);
     uint64_t bits = 0;
@@ -138,22 +155,8 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
     return b.op(Op::mul, {factor, partial});
 }
 
-}  // namespace
-
-bool vanishes(Op op, int index) { return source(op, index).zero; }
-bool has_none(Op op, int index) { return source(op, index).none; }
-double partial(Op op, int index, std::span<const double> operands, double result) {
-    const auto operand = [&](size_t n) { return Number(n < operands.size() ? operands[n] : 0); };
-    return column<Number>(op, index, operand(0), operand(1), operand(2), result, [](double x) { return Number(x); }).value;
-}
-unsigned uses(Op op, int index) { return source(op, index).mask; }
-
 Value times_partial(Builder& b, const ir::Kernel& k, Op op, int index, std::span<const Value> operands, Value result, Value factor) {
-    const Scalar type = k.type_of(factor);
-    const auto operand = [&](size_t n) { return Expression(&b, n < operands.size() ? operands[n] : Value{}); };
-    const Expression partial = column<Expression>(op, index, operand(0), operand(1), operand(2), Expression(&b, result),
-                                                  [&](double x) { return Expression(&b, b.constant_float(type, x)); });
-    return times(b, k, factor, partial.value);
+    return times(b, k, factor, emit_partial(b, op, index, operands, result, k.type_of(factor)));
 }
 
 }  // namespace pumice::derive

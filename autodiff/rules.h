@@ -18,7 +18,11 @@ unsigned uses(ir::Op op, int index);
 
 /// The partial derivative in operand `index` at a point.
 double partial(ir::Op op, int index, std::span<const double> operands, double result);
-/// Emits `factor` times the partial derivative in operand `index`; of operands, only those in uses() need to be values.
+/// Emits the partial derivative in operand `index` of an op of this type; of operands, only those in uses() need to be values.
+ir::Value emit_partial(ir::Builder& b, ir::Op op, int index, std::span<const ir::Value> operands, ir::Value result, Scalar type);
+/// Emits `factor` times such a partial derivative, in the form that costs least.
+ir::Value times(ir::Builder& b, const ir::Kernel& k, ir::Value factor, ir::Value partial);
+/// Both at once.
 ir::Value times_partial(ir::Builder& b, const ir::Kernel& k, ir::Op op, int index, std::span<const ir::Value> operands,
                         ir::Value result, ir::Value factor);
 

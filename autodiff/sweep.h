@@ -92,10 +92,14 @@ private:
         ir::Value now;  ///< none: zero; or, where `var` is, unused
         ir::Value var;
         bool zero = true, touched = false;
+        ir::Value factor, partial;  ///< a product that belongs to the sum, and is not made yet; `zero` does not speak of it
     };
     size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
     void add(size_t at, ir::Value term);
     void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(slot(v, w), term); }
+    void add_product(size_t at, ir::Value factor, ir::Value partial);
+    void make_product(size_t at);
+    bool passes_on(const ir::Inst& i, int w);
     ir::Value take(size_t at);
     ir::Value total(ir::Op op, ir::Value sum, ir::Value term);
     ir::Value twice(ir::Value x, ir::Value y);

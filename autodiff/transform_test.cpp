@@ -187,6 +187,27 @@ TEST(transforms, what_the_reverse_does_again_is_left_out) {
     EXPECT_EQ(stores(Activity::duplicated_no_need), 1);
 }
 
+/// What flows back to x from one adjoint is multiplied by it once, here by 1.1 - 0.4 y: that is there before the adjoint is, for
+/// which the sweep waits.
+TEST(transforms, products_of_one_adjoint_are_one) {
+    const auto products = [](const std::string& body) {
+        const ir::Kernel now = adjoint(kernel("%x = load arg1[%i] : f32 @4\n%y = load arg2[%i] : f32 @4\n" + body + "store arg1[%i], %r : f32 @5"),
+                                       {{duplicated, constant_}, 1}).kernel;
+        int by_the_adjoint = 0;
+        for (const ir::Inst& i : now.insts) {
+            const auto v = now.operands(i);
+            const auto adjoint_of_r = [&](ir::Value o) { return now[o].inst.id != ir::none && now[now[o].inst].op == ir::Op::load && now[now[o].inst].memory.id == 1; };
+            by_the_adjoint += i.op == ir::Op::mul && (adjoint_of_r(v[0]) || adjoint_of_r(v[1]));
+        }
+        return by_the_adjoint;
+    };
+    const std::string rates = "%a = constant 1.1 : f32\n%b = constant 0.4 : f32\n%p = mul %a, %x : f32\n%q = mul %b, %x : f32\n%s = mul %q, %y : f32\n";
+    EXPECT_EQ(products(rates + "%r = sub %p, %s : f32\n"), 1);
+    EXPECT_EQ(products(rates + "%r = add %s, %p : f32\n"), 1);
+    // Of two adjoints, two products: that of s is another one where something else is made of it.
+    EXPECT_EQ(products(rates + "%t = exp %s : f32\n%r = add %t, %p : f32\n"), 2);
+}
+
 TEST(transforms, refuse_with_a_sentence) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),

@@ -16,6 +16,18 @@ Measurement to_spirv(Bench& bench) {
     return m;
 }
 
+/// From the recorded kernel to its adjoint, IR to IR.
+Measurement to_adjoint(Bench& bench) {
+    const auto recorded = fresh_saxpy().recorded();
+    return measure(bench, [&] { derive::adjoint(*recorded, saxpy_gradient); });
+}
+
+Measurement gradient_to_spirv(Bench& bench) {
+    const auto make = [] { return adjoint<Duplicated, Duplicated, Active>(fresh_saxpy()).spirv().size(); };
+    if (make() < 5) fail("the SPIR-V of saxpy's adjoint is empty");
+    return measure(bench, [&] { make(); });
+}
+
 /// Recording, and the cached shader given to the driver; the pipeline comes with the first launch, which knows the group size.
 Measurement from_cache(Bench& bench) {
     Backend& backend = *bench.device.state->backend;
@@ -54,6 +66,8 @@ Measurement first_launch(Bench& bench) {
 std::vector<Case> first_use_cases() {
     return {
         {"saxpy: record to SPIR-V", Kind::first_use, 3, 0, "", to_spirv},
+        {"saxpy: the transform to its adjoint", Kind::first_use, 5, 0, "", to_adjoint},
+        {"saxpy's gradient: record to SPIR-V", Kind::first_use, 8, 0, "", gradient_to_spirv},
         {"saxpy: executable from the disk cache", Kind::first_use, 1, 0, "", from_cache},
         {"saxpy: first result from the disk cache", Kind::first_use, 1, 0, "", first_launch},
     };

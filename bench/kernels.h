@@ -2,6 +2,8 @@
 #pragma once
 #include <pumice/pumice.h>
 
+#include "autodiff/transform.h"
+
 namespace bench {
 
 /// y = a x + y. A new kernel object each time, as the first use in a process sees it; all have the same text.
@@ -12,6 +14,9 @@ inline auto fresh_saxpy() {
         y[i] = a * x[i] + y[i];
     });
 }
+/// Differentiated by all it takes.
+inline const pumice::derive::Signature saxpy_gradient{
+    {pumice::derive::Activity::duplicated, pumice::derive::Activity::duplicated, pumice::derive::Activity::active}, 1};
 inline constexpr const char* saxpy_glsl = R"(#version 450
 layout(local_size_x = 64) in;
 layout(binding = 0) restrict buffer Y { float y[]; };
