@@ -1,6 +1,5 @@
 // What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory, where
-// that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum; and the reverse of a loop finds
-// more of its iterations than what had to be stored.
+// that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -25,19 +24,13 @@ constexpr int64_t least_iterations = 16;  ///< that are kept
 constexpr int least_instructions = 12;    ///< that a value takes which is kept,
 constexpr int least_saved = 6;            ///< and that one value of a loop saves on average: a store and a load are worth
 
-/// An integer in the iteration of a loop that has this index: base + growth * index.
-struct Line {
-    int64_t base = 0, growth = 0;
-    bool operator==(const Line&) const = default;
-};
-
 /// Loops that all items run from end to end, by steps of 1 or -1, and what computes alike in two of them.
 class Likeness {
 public:
-    explicit Likeness(const Kernel& kernel) : k(kernel), uniformity(k), where(uniformity.structure()), stores(k.memories.size()) {
+    explicit Likeness(const Kernel& kernel) : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
         for (const InstId id : where.order()) {
             const Op op = k[id].op;
-            if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) stores[k[id].memory.id].push_back(id);
+            if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
         }
     }
 
@@ -83,9 +76,7 @@ public:
         if (a == b) return true;  // from outside of both
         if (k.constant(a, bits_a) && k.constant(b, bits_b)) return k.type_of(a) == k.type_of(b) && bits_a == bits_b;
         if (a == k[k[loop_a].blocks[0]].params[0] && b == k[k[loop_b].blocks[0]].params[0]) return true;
-        if (!inside(loop_b, b)) return false;
-        if (const Value stored = stored_for(loop_a, loop_b, k[k[b].inst])) return a == stored;
-        if (!inside(loop_a, a)) return false;
+        if (!inside(loop_a, a) || !inside(loop_b, b)) return false;
         const std::pair both(a.id, b.id);
         if (!compared.count(both)) compared[both] = computed_alike(loop_a, k[k[a].inst], loop_b, k[k[b].inst]);
         return compared.at(both);
@@ -97,7 +88,7 @@ public:
 
 private:
     bool computed_alike(InstId loop_a, const Inst& i, InstId loop_b, const Inst& j) {
-        const bool steady = is_pure(i.op) || (i.op == Op::load && stores[i.memory.id].empty());
+        const bool steady = is_pure(i.op) || (i.op == Op::load && !written[i.memory.id]);
         if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf) return false;
         const auto x = k.operands(i), y = k.operands(j);
         for (size_t o = 0; o < x.size(); ++o)
@@ -105,74 +96,12 @@ private:
         return true;
     }
 
-    /// What a load of the second loop finds in memory of the item's own: what the first stored there when it had the same index, if
-    /// nothing else stores to such a place.
-    Value stored_for(InstId loop_a, InstId loop_b, const Inst& load) const {
-        if (load.op != Op::load || k[load.memory].kind != MemoryKind::private_) return {};
-        const auto at = place(loop_b, load);
-        Value found;
-        for (const InstId id : stores[load.memory.id]) {
-            const Inst& store = k[id];
-            const auto there = where.around(id) == loop_a ? place(loop_a, store) : std::nullopt;
-            if (!at || !there || there->growth != at->growth || at->growth == 0) return {};
-            if (store.leaf != load.leaf || (there->base - at->base) % at->growth != 0) continue;
-            if (found || *there != *at) return {};
-            found = k.operands(store).back();
-        }
-        return found;
-    }
-
-    std::optional<Line> place(InstId loop, const Inst& access) const {
-        const auto indices = indices_of(k, access);
-        return indices.size() == 1 ? line(loop, indices[0]) : std::nullopt;
-    }
-
-    // ---- integers that constants determine ----
-
-    /// A constant, or what a loop that counts by constants ends with.
     std::optional<int64_t> number(Value v) const {
         uint64_t bits = 0;
-        if (k.type_of(v) != Scalar::i32) return std::nullopt;
-        if (k.constant(v, bits)) return int32_t(bits);
-        const InstId loop = k[v].inst;
-        if (loop.id == none || k[loop].op != Op::for_ || !where.jumps_to(loop).empty() || step(loop) == 0 || trips(loop) < 0) return std::nullopt;
-        const auto initial = number(k.operands(k[loop])[3 + k[v].index]), by = increment(loop, k[v].index);
-        return initial && by ? std::optional(*initial + *by * trips(loop)) : std::nullopt;
+        return k.type_of(v) == Scalar::i32 && k.constant(v, bits) ? std::optional<int64_t>(int32_t(bits)) : std::nullopt;
     }
 
-    /// What a loop adds to a carried value in each iteration.
-    std::optional<int64_t> increment(InstId loop, uint32_t column) const {
-        const Value param = k[k[loop].blocks[0]].params[1 + column], next = k.operands(last_inst(k, k[loop].blocks[0]))[column];
-        if (next == param) return 0;
-        const InstId made = k[next].inst;
-        if (made.id == none || (k[made].op != Op::add && k[made].op != Op::sub)) return std::nullopt;
-        const auto v = k.operands(k[made]);
-        const auto by = v[0] == param ? number(v[1]) : v[1] == param && k[made].op == Op::add ? number(v[0]) : std::nullopt;
-        return by && k[made].op == Op::sub ? std::optional(-*by) : by;
-    }
-
-    std::optional<Line> line(InstId loop, Value v) const {
-        if (const auto constant = number(v)) return Line{*constant, 0};
-        const auto& params = k[k[loop].blocks[0]].params;
-        if (v == params[0]) return Line{0, 1};
-        if (k[v].inst.id == none && k[v].block == k[loop].blocks[0]) {
-            const uint32_t column = k[v].index - 1;
-            const auto first = number(k.operands(k[loop])[0]), initial = number(k.operands(k[loop])[3 + column]), by = increment(loop, column);
-            if (!first || !initial || !by) return std::nullopt;
-            return Line{*initial - *by * step(loop) * *first, *by * step(loop)};
-        }
-        if (!inside(loop, v)) return std::nullopt;
-        const Inst& i = k[k[v].inst];
-        if (i.op != Op::add && i.op != Op::sub && i.op != Op::mul) return std::nullopt;
-        const auto x = line(loop, k.operands(i)[0]), y = line(loop, k.operands(i)[1]);
-        if (!x || !y) return std::nullopt;
-        if (i.op == Op::add) return Line{x->base + y->base, x->growth + y->growth};
-        if (i.op == Op::sub) return Line{x->base - y->base, x->growth - y->growth};
-        if (x->growth && y->growth) return std::nullopt;
-        return Line{x->base * y->base, x->base * y->growth + y->base * x->growth};
-    }
-
-    std::vector<std::vector<InstId>> stores;                 ///< to each memory
+    std::vector<bool> written;                               ///< memories
     std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< values of two loops
 };
 
