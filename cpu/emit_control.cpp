@@ -162,7 +162,7 @@ void Emitter::loop(InstId id) {
     start(l.body);
     if (l.tracked) running = read_mask(l.alive);
     lost = false;
-    if (!tiling.tiles.empty()) enter_tiles(i, tiling);
+    if (!tiling.tiles.empty()) enter_tiles(tiling);
     sequence(k[i.op == Op::for_ ? i.blocks[0] : i.blocks[1]].insts);
     if (open) {  // behind the last jump by mask: those that continue, if any
         if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);

@@ -165,7 +165,11 @@ void Emitter::load(InstId id) {
     const Inst& i = k[id];
     const Value r = k.result(i);
     const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
-    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) {
+        // With -0, a sum is the other operand, whatever it is.
+        if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
+        return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
+    }
     const Place a = access(i);
     prefetch(id, a);
     if (a.how == Place::How::scalar) {

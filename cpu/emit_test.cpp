@@ -119,6 +119,9 @@ TEST(Emit, rows_of_items_go_through_tiles) {
     const std::string add = "%7 = load arg1[%6] : i32\n%8 = add %7, %5 : i32\nstore arg1[%6], %8 : i32\n";
     EXPECT_EQ(count(emitted(loop("%4", add)), "= alloca [16 x <8 x i32>]"), 1);
     EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"), 2);
+    // What is only added to waits in its place; else it is fetched.
+    EXPECT_EQ(count(emitted(loop("%4", add)), "load <4 x i32>"), 0);
+    EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")), "load <4 x i32>"), 0);
     // Side by side; of too few lanes; where the memory is touched elsewhere; under a condition.
     EXPECT_EQ(count(emitted(loop("%0", add)), "tile"), 0);
     EXPECT_EQ(count(emitted(loop("%4", add), 2), "tile"), 0);

@@ -200,6 +200,7 @@ private:
     struct Tile {
         std::vector<const ir::Inst*> accesses;
         bool loads = false, stores = false;
+        bool adds = false;   ///< to what was there, which then is not fetched: the tile takes what is added
         std::string memory;  ///< a vector an iteration, that of the lowest index first
         std::vector<std::string> rows;  ///< a ptr for each lane: the place at the loop's first index
     };
@@ -207,15 +208,19 @@ private:
         std::vector<Tile> tiles;
         int step = 0;            ///< of the loop: 1 or -1
         std::string first;       ///< the loop's first index
-        std::string low, stop;   ///< i32 on the stack: the lowest index of the tile; the one behind its last iteration
-        std::string count;       ///< its iterations, an i32
+        ir::Value index;         ///< of the loop
+        std::string stop;        ///< i32 on the stack: the index behind the tile's last iteration
+        std::string lowest, count;  ///< i32s: its lowest index, and its iterations
         std::string column;      ///< from the first index to the lowest, an i64
     };
+    bool only_adds(const Tile& t) const;
+    std::string added(const Tile& t, const std::string& type, const std::string& a, const std::string& b);
     bool walks_rows(ir::InstId i, ir::InstId loop) const;
     std::vector<Tile> tiles_of(ir::InstId loop) const;
     Tiling open_tiles(ir::InstId loop);
     void fill_tiles(const ir::Inst& loop, Tiling& t);
-    void enter_tiles(const ir::Inst& loop, const Tiling& t);
+    void enter_tiles(const Tiling& t);
+    std::string places_at(const ir::Inst& i, ir::Value index, const std::string& now);
     void flush_tiles(const Tiling& t);
     void move_tile(const Tile& t, const Tiling& all, bool back);
     std::string row_place(const Tile& t, const std::string& column, int lane, int bytes);
@@ -412,7 +417,8 @@ private:
     std::vector<uint32_t> uses;  ///< of each value, as an operand
     std::vector<bool> products;  ///< the values that are products, and operands of nothing but several sums
     std::map<const ir::Inst*, Row> sum_rows;
-    std::map<const ir::Inst*, std::string> in_tiles;  ///< accesses of an open loop, or of some rows: a ptr to the iteration's vector
+    /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector; "" for loads of what is only added to.
+    std::map<const ir::Inst*, std::string> in_tiles;
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;

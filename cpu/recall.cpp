@@ -1,5 +1,5 @@
-// What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory, where
-// that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
+// What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory,
+// where that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -27,7 +27,8 @@ constexpr int least_saved = 6;            ///< and that one value of a loop save
 /// Loops that all items run from end to end, by steps of 1 or -1, and what computes alike in two of them.
 class Likeness {
 public:
-    explicit Likeness(const Kernel& kernel) : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
+    explicit Likeness(const Kernel& kernel)
+        : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
         for (const InstId id : where.order()) {
             const Op op = k[id].op;
             if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
@@ -36,7 +37,8 @@ public:
 
     bool simple(InstId id) const {
         const Inst& loop = k[id];
-        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step(id) == 0) return false;
+        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step(id) == 0)
+            return false;
         bool stays = true;
         each_inside(k, loop, [&](InstId i) { stays = stays && k[i].op != Op::return_; });
         return stays && uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
@@ -89,7 +91,8 @@ public:
 private:
     bool computed_alike(InstId loop_a, const Inst& i, InstId loop_b, const Inst& j) {
         const bool steady = is_pure(i.op) || (i.op == Op::load && !written[i.memory.id]);
-        if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf) return false;
+        if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf)
+            return false;
         const auto x = k.operands(i), y = k.operands(j);
         for (size_t o = 0; o < x.size(); ++o)
             if (!same(loop_a, x[o], loop_b, y[o])) return false;
@@ -120,7 +123,7 @@ public:
 private:
     // ---- what is recalled ----
 
-    /// What the loop need not compute, as one of the loops in front of it did. Backwards, so that the largest expressions come first.
+    /// What the loop need not compute, as one of the loops in front of it did. Backwards: the largest expressions come first.
     void look_back(InstId id, const std::vector<InstId>& loops) {
         const auto& insts = from[from[id].blocks[0]].insts;
         std::set<uint32_t> used;
@@ -151,7 +154,7 @@ private:
         }
     }
 
-    /// The same value in a loop in front of this one, where it is worth being kept. All items that come here went through that one.
+    /// The same value in a loop in front of this one, where it is worth being kept. All items that come here went through it.
     Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops) {
         const Value v = from.result(from[inst]);
         std::set<uint32_t> seen;
@@ -236,7 +239,8 @@ private:
     Value place(Value source, Value iteration) {
         const Value slot = b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)});
         const int64_t values = rooms.at(from.type_of(source)).values;
-        return b.op(Op::add, {b.op(Op::mul, {slot, b.constant_int(Scalar::i32, values)}), b.constant_int(Scalar::i32, kept.at(source.id).number)});
+        return b.op(Op::add, {b.op(Op::mul, {slot, b.constant_int(Scalar::i32, values)}),
+                              b.constant_int(Scalar::i32, kept.at(source.id).number)});
     }
 
     void keep(Value v) {
@@ -296,11 +300,11 @@ private:
     };
     Likeness like;
     const Structure& where;
-    std::vector<Value> sources;      ///< of values: the one that is recalled instead
-    std::set<uint32_t> left_out;     ///< instructions that only recalled values need
-    std::map<uint32_t, Kept> kept;   ///< by value
+    std::vector<Value> sources;     ///< of values: the one that is recalled instead
+    std::set<uint32_t> left_out;    ///< instructions that only recalled values need
+    std::map<uint32_t, Kept> kept;  ///< by value
     std::map<Scalar, Room> rooms;
-    int64_t iterations = 0;          ///< that are kept, a power of two
+    int64_t iterations = 0;  ///< that are kept, a power of two
 };
 
 }  // namespace

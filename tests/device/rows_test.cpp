@@ -39,84 +39,117 @@ void each_size(Make make, Want want) {
 }
 
 TEST(Rows, AddForwards) {
-    each_size([] {
-        return kernel("add_forwards", [](InOut<float> y, In<float> x, Val<int> n) {
-            auto row = global_index() * (n + 2);
-            Var sum = 0.0f;
-            $for(k, range(n)) {
-                sum += x[row + k];
-                y[row + k] += sum;
+    each_size(
+        [] {
+            return kernel("add_forwards", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                Var sum = 0.0f;
+                $for(k, range(n)) {
+                    sum += x[row + k];
+                    y[row + k] += sum;
+                }
+            });
+        },
+        [](float* y, const float* x, int n) {
+            for (int k = 0; k < n; ++k) {
+                float sum = 0;
+                for (int j = 0; j <= k; ++j) sum += x[j];
+                y[k] += sum;
             }
         });
-    }, [](float* y, const float* x, int n) {
-        for (int k = 0; k < n; ++k) {
-            float sum = 0;
-            for (int j = 0; j <= k; ++j) sum += x[j];
-            y[k] += sum;
-        }
-    });
 }
 
 TEST(Rows, BackwardsFromAnOffset) {
-    each_size([] {
-        return kernel("backwards", [](InOut<float> y, In<float> x, Val<int> n) {
-            auto row = global_index() * (n + 2);
-            $for(k, range(n - 1, n * 0 - 1, -1)) { y[row + k + 2] = x[row + k] - 2.0f * x[row + k + 1]; }
+    each_size(
+        [] {
+            return kernel("backwards", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                $for(k, range(n - 1, n * 0 - 1, -1)) { y[row + k + 2] = x[row + k] - 2.0f * x[row + k + 1]; }
+            });
+        },
+        [](float* y, const float* x, int n) {
+            for (int k = 0; k < n; ++k) y[k + 2] = x[k] - 2 * x[k + 1];
         });
-    }, [](float* y, const float* x, int n) {
-        for (int k = 0; k < n; ++k) y[k + 2] = x[k] - 2 * x[k + 1];
-    });
+}
+
+/// What is taken away is a matter of its own where nobody else asks for the result.
+TEST(Rows, TakeAwayAndScale) {
+    each_size(
+        [] {
+            return kernel("take_away", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                Var sum = 0.0f;
+                $for(k, range(n - 1, n * 0 - 1, -1)) { y[row + k] -= x[row + k]; }
+                $for(k, range(n)) { y[row + k] *= x[row + k]; }
+                $for(k, range(n)) {
+                    y[row + k] += 1.0f;
+                    sum += y[row + k];
+                }
+                y[row + n] = sum;
+            });
+        },
+        [](float* y, const float* x, int n) {
+            float sum = 0;
+            for (int k = 0; k < n; ++k) sum += y[k] = (y[k] - x[k]) * x[k] + 1;
+            y[n] = sum;
+        });
 }
 
 /// What is stored is read in another iteration, and under a condition.
 TEST(Rows, OwnResults) {
-    each_size([] {
-        return kernel("own_results", [](InOut<float> y, In<float> x, Val<int> n) {
-            auto row = global_index() * (n + 2);
-            $for(k, range(n)) {
-                y[row + k + 1] = 0.5f * y[row + k] + x[row + k];
-                $if(x[row + k] > 0.3f) { y[row + k + 1] = x[row + k]; };
-            }
+    each_size(
+        [] {
+            return kernel("own_results", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                $for(k, range(n)) {
+                    y[row + k + 1] = 0.5f * y[row + k] + x[row + k];
+                    $if(x[row + k] > 0.3f) { y[row + k + 1] = x[row + k]; };
+                }
+            });
+        },
+        [](float* y, const float* x, int n) {
+            for (int k = 0; k < n; ++k) y[k + 1] = x[k] > 0.3f ? x[k] : 0.5f * y[k] + x[k];
         });
-    }, [](float* y, const float* x, int n) {
-        for (int k = 0; k < n; ++k) y[k + 1] = x[k] > 0.3f ? x[k] : 0.5f * y[k] + x[k];
-    });
 }
 
 /// The exponentials of the first loop are there in the others, in any order and for other ranges.
 TEST(Rows, Softmax) {
-    each_size([] {
-        return kernel("softmax", [](InOut<float> y, In<float> x, Val<int> n) {
-            auto row = global_index() * (n + 2);
-            Var sum = 0.0f;
-            $for(k, range(1, n)) { sum += exp(x[row + k] * 0.5f); }
-            $for(k, range(n)) { y[row + k] = exp(x[row + k] * 0.5f) / (1.0f + sum); }
-            $for(k, range(n, n * 0, -1)) { y[row + k] += exp(x[row + k] * 0.5f); }
+    each_size(
+        [] {
+            return kernel("softmax", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                Var sum = 0.0f;
+                $for(k, range(1, n)) { sum += exp(x[row + k] * 0.5f); }
+                $for(k, range(n)) { y[row + k] = exp(x[row + k] * 0.5f) / (1.0f + sum); }
+                $for(k, range(n, n * 0, -1)) { y[row + k] += exp(x[row + k] * 0.5f); }
+            });
+        },
+        [](float* y, const float* x, int n) {
+            float sum = 1;
+            for (int k = 1; k < n; ++k) sum += std::exp(x[k] * 0.5f);
+            for (int k = 0; k < n; ++k) y[k] = std::exp(x[k] * 0.5f) / sum;
+            for (int k = n; k > 0; --k) y[k] += std::exp(x[k] * 0.5f);
         });
-    }, [](float* y, const float* x, int n) {
-        float sum = 1;
-        for (int k = 1; k < n; ++k) sum += std::exp(x[k] * 0.5f);
-        for (int k = 0; k < n; ++k) y[k] = std::exp(x[k] * 0.5f) / sum;
-        for (int k = n; k > 0; --k) y[k] += std::exp(x[k] * 0.5f);
-    });
 }
 
 /// What was written since is computed anew.
 TEST(Rows, ChangedInBetween) {
-    each_size([] {
-        return kernel("changed", [](InOut<float> y, In<float> x, Val<int> n) {
-            auto row = global_index() * (n + 2);
-            Var sum = 0.0f;
-            $for(k, range(n)) { sum += exp(y[row + k]); }
-            $for(k, range(n)) { y[row + k] = x[row + k]; }
-            $for(k, range(n)) { sum += 0.5f * exp(y[row + k]); }
-            y[row + n] = sum;
+    each_size(
+        [] {
+            return kernel("changed", [](InOut<float> y, In<float> x, Val<int> n) {
+                auto row = global_index() * (n + 2);
+                Var sum = 0.0f;
+                $for(k, range(n)) { sum += exp(y[row + k]); }
+                $for(k, range(n)) { y[row + k] = x[row + k]; }
+                $for(k, range(n)) { sum += 0.5f * exp(y[row + k]); }
+                y[row + n] = sum;
+            });
+        },
+        [](float* y, const float* x, int n) {
+            float sum = 0;
+            for (int k = 0; k < n; ++k) sum += std::exp(y[k]) + 0.5f * std::exp(x[k]), y[k] = x[k];
+            y[n] = sum;
         });
-    }, [](float* y, const float* x, int n) {
-        float sum = 0;
-        for (int k = 0; k < n; ++k) sum += std::exp(y[k]) + 0.5f * std::exp(x[k]), y[k] = x[k];
-        y[n] = sum;
-    });
 }
 
 TEST(Rows, Whole) {
