@@ -13,13 +13,21 @@ using namespace ir;
 
 // ---- adjoints ----
 
+namespace {
+/// The operand of a value that is its negative; none otherwise.
+Value negated(const Kernel& k, Value v) {
+    const InstId made = k[v].inst;
+    return made.id != none && k[made].op == Op::neg ? k.operands(k[made])[0] : Value{};
+}
+}  // namespace
+
 void Sweep::add(size_t at, Value term) {
     Slot& s = slots[at];
     s.touched = true;
     const auto plus = [&](Value sum) {
-        const InstId source = to[term].inst;
-        const bool less = source.id != none && to[source].op == Op::neg;
-        return total(less ? Op::sub : Op::add, sum, less ? to.operands(to[source])[0] : term);
+        if (const Value minus = negated(to, term)) return total(Op::sub, sum, minus);
+        if (const Value minus = negated(to, sum)) return total(Op::sub, term, minus);
+        return total(Op::add, sum, term);
     };
     if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var)));
     else s.now = s.zero ? term : plus(s.now);
@@ -57,14 +65,6 @@ Value Sweep::twice(Value x, Value y) {
     if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {b.op(Op::mul, {factor, y})});
     return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
 }
-
-namespace {
-/// The operand of a value that is its negative; none otherwise.
-Value negated(const Kernel& k, Value v) {
-    const InstId made = k[v].inst;
-    return made.id != none && k[made].op == Op::neg ? k.operands(k[made])[0] : Value{};
-}
-}  // namespace
 
 /// Adds factor * partial. Products of one adjoint that follow each other become one, with the sum of the partials: these are there
 /// before the adjoint is, for which the sweep waits.

@@ -208,6 +208,26 @@ TEST(transforms, products_of_one_adjoint_are_one) {
     EXPECT_EQ(products(rates + "%t = exp %s : f32\n%r = add %t, %p : f32\n"), 2);
 }
 
+/// f a - (f c) x is f (a - c x), in whichever order the sweep comes to the terms: here f = r^3, with r = rsqrt(x^2 + 1), which flows back
+/// to x from f x by itself and by r.
+TEST(transforms, sums_of_products_share_a_factor) {
+    const ir::Kernel now = adjoint(kernel("%x = load arg1[%i] : f32 @4\n%one = constant 1.0 : f32\n%xx = mul %x, %x : f32\n%t = add %xx, %one : f32\n"
+                                          "%r = rsqrt %t : f32\n%rr = mul %r, %r : f32\n%f = mul %rr, %r : f32\n%y = mul %f, %x : f32\n"
+                                          "store arg1[%i], %y : f32 @5"),
+                                   {{duplicated, constant_}, 1}).kernel;
+    const auto is = [&](ir::Value v, ir::Op op) { return now[v].inst.id != ir::none && now[now[v].inst].op == op; };
+    const auto is_cube = [&](ir::Value v) {
+        if (!is(v, ir::Op::mul)) return false;
+        const auto o = now.operands(now[now[v].inst]);
+        return is(o[1], ir::Op::rsqrt) && is(o[0], ir::Op::mul) && now.operands(now[now[o[0]].inst])[0] == o[1];
+    };
+    int by_f = 0;
+    for (const ir::Inst& i : now.insts)
+        if (i.op == ir::Op::mul)
+            for (const ir::Value v : now.operands(i)) by_f += is_cube(v);
+    EXPECT_EQ(by_f, 2) << print(now);  // f x, and the adjoint
+}
+
 TEST(transforms, refuse_with_a_sentence) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),
