@@ -218,7 +218,8 @@ Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
         const std::vector<bool> before = read;
         for (const Block& block : made.blocks)
             for (const InstId id : block.insts)
-                if (made[id].op == Op::load && made[made[id].memory].kind == MemoryKind::array && size_t(made[made[id].memory].argument) < params)
+                if (made[id].op == Op::load && made[made[id].memory].kind == MemoryKind::array &&
+                    size_t(made[made[id].memory].argument) < params)
                     read[size_t(made[made[id].memory].argument)] = true;
         if (read == before) return made;
     }

@@ -47,7 +47,8 @@ auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
         for (std::size_t w = 0; w < W; ++w) put_targets(all[w], members[w]);
         const std::vector<HostArgument> types = flat(all[0]);
         for (std::size_t m = 0; m < types.size(); ++m)
-            for (std::size_t w = 0; w < W && next < bits.size(); ++w) __builtin_memcpy(members[w][m], &bits[next++], std::size_t(size_of(types[m].type)));
+            for (std::size_t w = 0; w < W && next < bits.size(); ++w)
+                __builtin_memcpy(members[w][m], &bits[next++], std::size_t(size_of(types[m].type)));
         if constexpr (W == 1) return std::tuple<H>(all[0]);
         else return std::tuple<std::array<H, W>>(all);
     }
@@ -102,7 +103,9 @@ public:
     K kernel;
     Range range;
     template <detail::Annotation... A>
-    pumice::Tape operator()(const A&... annotations) const { return {split_forward(make_call(kernel, range, annotations...)), kernel.recorded()}; }
+    pumice::Tape operator()(const A&... annotations) const {
+        return {split_forward(make_call(kernel, range, annotations...)), kernel.recorded()};
+    }
 };
 template <KernelType K>
 class SplitReverse {
@@ -115,7 +118,8 @@ public:
         const auto all = std::tie(annotations_and_tape...);
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             const pumice::Tape& tape = std::get<sizeof...(I)>(all);
-            if (tape.kernel && tape.kernel != kernel.recorded()) fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape of kernel \"", tape.kernel->name, "\"");
+            if (tape.kernel && tape.kernel != kernel.recorded())
+                fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape of kernel \"", tape.kernel->name, "\"");
             return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(
                 split_reverse(make_call(kernel, range, std::get<I>(all)...), tape.arrays));
         }(std::make_index_sequence<sizeof...(A) - 1>());

@@ -54,7 +54,8 @@ void put_slots(const Const<T>& a, std::vector<Slot>& slots) {
 }
 template <class H, class T>
 void put_slots(const Active<T>& a, std::vector<Slot>& slots) {
-    for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
+    for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
+        slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
 }
 template <class H, class T, class Shadows>
 void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<Slot>& slots) {

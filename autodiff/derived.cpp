@@ -91,7 +91,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
         } else if (activity != Activity::constant) {
             // The derivative of a scalar in a Duplicated struct has nowhere to go back to.
             const bool lost = mode != Mode::forward && activity != Activity::active && !slot.target;
-            activity = lost || !is_float(slot.value.type) ? Activity::constant : mode == Mode::forward ? Activity::duplicated : Activity::active;
+            activity = lost || !is_float(slot.value.type) ? Activity::constant
+                       : mode == Mode::forward            ? Activity::duplicated
+                                                          : Activity::active;
         }
         signature.params.push_back(activity);
     }

@@ -77,7 +77,9 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     // must not take loads: the arrays may have changed, and what is taped is the item's own.
     std::erase_if(loads, [&](const auto& entry) {
         const auto& list = entry.second;
-        if (apart && std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); })) return true;
+        if (apart &&
+            std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); }))
+            return true;
         return std::all_of(list.begin(), list.end(), [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
     });
 }

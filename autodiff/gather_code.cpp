@@ -283,7 +283,8 @@ void Sweep::gather(MemoryId m, int w) {
     const auto from_one = [&](const Gather::Load& l) {
         std::array<Value, 3> indices = at.index;
         for (size_t axis = 0; axis < 3; ++axis)
-            if (const int64_t shift = l.index[axis].shift) indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
+            if (const int64_t shift = l.index[axis].shift)
+                indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
         add_given(indices, l.load, w, sum_of(l));
     };
     /// Adds the sums to this item's element.

@@ -9,7 +9,8 @@ Value some(size_t n, std::vector<int64_t> extents = {}) { return random_reals(ra
 
 std::vector<Accumulation> ways(const std::string& text, const Range& range, const Signature& signature, bool apart) {
     const Derivatives d(text, range);
-    const std::vector<Accumulated> all = apart ? derive::split(d.kernel, signature).accumulated : derive::adjoint(d.kernel, signature).accumulated;
+    const std::vector<Accumulated> all =
+        apart ? derive::split(d.kernel, signature).accumulated : derive::adjoint(d.kernel, signature).accumulated;
     std::vector<Accumulation> found;
     for (const Accumulated& a : all)
         if (std::find(found.begin(), found.end(), a.how) == found.end()) found.push_back(a.how);
@@ -57,7 +58,8 @@ TEST(gathering, of_indices_between_bounds) {
     check_derivatives(clamped, {some(99, {9, 11}), some(63, {7, 9})}, {{6, 8}, {3, 4}, {2, 3}});
     check_derivatives(clamped, {some(300, {3, 100}), some(4, {2, 2})}, {{3, 100}, {1, 16}});
     EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, false), Ways{Accumulation::gather});
-    EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, true), Ways{Accumulation::atomic}) << "what a neighbour gives takes loads";
+    EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, true), Ways{Accumulation::atomic})
+        << "what a neighbour gives takes loads";
 }
 
 const char* periodic = R"(kernel "periodic" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: i32) files ["p.cpp"] {
@@ -138,7 +140,8 @@ TEST(gathering, of_stencils_under_branches) {
     for (const int64_t items : {1, 2, 3, 17})
         check_derivatives(text, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))}, {{items}, {8}});
     check_derivatives(text, {some(17), some(17), some(17), some(34)}, {{9}, {4}, {5}});
-    EXPECT_EQ(ways(text, {{17}}, {{duplicated, duplicated, duplicated, duplicated}, 1}, false), (Ways{Accumulation::plain, Accumulation::gather}))
+    EXPECT_EQ(ways(text, {{17}}, {{duplicated, duplicated, duplicated, duplicated}, 1}, false),
+              (Ways{Accumulation::plain, Accumulation::gather}))
         << "of arg3 only one neighbour has a derivative: items do not meet";
 }
 
@@ -189,12 +192,16 @@ public:
     explicit Stencil(uint32_t seed) : random(seed) {}
 
     std::string text() {
-        line("%i = global_index 0 : i32\n%n = extent arg2, 0 : i32\n%one = constant 1 : i32\n%zero = constant 0 : i32\n%last = sub %n, %one : i32");
+        line(
+            "%i = global_index 0 : i32\n%n = extent arg2, 0 : i32\n%one = constant 1 : i32\n%zero = constant 0 : i32\n%last = "
+            "sub %n, %one : i32");
         line("%half = constant 0.5 : f64\n%some = constant 5 : i32");
         std::vector<std::string> values{"%half"};
         block(values, 3);
         line("store arg3[%i], " + values.back() + " : f64\nreturn");
-        return "kernel \"stencil\" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: out f64[1]) files [\"s.cpp\"] {\n" + out + "}";
+        return "kernel \"stencil\" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: out f64[1]) files [\"s.cpp\"] "
+               "{\n" +
+               out + "}";
     }
 
 private:
@@ -227,7 +234,9 @@ private:
             }
     }
     void branch(std::vector<std::string>& values, int depth) {
-        const std::string condition = define("lt " + define("and %i, " + define("constant " + std::to_string(1 + roll(7)) + " : i32") + " : i32") + ", %one : bool");
+        const std::string condition =
+            define("lt " + define("and %i, " + define("constant " + std::to_string(1 + roll(7)) + " : i32") + " : i32") +
+                   ", %one : bool");
         const std::string name = "%v" + std::to_string(next++);
         const bool stores = !stored && roll(2);
         stored = stored || stores;

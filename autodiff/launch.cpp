@@ -105,8 +105,8 @@ Range with_group(const Range& range, const ir::Kernel& primal, const Derived& de
 
 void check_size(const ir::Kernel& primal, Scalar type, double elements) {
     if (elements > INT32_MAX)
-        fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ", int64_t(elements) * size_of(type),
-             " bytes, and a tape has 2147483647 elements at most");
+        fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ",
+             int64_t(elements) * size_of(type), " bytes, and a tape has 2147483647 elements at most");
 }
 
 HostValues values_of(const std::vector<Slot>& slots) {
@@ -201,8 +201,10 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
             }
         }
     } catch (const Error& e) {
-        throw e.within(text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\"",
-                            bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items, " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
+        throw e.within(
+            text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\"",
+                 bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items,
+                 " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
     debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items, " work-items"));
     return tapes;
@@ -212,7 +214,8 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<S
     const int64_t items = items_of(with_group(range, *derived.primal, derived, *device_of(range, slots)), derived.primal->whole_groups);
     if (items <= 0) return;
     const auto refuse = [&](const auto&... what) {
-        fail("the reverse half of kernel \"", derived.primal->name, "\" is given a tape ", what..., ": both halves take the same range and annotations");
+        fail("the reverse half of kernel \"", derived.primal->name, "\" is given a tape ", what...,
+             ": both halves take the same range and annotations");
     };
     if (tapes.size() != derived.tapes.size()) refuse("of ", tapes.size(), " arrays, and its own has ", derived.tapes.size());
     for (size_t t = 0; t < tapes.size(); ++t) {

@@ -51,7 +51,9 @@ auto result_tangents(Program& program, const Array<T, N>& result) {
 template <class T>
 void put_names(const std::string& path, std::vector<std::string>& names) {
     if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
-    else structure<T>::each_type([&]<class F>(const char* name, size_t, F*) { put_names<F>(path.empty() ? name : path + "." + name, names); });
+    else
+        structure<T>::each_type(
+            [&]<class F>(const char* name, size_t, F*) { put_names<F>(path.empty() ? name : path + "." + name, names); });
 }
 template <class A>
 void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {

@@ -7,7 +7,8 @@ namespace pumice::derive {
 void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
     for (const Slot& slot : slots) {
         if (slot.value.is_array) annotate_array(slot);
-        else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty()) fail("the derivative of a program: ", wrong);
+        else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty())
+            fail("the derivative of a program: ", wrong);
     }
     check_shadows(slots);
 }
@@ -19,7 +20,8 @@ void ProgramRecord::annotate_array(const Slot& slot) {
     const Span span = span_of(*slot.value.array);
     Buffer& buffer = buffers[size_t(span.buffer)];
     const bool constant = slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array);
-    if (!constant && buffer.constant.meets(span.offset, span.end())) fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
+    if (!constant && buffer.constant.meets(span.offset, span.end()))
+        fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
     for (const Buffer::Region& r : buffer.regions)
         if (r.from < span.end() && span.offset < r.to)
             fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another", " Duplicated argument in memory");
@@ -39,7 +41,8 @@ void ProgramRecord::check_shadows(const std::vector<Slot>& slots) {
         for (size_t w = 0; w < r->shadows.size(); ++w) {
             for (const Slot& slot : slots)
                 if (slot.value.array && overlap(*r->shadows[w], *slot.value.array))
-                    fail("the derivative of a program: the shadow of ", r->label, " overlaps ", slot.label == r->label ? "it" : slot.label, " in memory");
+                    fail("the derivative of a program: the shadow of ", r->label, " overlaps ",
+                         slot.label == r->label ? "it" : slot.label, " in memory");
             for (Buffer::Region* other : regions)
                 for (size_t v = 0; v < other->shadows.size(); ++v) {
                     if ((other == r && v == w) || !overlap(*r->shadows[w], *other->shadows[v])) continue;
@@ -85,7 +88,8 @@ void ProgramRecord::set_varied(const Span& s, bool varied) {
     Buffer& b = buffers[size_t(s.buffer)];
     for (const Buffer::Region& r : b.regions)
         if (!r.shared_with.empty() && r.from < s.end() && s.offset < r.to)
-            fail("the derivative of a program: the shadows of ", r.label, " and ", r.shared_with, " overlap in memory, and ", r.label, " is written");
+            fail("the derivative of a program: the shadows of ", r.label, " and ", r.shared_with, " overlap in memory, and ",
+                 r.label, " is written");
     varied ? b.varied.add(s.offset, s.end()) : b.varied.remove(s.offset, s.end());
 }
 

@@ -191,17 +191,22 @@ TEST(transforms, what_the_reverse_does_again_is_left_out) {
 /// which the sweep waits.
 TEST(transforms, products_of_one_adjoint_are_one) {
     const auto products = [](const std::string& body) {
-        const ir::Kernel now = adjoint(kernel("%x = load arg1[%i] : f32 @4\n%y = load arg2[%i] : f32 @4\n" + body + "store arg1[%i], %r : f32 @5"),
-                                       {{duplicated, constant_}, 1}).kernel;
+        const ir::Kernel now =
+            adjoint(kernel("%x = load arg1[%i] : f32 @4\n%y = load arg2[%i] : f32 @4\n" + body + "store arg1[%i], %r : f32 @5"),
+                    {{duplicated, constant_}, 1})
+                .kernel;
         int by_the_adjoint = 0;
         for (const ir::Inst& i : now.insts) {
             const auto v = now.operands(i);
-            const auto adjoint_of_r = [&](ir::Value o) { return now[o].inst.id != ir::none && now[now[o].inst].op == ir::Op::load && now[now[o].inst].memory.id == 1; };
+            const auto adjoint_of_r = [&](ir::Value o) {
+                return now[o].inst.id != ir::none && now[now[o].inst].op == ir::Op::load && now[now[o].inst].memory.id == 1;
+            };
             by_the_adjoint += i.op == ir::Op::mul && (adjoint_of_r(v[0]) || adjoint_of_r(v[1]));
         }
         return by_the_adjoint;
     };
-    const std::string rates = "%a = constant 1.1 : f32\n%b = constant 0.4 : f32\n%p = mul %a, %x : f32\n%q = mul %b, %x : f32\n%s = mul %q, %y : f32\n";
+    const std::string rates =
+        "%a = constant 1.1 : f32\n%b = constant 0.4 : f32\n%p = mul %a, %x : f32\n%q = mul %b, %x : f32\n%s = mul %q, %y : f32\n";
     EXPECT_EQ(products(rates + "%r = sub %p, %s : f32\n"), 1);
     EXPECT_EQ(products(rates + "%r = add %s, %p : f32\n"), 1);
     // Of two adjoints, two products: that of s is another one where something else is made of it.
@@ -211,10 +216,13 @@ TEST(transforms, products_of_one_adjoint_are_one) {
 /// f a - (f c) x is f (a - c x), in whichever order the sweep comes to the terms: here f = r^3, with r = rsqrt(x^2 + 1), which flows back
 /// to x from f x by itself and by r.
 TEST(transforms, sums_of_products_share_a_factor) {
-    const ir::Kernel now = adjoint(kernel("%x = load arg1[%i] : f32 @4\n%one = constant 1.0 : f32\n%xx = mul %x, %x : f32\n%t = add %xx, %one : f32\n"
-                                          "%r = rsqrt %t : f32\n%rr = mul %r, %r : f32\n%f = mul %rr, %r : f32\n%y = mul %f, %x : f32\n"
-                                          "store arg1[%i], %y : f32 @5"),
-                                   {{duplicated, constant_}, 1}).kernel;
+    const ir::Kernel now =
+        adjoint(
+            kernel("%x = load arg1[%i] : f32 @4\n%one = constant 1.0 : f32\n%xx = mul %x, %x : f32\n%t = add %xx, %one : f32\n"
+                   "%r = rsqrt %t : f32\n%rr = mul %r, %r : f32\n%f = mul %rr, %r : f32\n%y = mul %f, %x : f32\n"
+                   "store arg1[%i], %y : f32 @5"),
+            {{duplicated, constant_}, 1})
+            .kernel;
     const auto is = [&](ir::Value v, ir::Op op) { return now[v].inst.id != ir::none && now[now[v].inst].op == op; };
     const auto is_cube = [&](ir::Value v) {
         if (!is(v, ir::Op::mul)) return false;

@@ -39,7 +39,8 @@ private:
             sums.push_back({id, b.subgroup(Subgroup::reduce_add, {&value, 1})});
             return;
         }
-        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(), [&](const Sum& s) { return from[s.atomic].memory == i.memory; });
+        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(),
+                                                            [&](const Sum& s) { return from[s.atomic].memory == i.memory; });
         if (!is_pure(i.op) && !apart) flush();
         copy(id);
     }

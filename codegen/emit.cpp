@@ -11,7 +11,9 @@ namespace {
 std::string hash_of(const ir::Kernel& lowered, const Options& options, const std::string& glsl) {
     Hash hash;
     hash.add(ir::print(lowered));
-    hash.add(text(options.comments, options.float_atomics, options.local_float_atomics, options.wide_offsets, options.pairs, options.int64_atomics, options.memory_barriers, options.byte_storage, options.subgroups, options.subgroup_sums));
+    hash.add(text(options.comments, options.float_atomics, options.local_float_atomics, options.wide_offsets, options.pairs,
+                  options.int64_atomics, options.memory_barriers, options.byte_storage, options.subgroups,
+                  options.subgroup_sums));
     for (const bool address : options.by_address) hash.add(address ? "address" : "binding");
     // The text too, so that a library with another emitter or prelude never finds this one's SPIR-V.
     hash.add(glsl);

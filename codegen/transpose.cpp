@@ -263,7 +263,8 @@ private:
         around.op = Op::for_;
         around.loc = b.loc;
         control(around, bounds, {&i32, 1}, [&](int, std::span<const Value> turn) {
-            const Value now = b.op(Op::add, {b.op(Op::mul, {turn[0], count}), mine}), mine_too = b.op(Op::or_, {even, b.op(Op::lt, {now, all})});
+            const Value now = b.op(Op::add, {b.op(Op::mul, {turn[0], count}), mine}),
+                        mine_too = b.op(Op::or_, {even, b.op(Op::lt, {now, all})});
             Inst where_any;
             where_any.op = Op::if_;
             where_any.loc = b.loc;
@@ -296,7 +297,8 @@ private:
         const InstId sum = control(members, bounds, types, [&](int, std::span<const Value> now) {
             have(s, now[1]);
             const Value next = b.op(Op::add, {now[1], one});
-            const Value yielded[] = {b.select(b.op(Op::eq, {next, count}), zero(i32), next), b.op(Op::add, {now[2], of(from.operands(i).back())})};
+            const Value yielded[] = {b.select(b.op(Op::eq, {next, count}), zero(i32), next),
+                                     b.op(Op::add, {now[2], of(from.operands(i).back())})};
             b.terminate(Op::yield, yielded);
         });
         b.loc = i.loc;

@@ -205,7 +205,8 @@ void Emitter::define_lanes(Value v, const std::string& lanes) {
 void Emitter::store(const Inst& i) {
     const Value given = k.operands(i).back();
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
-    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
+        return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
     const Place a = access(i);
     if (a.how == Place::How::scalar) {
         std::string value;

@@ -114,19 +114,24 @@ TEST(Emit, accesses_follow_the_index) {
 
 TEST(Emit, rows_of_items_go_through_tiles) {
     const auto loop = [](const std::string& index, const std::string& body) {
-        return text("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = mul %0, %1 : i32\nfor %5 = %2 to %1 step %3 {\n%6 = add ", index, ", %5 : i32\n", body, "yield\n}\n");
+        return text("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = mul %0, %1 : i32\nfor %5 = %2 to %1 step %3 {\n%6 = add ",
+                    index, ", %5 : i32\n", body, "yield\n}\n");
     };
     const std::string add = "%7 = load arg1[%6] : i32\n%8 = add %7, %5 : i32\nstore arg1[%6], %8 : i32\n";
     EXPECT_EQ(count(emitted(loop("%4", add)), "= alloca [16 x <8 x i32>]"), 1);
     EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"), 2);
     // What is only added to waits in its place; else it is fetched.
     EXPECT_EQ(count(emitted(loop("%4", add)), "load <4 x i32>"), 0);
-    EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")), "load <4 x i32>"), 0);
+    EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")),
+                    "load <4 x i32>"),
+              0);
     // Side by side; of too few lanes; where the memory is touched elsewhere; under a condition.
     EXPECT_EQ(count(emitted(loop("%0", add)), "tile"), 0);
     EXPECT_EQ(count(emitted(loop("%4", add), 2), "tile"), 0);
     EXPECT_EQ(count(emitted(loop("%4", add + "store arg1[%0], %8 : i32\n")), "tile"), 0);
-    EXPECT_EQ(count(emitted(loop("%4", "%7 = lt %5, %0 : bool\nif %7 {\nstore arg1[%6], %5 : i32\nyield\n} else {\nyield\n}\n")), "tile"), 0);
+    EXPECT_EQ(count(emitted(loop("%4", "%7 = lt %5, %0 : bool\nif %7 {\nstore arg1[%6], %5 : i32\nyield\n} else {\nyield\n}\n")),
+                    "tile"),
+              0);
 }
 
 TEST(Emit, uniform_conditions_are_branches) {

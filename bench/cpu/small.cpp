@@ -88,7 +88,9 @@ int run_small(const Options& options, nlohmann::json& results) {
     });
     const Array<float> dv = uncached.zeros<float>(64), du = uncached.zeros<float>(64);
     report("cpu: saxpy's gradient, record to native code and run", 40, [&] {
-        return median_ms(times, [&] { autodiff(Reverse, fresh_saxpy(), ndrange(64).group(64), Duplicated(v, dv), Duplicated(u, du), Active(0.5f)); });
+        return median_ms(times, [&] {
+            autodiff(Reverse, fresh_saxpy(), ndrange(64).group(64), Duplicated(v, dv), Duplicated(u, du), Active(0.5f));
+        });
     });
     report("cpu: 500 operations, record to native code and run", 60, [&] { return median_ms(times, [&] { fresh_large()(ndrange(64).group(64), v, u, 0.5f).wait(); }); });
     report("cpu: saxpy from the disk cache", 1, [&] { return median_ms(times, [&] { fresh_saxpy()(ndrange(64).group(64), y, x, 0.5f).wait(); }); });

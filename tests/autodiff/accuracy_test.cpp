@@ -27,7 +27,8 @@ TEST(AutodiffAccuracy, AScalarAndElementsOfAnArray) {
     for (const int group : {1, 32, 100, 256}) {
         if (group == 1 && n > 100'000) continue;
         Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), p = d.full<float>(2, 1.0f), dp = d.zeros<float>(2);
-        const auto [da] = autodiff(Reverse, line, ndrange(n).group(group), DuplicatedNoNeed(y, dy), Const(d.upload(host)), Active(2.0f), Duplicated(p, dp));
+        const auto [da] = autodiff(Reverse, line, ndrange(n).group(group), DuplicatedNoNeed(y, dy), Const(d.upload(host)),
+                                   Active(2.0f), Duplicated(p, dp));
         const std::string what = " in groups of " + std::to_string(group);
         expect_close(da, first, "the scalar" + what);
         expect_close(dp.get(0), second, "the factor" + what);

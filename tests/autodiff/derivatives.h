@@ -34,7 +34,9 @@ void expect_derivatives(const K& kernel, const pumice::Range& range, const pumic
     constexpr size_t count = sizeof...(N);
     std::vector<std::vector<T>> tangents, seeds[3], after;
     uint64_t seed = 1;
-    const auto draw = [&](const auto& a, std::vector<std::vector<T>>& to) { to.push_back(numbers<T>(int64_t(a.download().size()), ++seed)); };
+    const auto draw = [&](const auto& a, std::vector<std::vector<T>>& to) {
+        to.push_back(numbers<T>(int64_t(a.download().size()), ++seed));
+    };
     (draw(arrays, tangents), ...);
     for (auto& s : seeds) (draw(arrays, s), ...);
     const auto with = [](const auto& like, const std::vector<T>& elements) {

@@ -115,9 +115,11 @@ TEST_F(AutodiffErrors, Programs) {
 TEST_F(AutodiffErrors, RulesForForwardModeAndScalars) {
     const auto ruled = kernel("ruled", [](Out<float> y, Val<float> a, In<float> x) { y[global_index()] = a * x[global_index()]; });
     ruled.forward([](const Range&, const Duplicated<Array<float>>&, float, const Duplicated<Array<float>>&) {});
-    EXPECT_EQ(message_of([&] { autodiff(Forward, ruled, ndrange(4), Duplicated(y, dy), Duplicated(1.0f, 1.0f), Duplicated(x, dx)); }),
-              "the rule of kernel \"ruled\" for forward mode is called with tangents of arrays, and argument 2 is a Duplicated scalar: write Const, or put it "
-              "into an array of one element");
+    EXPECT_EQ(
+        message_of([&] { autodiff(Forward, ruled, ndrange(4), Duplicated(y, dy), Duplicated(1.0f, 1.0f), Duplicated(x, dx)); }),
+        "the rule of kernel \"ruled\" for forward mode is called with tangents of arrays, and argument 2 is a Duplicated scalar: "
+        "write Const, or put it "
+        "into an array of one element");
 }
 
 TEST_F(AutodiffErrors, TapesOfOtherCalls) {

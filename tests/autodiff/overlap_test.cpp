@@ -49,22 +49,32 @@ TEST_F(AutodiffOverlap, CopiesOntoThemselves) {
 }
 
 TEST_F(AutodiffOverlap, ProgramsAndShadows) {
-    const auto refused = [&](auto mode, const auto& f, const auto&... annotations) { return message_of([&] { autodiff(mode, f, annotations...); }); };
+    const auto refused = [&](auto mode, const auto& f, const auto&... annotations) {
+        return message_of([&] { autodiff(mode, f, annotations...); });
+    };
     const auto one = [&](Array<float>& a) { square(ndrange(4), a); };
     const auto two = [&](Array<float>& a, Array<float>& b) { product(ndrange(4), a, b, b); };
-    EXPECT_EQ(refused(Reverse, [&](Array<float>& a) { axpy(ndrange(4), dx, 1.0f, a); }, Duplicated(x, dx)), program + "the program uses the shadow of argument 1");
-    EXPECT_EQ(refused(Forward, [&](Array<float>& a) { a.copy_from(dx); }, Duplicated(x, dx)), program + "the program uses the shadow of argument 1");
-    EXPECT_EQ(refused(Reverse, two, Duplicated(x, y), Duplicated(y, dx)), program + "the shadow of argument 1 overlaps argument 2 in memory");
+    EXPECT_EQ(refused(
+                  Reverse, [&](Array<float>& a) { axpy(ndrange(4), dx, 1.0f, a); }, Duplicated(x, dx)),
+              program + "the program uses the shadow of argument 1");
+    EXPECT_EQ(refused(
+                  Forward, [&](Array<float>& a) { a.copy_from(dx); }, Duplicated(x, dx)),
+              program + "the program uses the shadow of argument 1");
+    EXPECT_EQ(refused(Reverse, two, Duplicated(x, y), Duplicated(y, dx)),
+              program + "the shadow of argument 1 overlaps argument 2 in memory");
     EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Duplicated(y, dx)),
               program + "the shadows of argument 1 and argument 2 overlap in memory, and argument 1 is written");
     EXPECT_EQ(refused(Reverse, one, BatchDuplicated(x, {dx, dx})), program + "two shadows of argument 1 overlap in memory");
-    EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Duplicated(x, dy)), program + "argument 2 overlaps another Duplicated argument in memory");
+    EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Duplicated(x, dy)),
+              program + "argument 2 overlaps another Duplicated argument in memory");
     EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Const(x)), program + "argument 2 overlaps a Duplicated argument in memory");
     EXPECT_EQ(refused(Reverse, two, Const(x), Duplicated(x, dx)), program + "argument 2 overlaps a Const argument in memory");
     EXPECT_EQ(dx.download(), std::vector<float>(4, 1.0f));
     // One shadow of two arrays that are only read gets the sum.
     Array<float> z = d.zeros<float>(4), sum = d.zeros<float>(4);
-    autodiff(Reverse, [](Array<float>& to, Array<float>& a, Array<float>& b) { product(ndrange(4), to, a, b); }, Duplicated(z, dy), Duplicated(x, sum), Duplicated(y, sum));
+    autodiff(
+        Reverse, [](Array<float>& to, Array<float>& a, Array<float>& b) { product(ndrange(4), to, a, b); }, Duplicated(z, dy),
+        Duplicated(x, sum), Duplicated(y, sum));
     EXPECT_EQ(sum.download(), std::vector<float>(4, 5.0f));
 }
 
@@ -95,7 +105,8 @@ TEST_F(AutodiffOverlap, NoElementsAndNoItems) {
         to.copy_from(copy);
         return to;
     };
-    for (const int states : {0, 1, 3}) autodiff(states ? Reverse.checkpoints(states) : Reverse, nothing, Duplicated(a, da), Duplicated(b, db));
+    for (const int states : {0, 1, 3})
+        autodiff(states ? Reverse.checkpoints(states) : Reverse, nothing, Duplicated(a, da), Duplicated(b, db));
     autodiff(Forward, nothing, Duplicated(a, da), Duplicated(b, db));
     autodiff(Reverse, [](Array<float>&) {}, Duplicated(x, dx));
     autodiff(Reverse.checkpoints(2), [](Array<float>&) {}, Duplicated(x, dx));
@@ -111,7 +122,8 @@ TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
     const auto narrow = autodiff_split(square, ndrange(4), Duplicated(z, dz));
     const auto tape = narrow.first(Duplicated(z, dz));
     EXPECT_EQ(message_of([&] { autodiff_split(square, ndrange(8), Duplicated(z, dz)).second(Duplicated(z, dz), tape); }),
-              "the reverse half of kernel \"square\" is given a tape whose array 1 has 4 elements, and needs 8: both halves take the same range and annotations");
+              "the reverse half of kernel \"square\" is given a tape whose array 1 has 4 elements, and needs 8: both halves take "
+              "the same range and annotations");
     EXPECT_EQ(message_of([&] { autodiff_split(cube, ndrange(4), Duplicated(z, dz)).second(Duplicated(z, dz), tape); }),
               "the reverse half of kernel \"cube\" is given a tape of kernel \"square\"");
     EXPECT_EQ(dz.download(), std::vector<float>(8, 1.0f));
@@ -126,20 +138,31 @@ TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
     });
     const int n = 2'000'000'000;
     EXPECT_EQ(message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(n)); }),
-              "the reverse sweep of kernel \"hungry\" needs a tape of 8000000000 elements, 32000000000 bytes, and a tape has 2147483647 elements at most\n"
-              "  while making the tape of the reverse sweep of kernel \"hungry\" over 4 work-items: launches over smaller ranges, or programs with "
+              "the reverse sweep of kernel \"hungry\" needs a tape of 8000000000 elements, 32000000000 bytes, and a tape has "
+              "2147483647 elements at most\n"
+              "  while making the tape of the reverse sweep of kernel \"hungry\" over 4 work-items: launches over smaller "
+              "ranges, or programs with "
               "Reverse.checkpoints(n), need less at once");
     autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // and the device works on
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
 TEST_F(AutodiffOverlap, ErrorsInTheMiddle) {
-    const auto refuses = host_step("refuses", [](Array<float>& a) { a.fill(2.0f); }).reverse([](const Duplicated<Array<float>>&) { throw Error("the rule refuses"); });
+    const auto refuses = host_step("refuses", [](Array<float>& a) { a.fill(2.0f); }).reverse([](const Duplicated<Array<float>>&) {
+        throw Error("the rule refuses");
+    });
     for (const int states : {0, 2}) {
         EXPECT_EQ(message_of([&] {
-            autodiff(states ? Reverse.checkpoints(states) : Reverse, [&](Array<float>& a) { square(ndrange(4), a), refuses(a), square(ndrange(4), a); }, Duplicated(x, dx));
-        }), "the rule refuses");
-        EXPECT_EQ(message_of([&] { autodiff(Reverse, [&](Array<float>& a) { square(ndrange(4), a), fail("no more"); }, Duplicated(x, dx)); }), "no more");
+                      autodiff(
+                          states ? Reverse.checkpoints(states) : Reverse,
+                          [&](Array<float>& a) { square(ndrange(4), a), refuses(a), square(ndrange(4), a); }, Duplicated(x, dx));
+                  }),
+                  "the rule refuses");
+        EXPECT_EQ(message_of([&] {
+                      autodiff(
+                          Reverse, [&](Array<float>& a) { square(ndrange(4), a), fail("no more"); }, Duplicated(x, dx));
+                  }),
+                  "no more");
         x.fill(3.0f), dx.fill(1.0f);
         autodiff(Reverse, [&](Array<float>& a) { square(ndrange(4), a); }, Duplicated(x, dx));
         EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
@@ -168,7 +191,9 @@ TEST_F(AutodiffOverlap, ProgramsInPrograms) {
     const auto outer = [&](auto inner_mode) {
         return [&, inner_mode](Array<float>& a, auto c) {  // a = d/da ((a + c)^2)^2 = 4 (a + c)^3
             Array<float> u = a.clone(), du = a.device().template full<float>(4, 1.0f);
-            autodiff(inner_mode, [&](Array<float>& v) { axpy(ndrange(4), v, c, one), square(ndrange(4), v), square(ndrange(4), v); }, Duplicated(u, du));
+            autodiff(
+                inner_mode, [&](Array<float>& v) { axpy(ndrange(4), v, c, one), square(ndrange(4), v), square(ndrange(4), v); },
+                Duplicated(u, du));
             a.copy_from(du);
         };
     };

@@ -55,7 +55,11 @@ public:
                 case 7: to.slice(0, 5).copy_from(to.slice(from, from + 5)); break;
                 case 8: which ? to.slice(from, n).fill(T(0.25)) : to.slice(from, n).fill(c * c); break;
                 case 9: to.slice(0, 4).copy_from(std::vector<T>(4, T(0.1) * T(which + 1))); break;
-                case 10: pool.push_back(which == 0 ? to.clone() : which == 1 ? to.device().template zeros<T>(n) : to.device().template full<T>(n, T(0.7))); break;
+                case 10:
+                    pool.push_back(which == 0   ? to.clone()
+                                   : which == 1 ? to.device().template zeros<T>(n)
+                                                : to.device().template full<T>(n, T(0.7)));
+                    break;
                 case 11: std::swap(to, other); break;
                 case 12: reversed(to, other); break;
                 case 13: blend(ndrange(n), Both{to, other, T(0.4)}); break;
@@ -68,7 +72,9 @@ public:
 
     void check() const {
         const Device d = device();
-        const auto all = [&](uint64_t first) { return std::array{numbers<T>(n, first), numbers<T>(n, first + 1), numbers<T>(n, first + 2)}; };
+        const auto all = [&](uint64_t first) {
+            return std::array{numbers<T>(n, first), numbers<T>(n, first + 1), numbers<T>(n, first + 2)};
+        };
         using Host = std::array<std::vector<T>, 3>;
         const Host start = all(10 * seed), along = all(1000 * seed), seeds[2] = {all(2000 * seed), all(3000 * seed)};
         const T number = T(0.8), move = T(0.6);
@@ -84,10 +90,12 @@ public:
         const Host want = plain(0);
         const auto expect_primal = [&](const std::array<Array<T>, 3>& now) {
             for (size_t a = 0; a < 3; ++a)
-                for (size_t i = 0; i < n; ++i) EXPECT_NEAR(now[a].download()[i], want[a][i], 1e-5 * std::max(1.0, std::abs(double(want[a][i]))));
+                for (size_t i = 0; i < n; ++i)
+                    EXPECT_NEAR(now[a].download()[i], want[a][i], 1e-5 * std::max(1.0, std::abs(double(want[a][i]))));
         };
         std::array now = upload(start), tangents = upload(along);
-        autodiff(Forward, *this, Duplicated(now[0], tangents[0]), Duplicated(now[1], tangents[1]), Duplicated(now[2], tangents[2]), Duplicated(number, move));
+        autodiff(Forward, *this, Duplicated(now[0], tangents[0]), Duplicated(now[1], tangents[1]),
+                 Duplicated(now[2], tangents[2]), Duplicated(number, move));
         expect_primal(now);
         const Host after{tangents[0].download(), tangents[1].download(), tangents[2].download()};
         if constexpr (std::is_same_v<T, double>) {
@@ -106,13 +114,14 @@ public:
         };
         for (const int states : {0, 1, 2, 5}) {
             std::array values = upload(start), first = upload(seeds[0]);
-            const auto [dc] = autodiff(states ? Reverse.checkpoints(states) : Reverse, *this, Duplicated(values[0], first[0]), Duplicated(values[1], first[1]),
-                                       Duplicated(values[2], first[2]), Active(number));
+            const auto [dc] = autodiff(states ? Reverse.checkpoints(states) : Reverse, *this, Duplicated(values[0], first[0]),
+                                       Duplicated(values[1], first[1]), Duplicated(values[2], first[2]), Active(number));
             expect_primal(values);
             expect(first, dc, 0, text(states, " states"));
         }
         std::array values = upload(start), first = upload(seeds[0]), second = upload(seeds[1]);
-        const auto [dc] = autodiff(Reverse, *this, BatchDuplicated(values[0], {first[0], second[0]}), BatchDuplicated(values[1], {first[1], second[1]}),
+        const auto [dc] = autodiff(Reverse, *this, BatchDuplicated(values[0], {first[0], second[0]}),
+                                   BatchDuplicated(values[1], {first[1], second[1]}),
                                    BatchDuplicated(values[2], {first[2], second[2]}), Active(number));
         expect(first, dc[0], 0, "batch");
         expect(second, dc[1], 1, "batch");

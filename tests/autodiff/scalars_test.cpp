@@ -120,7 +120,8 @@ TEST(AutodiffPrograms, ActiveScalarsFillArrays) {
     for (const int states : {0, 1, 3}) {
         Array<float> y = x.clone(), dy = device().full<float>(4, 1.0f);
         Array<float, 2> grid = device().zeros<float>({4, 4}), dgrid = device().full<float>({4, 4}, 1.0f);
-        const auto [dc] = autodiff(states ? Reverse.checkpoints(states) : Reverse, program, Duplicated(y, dy), Duplicated(grid, dgrid), Active(0.5f));
+        const auto [dc] = autodiff(states ? Reverse.checkpoints(states) : Reverse, program, Duplicated(y, dy),
+                                   Duplicated(grid, dgrid), Active(0.5f));
         EXPECT_EQ(dc, 4 * 3 * 2.0f + 4 * 1.0f);
         EXPECT_EQ(y.download(), std::vector<float>(4, 6.0f));
         EXPECT_EQ(dgrid.get(2, 2), 0.0f);

@@ -66,8 +66,10 @@ TEST_F(AutodiffStructs, ActiveGivesOneBack) {
 TEST_F(AutodiffStructs, NumbersForwards) {
     autodiff(Forward, poly, ndrange(4), Duplicated(y, dy), Duplicated(Coefficients{2, 7, 5}, Coefficients{1, 0, 0}), Const(0.5f));
     EXPECT_EQ(dy.download(), std::vector<float>(4, 5.0f));
-    EXPECT_EQ(message_of([&] { autodiff(Reverse, poly, ndrange(4), Duplicated(y, dy), Duplicated(Coefficients{2, 7, 5}, Coefficients{}), Const(0.5f)); })
-                  .substr(std::string("the derivative of kernel \"poly\" (structs_test.cpp:33): ").size()),
+    EXPECT_EQ(message_of([&] {
+                  autodiff(Reverse, poly, ndrange(4), Duplicated(y, dy), Duplicated(Coefficients{2, 7, 5}, Coefficients{}),
+                           Const(0.5f));
+              }).substr(std::string("the derivative of kernel \"poly\" (structs_test.cpp:33): ").size()),
               "argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
 }
 
@@ -98,14 +100,20 @@ TEST_F(AutodiffStructs, DuplicatedHoldsTheNumbersInReverse) {
 TEST_F(AutodiffStructs, ProgramsDoNotFollowTheirNumbers) {
     const auto program = [](Grid& g) { scale(ndrange(4), g, 2.0f); };
     EXPECT_EQ(message_of([&] { autodiff(Reverse, program, MixedDuplicated(grid, shadow)); }),
-              "the derivative of a program: argument 1 (h) is a number of a struct, which the derivative of a program does not follow: pass it beside the "
+              "the derivative of a program: argument 1 (h) is a number of a struct, which the derivative of a program does not "
+              "follow: pass it beside the "
               "struct as Active, and the struct as Duplicated, whose numbers are constant");
-    EXPECT_EQ(message_of([&] { autodiff(Reverse, [](Array<float>&, Coefficients) {}, Duplicated(y, dy), Active(Coefficients{})); }),
-              "the derivative of a program: argument 2 (a) is a number of a struct, which the derivative of a program does not follow: pass it beside the "
+    EXPECT_EQ(message_of([&] {
+                  autodiff(
+                      Reverse, [](Array<float>&, Coefficients) {}, Duplicated(y, dy), Active(Coefficients{}));
+              }),
+              "the derivative of a program: argument 2 (a) is a number of a struct, which the derivative of a program does not "
+              "follow: pass it beside the "
               "struct as Active, and the struct as Duplicated, whose numbers are constant");
     shadow.h = 1.0f;
     EXPECT_EQ(message_of([&] { autodiff(Forward, program, Duplicated(grid, shadow)); }),
-              "the derivative of a program: argument 1 (h) has a tangent in a struct, and the derivative of a program does not follow the numbers of structs: "
+              "the derivative of a program: argument 1 (h) has a tangent in a struct, and the derivative of a program does not "
+              "follow the numbers of structs: "
               "pass it beside the struct as Duplicated(value, tangent), and make its tangent in the struct 0");
     shadow.h = 0.0f;
     autodiff(Forward, program, Duplicated(grid, shadow));
@@ -117,13 +125,18 @@ TEST_F(AutodiffStructs, ProgramsDoNotFollowTheirNumbers) {
 TEST_F(AutodiffStructs, StridedCopies) {
     Array<Particle> p = d.upload(std::vector<Particle>(6, {3, 1})), dp = d.upload(std::vector<Particle>(6, {0, 0}));
     Array<Particle> q = d.upload(std::vector<Particle>(3, {0, 0})), dq = d.upload(std::vector<Particle>(3, {1, 0}));
-    autodiff(Reverse, [](Array<Particle>& to, const Array<Particle>& from) { View<Particle>(to).copy_from(from.view(0, 6, 2)); }, Duplicated(q, dq), Duplicated(p, dp));
+    autodiff(
+        Reverse, [](Array<Particle>& to, const Array<Particle>& from) { View<Particle>(to).copy_from(from.view(0, 6, 2)); },
+        Duplicated(q, dq), Duplicated(p, dp));
     for (size_t i = 0; i < 6; ++i) EXPECT_EQ(dp.download()[i].x, i % 2 ? 0.0f : 1.0f) << i;
     EXPECT_EQ(dq.download()[1].x, 0.0f);
     EXPECT_EQ(q.download()[1].n, 1);
     if (!device().supports(Feature::float16)) return;
-    Array<half> h = d.full<half>(6, half(3.0f)), dh = d.full<half>(6, half(0.0f)), g = d.full<half>(3, half(0.0f)), dg = d.full<half>(3, half(1.0f));
-    autodiff(Reverse, [](Array<half>& to, const Array<half>& from) { View<half>(to).copy_from(from.view(0, 6, 2)); }, Duplicated(g, dg), Duplicated(h, dh));
+    Array<half> h = d.full<half>(6, half(3.0f)), dh = d.full<half>(6, half(0.0f)), g = d.full<half>(3, half(0.0f)),
+                dg = d.full<half>(3, half(1.0f));
+    autodiff(
+        Reverse, [](Array<half>& to, const Array<half>& from) { View<half>(to).copy_from(from.view(0, 6, 2)); },
+        Duplicated(g, dg), Duplicated(h, dh));
     for (size_t i = 0; i < 6; ++i) EXPECT_EQ(float(dh.download()[i]), i % 2 ? 0.0f : 1.0f) << i;
 }
 

@@ -34,8 +34,12 @@ auto product_of_tiles(const std::string& name, int side) {
         Var sum = T(0);
         $for(t, range((a.size(1) + side - 1) / side)) {
             $for(k, range(8)) {
-                $if(k % side == l[1]) { ta(l[0], k) = select(k < side && t * side + k < a.size(1), a(at[0], min(t * side + k, a.size(1) - 1)), T(0)); }
-                $if(k % side == l[0]) { tb(k, l[1]) = select(k < side && t * side + k < b.size(0), b(min(t * side + k, b.size(0) - 1), at[1]), T(0)); }
+                $if(k % side == l[1]) {
+                    ta(l[0], k) = select(k < side && t * side + k < a.size(1), a(at[0], min(t * side + k, a.size(1) - 1)), T(0));
+                }
+                $if(k % side == l[0]) {
+                    tb(k, l[1]) = select(k < side && t * side + k < b.size(0), b(min(t * side + k, b.size(0) - 1), at[1]), T(0));
+                }
             }
             synchronize();
             $for(k, range(8)) { sum += ta(l[0], k) * tb(k, l[1]); }
@@ -52,7 +56,8 @@ TEST(AutodiffTiles, ProductsOfTiles) {
     const auto small = product_of_tiles<float>("product4", 4);
     expect_derivatives(small, ndrange(8, 12).group(4, 4), random<float>(8, 12, 1), random<float>(8, 6, 2), random<float>(6, 12, 3));
     if (device().supports(Feature::float64))
-        expect_derivatives(product_of_tiles<double>("product_double", 8), ndrange(8, 16).group(8, 8), random<double>(8, 16, 1), random<double>(8, 9, 2), random<double>(9, 16, 3));
+        expect_derivatives(product_of_tiles<double>("product_double", 8), ndrange(8, 16).group(8, 8), random<double>(8, 16, 1),
+                           random<double>(8, 9, 2), random<double>(9, 16, 3));
 }
 
 /// Each item computes two elements of c, so that two values of each are at hand for others.
@@ -63,7 +68,8 @@ TEST(AutodiffTiles, TwoElementsAnItem) {
         const auto at = global_index<2>(), l = local_index<2>();
         Var first = 0.0f, second = 0.0f;
         $for(t, range(a.size(1) / 8)) {
-            ta(l[0], l[1]) = a(at[0], t * 8 + l[1]), wide(l[0], l[1]) = b(t * 8 + l[0], at[1]), wide(l[0], l[1] + 8) = b(t * 8 + l[0], at[1] + 8);
+            ta(l[0], l[1]) = a(at[0], t * 8 + l[1]), wide(l[0], l[1]) = b(t * 8 + l[0], at[1]),
+                     wide(l[0], l[1] + 8) = b(t * 8 + l[0], at[1] + 8);
             tb(l[0], l[1]) = sin(a(at[0], t * 8 + l[1]));
             synchronize();
             $for(k, range(8)) { first += ta(l[0], k) * wide(k, l[1]), second += tb(l[0], 7 - k) * wide(k, l[1] + 8); }
@@ -142,7 +148,8 @@ TEST(AutodiffTiles, SharedElementsUnderConditions) {
         }
         y[i] = sum;
     });
-    for (const int n : {1, 37, 256, 300}) expect_derivatives(k, ndrange(n), random<float>(n, 1), random<float>(n, 2), random<float>(6, 3, 0.1, 0.5));
+    for (const int n : {1, 37, 256, 300})
+        expect_derivatives(k, ndrange(n), random<float>(n, 1), random<float>(n, 2), random<float>(6, 3, 0.1, 0.5));
 }
 
 /// All pairs, in float and double.
@@ -167,21 +174,24 @@ TEST(AutodiffTiles, AllPairs) {
 
 /// More arrays than a device binds, with as many shadows, and sums of elements that all items read.
 TEST(AutodiffTiles, ManyArrays) {
-    const auto k = kernel("many", [](Out<float> y, In<float> a, In<float> b, In<float> c, In<float> d, In<float> e, In<float> f, In<float> g, In<float> h,
-                                     In<float> o, In<float> p, In<float> q, In<float> r, In<float> s, In<float> t, In<float> u, In<float> v) {
+    const auto k = kernel("many", [](Out<float> y, In<float> a, In<float> b, In<float> c, In<float> d, In<float> e, In<float> f,
+                                     In<float> g, In<float> h, In<float> o, In<float> p, In<float> q, In<float> r, In<float> s,
+                                     In<float> t, In<float> u, In<float> v) {
         auto i = global_index();
         y[i] = a[i] * b[0] + c[i] * d[1] + e[i] * f[0] + g[i] * h[1] + o[i] * p[0] + q[i] * r[1] + s[i] * t[0] + u[i] * v[1];
         $for(j, range(3)) { y[i] += a[j] * v[j] + c[j] * u[j]; }
     });
     const auto x = [&](uint64_t seed) { return random<float>(50, seed); };
-    const GradientCheck found = check_gradient(k, ndrange(50), x(1), x(2), x(3), x(4), x(5), x(6), x(7), x(8), x(9), x(10), x(11), x(12), x(13), x(14), x(15), x(16), x(17));
+    const GradientCheck found = check_gradient(k, ndrange(50), x(1), x(2), x(3), x(4), x(5), x(6), x(7), x(8), x(9), x(10), x(11),
+                                               x(12), x(13), x(14), x(15), x(16), x(17));
     EXPECT_TRUE(found) << found.text();
 }
 
 /// Scalars beyond what push constants hold, all active; in ranges of more groups than one dispatch takes, and in empty ones.
 TEST(AutodiffTiles, ManyScalarsAndGroups) {
     using V = Val<float>;
-    const auto k = kernel("many_scalars", [](Out<float> y, In<float> x, V a, V b, V c, V d, V e, V f, V g, V h, Val<double> o, V p, V q, V r, V s, V t, V u, V v, V w, V z, In<float> m) {
+    const auto k = kernel("many_scalars", [](Out<float> y, In<float> x, V a, V b, V c, V d, V e, V f, V g, V h, Val<double> o,
+                                             V p, V q, V r, V s, V t, V u, V v, V w, V z, In<float> m) {
         auto i = global_index();
         auto l = x[i];
         y[i] = a * l + b + c * l + d + e * l + f + g * l + h + cast<float>(o) * l + p + q * l + r + s * l + t + u * l + v + w * l + z + m[0];
@@ -190,12 +200,15 @@ TEST(AutodiffTiles, ManyScalarsAndGroups) {
     if (!d.supports(Feature::float64)) GTEST_SKIP() << d.name() << " has no double";
     for (const int n : {0, 1, 100, 70'000}) {
         if (n > 1000 && suite::is_checking_device()) continue;
-        const Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), x = d.full<float>(n, 2.0f), dx = d.zeros<float>(n), m = d.full<float>(1, 1.0f), dm = d.zeros<float>(1);
+        const Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), x = d.full<float>(n, 2.0f), dx = d.zeros<float>(n),
+                           m = d.full<float>(1, 1.0f), dm = d.zeros<float>(1);
         const Active<float> one(1.0f);
-        const auto all = autodiff(Reverse, k, ndrange(n).group(1), Duplicated(y, dy), Duplicated(x, dx), one, one, one, one, one, one, one, one, Active(1.0),
-                                  one, one, one, one, one, one, one, one, one, Duplicated(m, dm));
+        const auto all = autodiff(Reverse, k, ndrange(n).group(1), Duplicated(y, dy), Duplicated(x, dx), one, one, one, one, one,
+                                  one, one, one, Active(1.0), one, one, one, one, one, one, one, one, one, Duplicated(m, dm));
         const auto [da, db, dc, dd, de, df, dg, dh, dp0, dp, dq, dr, ds, dt, du, dv, dw, dz] = all;
-        for (const double twice : {double(da), double(dc), double(de), double(dg), double(dp0), double(dq), double(ds), double(du), double(dw)}) EXPECT_EQ(twice, 2.0 * n);
+        for (const double twice :
+             {double(da), double(dc), double(de), double(dg), double(dp0), double(dq), double(ds), double(du), double(dw)})
+            EXPECT_EQ(twice, 2.0 * n);
         for (const float once : {db, dd, df, dh, dp, dr, dt, dv, dz}) EXPECT_EQ(once, float(n));
         EXPECT_EQ(dm.get(0), float(n));
         EXPECT_EQ(dx.download(), std::vector<float>(size_t(n), 9.0f));
@@ -211,7 +224,8 @@ TEST(AutodiffTiles, EmptyArrays) {
         y[i] = sum * sum;
     });
     const Device d = device();
-    const Array<float> y = d.zeros<float>(5), dy = d.full<float>(5, 1.0f), x = d.full<float>(5, 3.0f), dx = d.zeros<float>(5), p = d.zeros<float>(0), dp = d.zeros<float>(0);
+    const Array<float> y = d.zeros<float>(5), dy = d.full<float>(5, 1.0f), x = d.full<float>(5, 3.0f), dx = d.zeros<float>(5),
+                       p = d.zeros<float>(0), dp = d.zeros<float>(0);
     autodiff(Reverse, k, ndrange(5), Duplicated(y, dy), Duplicated(x, dx), Duplicated(p, dp));
     EXPECT_EQ(dx.download(), std::vector<float>(5, 6.0f));
     autodiff(Forward, k, ndrange(5), Duplicated(y, dy), Duplicated(x, dx), Duplicated(p, dp));
@@ -220,7 +234,8 @@ TEST(AutodiffTiles, EmptyArrays) {
 
 /// Members of a struct that all items read, among them a vector and a double, against arrays of their own.
 TEST(AutodiffTiles, SharedStructs) {
-    const auto term = [](const Val<float>& x, const Val<float>& px, const Val<float>& py, const Val<float>& pz, const Val<float>& mass, const Val<double>& charge) {
+    const auto term = [](const Val<float>& x, const Val<float>& px, const Val<float>& py, const Val<float>& pz,
+                         const Val<float>& mass, const Val<double>& charge) {
         auto u = px - x, v = py - 0.5f, w = pz + x;
         return mass / sqrt(u * u + v * v + w * w + 1.0f) + cast<float>(charge) * x;
     };
@@ -233,14 +248,15 @@ TEST(AutodiffTiles, SharedStructs) {
         }
         y[i] = sum;
     });
-    const auto apart = kernel("apart", [&](Out<float> y, In<float> x, In<float> px, In<float> py, In<float> pz, In<float> mass, In<double> charge) {
-        auto i = global_index();
-        Var sum = 0.0f;
-        $for(j, range(px.size())) {
-            $if(j % 3 != 1) { sum += term(x[i], px[j], py[j], pz[j], mass[j], charge[j]); }
-        }
-        y[i] = sum;
-    });
+    const auto apart = kernel(
+        "apart", [&](Out<float> y, In<float> x, In<float> px, In<float> py, In<float> pz, In<float> mass, In<double> charge) {
+            auto i = global_index();
+            Var sum = 0.0f;
+            $for(j, range(px.size())) {
+                $if(j % 3 != 1) { sum += term(x[i], px[j], py[j], pz[j], mass[j], charge[j]); }
+            }
+            y[i] = sum;
+        });
     const Device d = device();
     if (!d.supports(Feature::float64)) GTEST_SKIP() << d.name() << " has no double";
     const int n = 50, count = 7;
@@ -256,8 +272,9 @@ TEST(AutodiffTiles, SharedStructs) {
     const Array<Body> bodies = d.upload(host), dbodies = d.upload(std::vector<Body>(size_t(count)));
     const Array<float> seed = d.full<float>(n, 1.0f), seed_too = d.full<float>(n, 1.0f), dx = d.zeros<float>(n), dx_too = d.zeros<float>(n);
     autodiff(Reverse, whole, ndrange(n), Duplicated(y, seed), Duplicated(x, dx), Duplicated(bodies, dbodies));
-    autodiff(Reverse, apart, ndrange(n), Duplicated(y, seed_too), Duplicated(x, dx_too), Duplicated(parts[0], shadows[0]), Duplicated(parts[1], shadows[1]),
-             Duplicated(parts[2], shadows[2]), Duplicated(parts[3], shadows[3]), Duplicated(charge, dcharge));
+    autodiff(Reverse, apart, ndrange(n), Duplicated(y, seed_too), Duplicated(x, dx_too), Duplicated(parts[0], shadows[0]),
+             Duplicated(parts[1], shadows[1]), Duplicated(parts[2], shadows[2]), Duplicated(parts[3], shadows[3]),
+             Duplicated(charge, dcharge));
     const std::vector<Body> got = dbodies.download();
     for (int j = 0; j < count; ++j) {
         const Body& b = got[size_t(j)];

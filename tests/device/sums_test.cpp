@@ -233,9 +233,12 @@ void tiles(int height, int width) {
                         pair[size_t(a * 16 + k / 2)] += mine;
                     }
         Array<T, 2> got_rows = d.full<T>({16, 16}, T(0)), got_columns = got_rows.clone(), got_pairs = got_rows.clone();
-        add(ndrange(rows, columns).group(height, width), got_rows, got_columns, got_pairs, d.upload(x).reshape({16, 16}), d.upload(w).reshape({rows, columns}));
-        const std::string what = std::to_string(rows) + " x " + std::to_string(columns) + " by " + std::to_string(height) + " x " + std::to_string(width);
-        expect_sums(got_rows.download(), row, what), expect_sums(got_columns.download(), column, what), expect_sums(got_pairs.download(), pair, what);
+        add(ndrange(rows, columns).group(height, width), got_rows, got_columns, got_pairs, d.upload(x).reshape({16, 16}),
+            d.upload(w).reshape({rows, columns}));
+        const std::string what = std::to_string(rows) + " x " + std::to_string(columns) + " by " + std::to_string(height) +
+                                 " x " + std::to_string(width);
+        expect_sums(got_rows.download(), row, what), expect_sums(got_columns.download(), column, what),
+            expect_sums(got_pairs.download(), pair, what);
     }
 }
 
@@ -294,7 +297,10 @@ TEST(Sums, RandomTiles) {
                     };
                     for (int n = 0; n < 2; ++n) {
                         auto row = place(), column = place(), v = value();
-                        const auto act = [&] { one_of(3) ? (void)atomic_add(tiles[size_t(1 + n)](row, column), v) : (void)atomic_sub(tiles[size_t(1 + n)](row, column), v); };
+                        const auto act = [&] {
+                            one_of(3) ? (void)atomic_add(tiles[size_t(1 + n)](row, column), v)
+                                      : (void)atomic_sub(tiles[size_t(1 + n)](row, column), v);
+                        };
                         if (conditional) {
                             $if(at[1] % 2 == 0) { act(); }
                         } else act();
@@ -374,7 +380,8 @@ TEST(Sums, RowsOfProducts) {
                 for (int r = 0; r < rows; ++r)
                     for (int c = 0; c < columns; ++c)
                         for (int l = 0; l < n; ++l)
-                            want[size_t(r * columns + c)] += (down ? 3 : 2) * double(x[size_t(r * columns + c / n * n + l)]) * double(y[size_t(c % n * n + l)]);
+                            want[size_t(r * columns + c)] += (down ? 3 : 2) * double(x[size_t(r * columns + c / n * n + l)]) *
+                                                             double(y[size_t(c % n * n + l)]);
                 expect_sums(got, want, "products " + std::to_string(n));
             }
         }

@@ -46,8 +46,12 @@ Golden golden(const std::filesystem::path& path) {
 
 using Pass = Kernel (*)(const Kernel&);
 Pass pass_named(const std::string& name) {
-    constexpr std::pair<const char*, Pass> passes[] = {{"inlining", inlining}, {"inlining_without_rules", inlining_without_rules}, {"promote", promote}, {"simplify", simplify}, {"forward", forward},
-                                                       {"flatten", flatten}, {"hoist", hoist}, {"lockstep", lockstep}, {"fuse", fuse},       {"guard", guard},     {"dead", dead}};
+    constexpr std::pair<const char*, Pass> passes[] = {{"inlining", inlining}, {"inlining_without_rules", inlining_without_rules},
+                                                       {"promote", promote},   {"simplify", simplify},
+                                                       {"forward", forward},   {"flatten", flatten},
+                                                       {"hoist", hoist},       {"lockstep", lockstep},
+                                                       {"fuse", fuse},         {"guard", guard},
+                                                       {"dead", dead}};
     for (const auto& [known, pass] : passes)
         if (name == known) return pass;
     fail("there is no pass \"", name, "\"");
