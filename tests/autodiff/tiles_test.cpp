@@ -120,7 +120,7 @@ TEST(AutodiffTiles, ThreeAxes) {
     });
     const Device d = device();
     const auto cube = [&](uint64_t seed) { return random<float>(4 * 8 * 8, seed).reshape({4, 8, 8}); };
-    if (!d.supports(Feature::int64)) GTEST_SKIP() << d.name() << " has no integers of 64 bits";
+    if (!d.supports(Feature::int64)) GTEST_SKIP() << "SKIPPED: " << d.name() << " has no integers of 64 bits";
     expect_derivatives(k, ndrange(4, 8, 8).group(2, 4, 8), cube(1), cube(2), random<float>(3, 3));
 }
 
@@ -197,7 +197,7 @@ TEST(AutodiffTiles, ManyScalarsAndGroups) {
         y[i] = a * l + b + c * l + d + e * l + f + g * l + h + cast<float>(o) * l + p + q * l + r + s * l + t + u * l + v + w * l + z + m[0];
     });
     const Device d = device();
-    if (!d.supports(Feature::float64)) GTEST_SKIP() << d.name() << " has no double";
+    if (!d.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << d.name() << " has no double";
     for (const int n : {0, 1, 100, 70'000}) {
         if (n > 1000 && suite::is_checking_device()) continue;
         const Array<float> y = d.zeros<float>(n), dy = d.full<float>(n, 1.0f), x = d.full<float>(n, 2.0f), dx = d.zeros<float>(n),
@@ -258,7 +258,7 @@ TEST(AutodiffTiles, SharedStructs) {
             y[i] = sum;
         });
     const Device d = device();
-    if (!d.supports(Feature::float64)) GTEST_SKIP() << d.name() << " has no double";
+    if (!d.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << d.name() << " has no double";
     const int n = 50, count = 7;
     const Array<float> x = random<float>(n, 1), y = d.zeros<float>(n);
     std::vector<Array<float>> parts, shadows;

@@ -67,7 +67,7 @@ TEST(Sums, LoopsToTheLastInteger) {
 TEST(Sums, AlongRowsOf64Bits) {
     const Device d = device();
     if (d.supports(Feature::float64)) rows<double>("double");
-    if (!d.supports(Feature::int64)) GTEST_SKIP() << d.name() << " has no integers of 64 bits";
+    if (!d.supports(Feature::int64)) GTEST_SKIP() << "SKIPPED: " << d.name() << " has no integers of 64 bits";
     rows<int64_t>("int64");
 }
 
@@ -253,7 +253,7 @@ TEST(Sums, Tiles) {
 /// not, of values that other items could compute or not: as the interpreter does them.
 TEST(Sums, RandomTiles) {
     const Device d = device(), reference = Device::open("interp");
-    if (suite::is_checking_device()) GTEST_SKIP() << "it is the reference";
+    if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter is the reference";
     rng::Splittable random(11);
     for (int round = 0; round < 25; ++round) {
         const auto pick = [&](int n) { return int(random.next() % uint64_t(n)); };

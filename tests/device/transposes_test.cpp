@@ -108,13 +108,13 @@ void tiles(bool own) {
 }
 
 TEST(Transposes, ByTiles) {
-    if (device().limits().max_group_size < 256) GTEST_SKIP() << device().name() << " has no groups of 256 items";
+    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
     tiles(false);
 }
 
 TEST(Transposes, ByTilesThatChange) {
-    if (device().limits().max_group_size < 256) GTEST_SKIP() << device().name() << " has no groups of 256 items";
-    if (suite::is_checking_device()) GTEST_SKIP() << "not all of the tile is set where the range ends";
+    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
+    if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: not all of the tile is set where the range ends";
     tiles(true);
 }
 
