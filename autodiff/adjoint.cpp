@@ -143,14 +143,14 @@ void Sweep::end_of_block(BlockId block) {
 
 const Members& Sweep::members() {
     if (group_members.rank) return group_members;
-    // Along axis 0 first. Groups at the end of a range are cut.
+    // Along axis 0 first.
     const int axes = from.rank == 0 ? 3 : from.rank;
     Members& m = group_members;
     for (int axis = axes - 1; axis >= 0; --axis) {
         const Value size = b.index(Op::group_size, axis), group = b.index(Op::group_index, axis), local = b.index(Op::local_index, axis);
         const Value groups = b.index(Op::group_count, axis), first = b.op(Op::mul, {group, size});
         const Value extent = from.whole_groups ? b.op(Op::mul, {groups, size}) : b.index(Op::global_size, axis);
-        const Value inside = from.whole_groups ? size : b.op(Op::min, {size, b.op(Op::sub, {extent, first})});
+        const Value inside = members_along(axis);
         const auto next = [&](Value& sum, Value length, Value index) {
             sum = sum ? b.op(Op::add, {b.op(Op::mul, {sum, length}), index}) : index;
         };

@@ -242,21 +242,13 @@ private:
         b.barrier();
     }
 
-    /// How many items of the group stand along the axis.
-    Value members(int axis) {
-        const Value size = b.index(Op::group_size, axis);
-        if (from.whole_groups) return size;
-        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), size});
-        return b.op(Op::min, {size, b.op(Op::sub, {b.index(Op::global_size, axis), first})});
-    }
-
     /// for (turn = 0; turn < iterations / members, rounded up; ++turn)
     ///     if (turn * members + mine < iterations) { for all members who: sum += value; add sum to the place of that iteration }
     /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition.
     void turn(const Inst& loop, const Shared& s) {
         b.loc = from[s.atomic].loc;
         const Scalar i32 = Scalar::i32;
-        const Value mine = b.index(Op::local_index, s.axis), count = members(s.axis), all = b.constant_int(i32, iterations(loop));
+        const Value mine = b.index(Op::local_index, s.axis), count = members_along(s.axis), all = b.constant_int(i32, iterations(loop));
         const Value one = b.constant_int(i32, 1), turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
         const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), bounds[] = {zero(i32), turns, one};
         Inst around;

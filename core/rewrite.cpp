@@ -166,4 +166,11 @@ void Rewriter::splice(const Inst& construct, BlockId arm) {
     }
 }
 
+Value Rewriter::members_along(int axis) {
+    const Value size = b.index(Op::group_size, axis);
+    if (from.whole_groups) return size;
+    const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), size});
+    return b.op(Op::min, {size, b.op(Op::sub, {b.index(Op::global_size, axis), first})});
+}
+
 }  // namespace pumice::ir

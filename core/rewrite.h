@@ -52,6 +52,8 @@ protected:
     void map(Value old, Value now) { values[old.id] = now; }
     void map_results(const Inst& old, InstId now);
     Value zero(Scalar type) { return b.constant(type, 0); }
+    /// How many items of the group stand along the axis: groups at the end of a range are cut.
+    Value members_along(int axis);
     MemoryId of(MemoryId old) const { return memories[old.id]; }
     void map(MemoryId old, MemoryId now) { memories[old.id] = now; }
 

@@ -104,8 +104,7 @@ private:
     /// The number of an item among those of its group that are in the range, along axis 0 first; and the number of these.
     void members(Value& rank, Value& count) {
         for (int axis = (from.rank == 0 ? 3 : from.rank) - 1; axis >= 0; --axis) {
-            const Value size = b.index(Op::group_size, axis), first = b.op(Op::mul, {b.index(Op::group_index, axis), size});
-            const Value present = from.whole_groups ? size : b.op(Op::min, {size, b.op(Op::sub, {b.index(Op::global_size, axis), first})});
+            const Value present = members_along(axis);
             rank = rank ? b.op(Op::add, {b.op(Op::mul, {rank, present}), b.index(Op::local_index, axis)}) : b.index(Op::local_index, axis);
             count = count ? b.op(Op::mul, {count, present}) : present;
         }
