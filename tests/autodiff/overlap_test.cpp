@@ -1,4 +1,8 @@
 // Programs and calls whose arrays, shadows and tapes are the same memory, of no elements, or somebody else's.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <thread>
 
 #include "tests/device/suite.h"
@@ -21,6 +25,32 @@ const auto product = kernel("product", [](Out<float> y, In<float> a, In<float> b
     auto i = global_index();
     y[i] = a[i] * b[i];
 });
+
+const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
+    auto i = global_index();
+    Var<float> s = a[i];
+    $for (k, range(n)) { s = sin(s); }
+    a[i] = s;
+});
+
+/// While it lives, the process gets only so many bytes more of memory.
+class MemoryLimit {
+public:
+    explicit MemoryLimit(int64_t bytes) {
+        getrlimit(RLIMIT_AS, &before_);
+        int64_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        rlimit limit = before_;
+        limit.rlim_cur = rlim_t(pages * sysconf(_SC_PAGE_SIZE) + bytes);
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+    MemoryLimit(const MemoryLimit&) = delete;
+    MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+private:
+    rlimit before_{};
+};
 
 struct AutodiffOverlap : ::testing::Test {
     const Device d = device();
@@ -130,12 +160,6 @@ TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
 }
 
 TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
-    const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
-        auto i = global_index();
-        Var<float> s = a[i];
-        $for (k, range(n)) { s = sin(s); }
-        a[i] = s;
-    });
     const int n = 2'000'000'000;
     EXPECT_EQ(message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(n)); }),
               "the reverse sweep of kernel \"hungry\" needs a tape of 8000000000 elements, 32000000000 bytes, and a tape has "
@@ -143,6 +167,28 @@ TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
               "  while making the tape of the reverse sweep of kernel \"hungry\" over 4 work-items: launches over smaller "
               "ranges, or programs with "
               "Reverse.checkpoints(n), need less at once");
+    autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // and the device works on
+    EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
+}
+
+TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
+#endif
+    autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(1));  // what is compiled for it takes memory of its own
+    const std::vector<float> before = dx.download();
+    std::string message;
+    {
+        const MemoryLimit limit(int64_t(2) << 30);
+        message = message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(500'000'000)); });
+    }
+    EXPECT_NE(message.find("allocate"), std::string::npos) << message;
+    EXPECT_NE(message.find("while making the tape of the reverse sweep of kernel \"hungry\", 8000000000 bytes over 4 work-items: launches "
+                           "over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(dx.download(), before);
+    x.fill(3.0f), dx.fill(1.0f);
     autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // and the device works on
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
