@@ -428,8 +428,11 @@ void Emitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind {\nentry:\n",
-                allocas, entry, body, "}\n");
+    // Vectors that wait in memory must not lie across lines. LLVM only learns of them when it is too late to align the stack.
+    const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
+    const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned,
+                " {\nentry:\n", allocas, entry, body, "}\n");
     std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
     outer +=
         "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr "

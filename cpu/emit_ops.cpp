@@ -45,7 +45,7 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 }  // namespace
 
 /// LLVM makes one instruction of a product and the sum it goes into where it goes into no other. Where it goes into several, and into
-/// nothing else, each of them can as well compute it.
+/// nothing else, each of them can as well compute it: unless one takes in another product, which goes into no other, and needs this one.
 void Emitter::plan_products() {
     std::vector<uint32_t> sums(k.values.size());
     const Structure& where = uniformity.structure();
@@ -56,11 +56,15 @@ void Emitter::plan_products() {
         const Inst& i = k[id];
         const bool adds = i.op == Op::atomic && sum_lanes[i.memory.id] > 1 && adds_together(i);
         const auto v = k.operands(i);
-        for (const Value o : adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0)) {
+        const auto is_product = [&](Value o) {
             const InstId source = k[o].inst;
-            const bool product = source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id);
-            if (product && kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64)) ++sums[o.id];
-        }
+            return source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id) &&
+                   kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
+        };
+        const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
+        const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses[o.id] == 1 && is_product(o); });
+        for (const Value o : terms)
+            if (is_product(o) && !takes_other) ++sums[o.id];
     }
     for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses[v];
 }

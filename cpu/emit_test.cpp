@@ -163,6 +163,16 @@ TEST(Emit, arithmetic_takes_two_vectors) {
     EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
 }
 
+TEST(Emit, products_go_into_sums) {
+    // %4 is a product that goes into both sums: each computes it, unless one of them has a product of its own to compute.
+    const auto sums = [](const std::string& second) {
+        return emitted(text("%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
+                            "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
+    };
+    EXPECT_GT(count(sums("%5"), "llvm.fmuladd"), 0);
+    EXPECT_EQ(count(sums("%6"), "llvm.fmuladd"), 0);
+}
+
 /// A loop around barriers that strides through memory, with a sum that it carries.
 std::string striding_loop() {
     return emitted("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = for %5 = %2 to %1 step %3 carry (%6 = %2) : i32 {\n"
@@ -207,6 +217,7 @@ TEST(Emit, large_arrays_stream) {
     const std::string t = emit_llvm(k, target, variant).text;
     EXPECT_EQ(count(t, "!nontemporal"), 1);  // not what is loaded, too
     EXPECT_EQ(count(t, "call void @llvm.prefetch"), 2);
+    EXPECT_EQ(count(t, "alignstack(32)"), 1);
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
 }
 
