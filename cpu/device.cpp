@@ -192,8 +192,10 @@ Point Device::submit(int stream, Kind& work, std::span<const Use> uses) {
     return point;
 }
 
-void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     Program& program = static_cast<Program&>(*executable);
+    Launch launch = asked;
+    launch.group = program.group_of(asked);
     const ir::Kernel& kernel = *program.kernel;
     LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
     std::vector<Use> uses;

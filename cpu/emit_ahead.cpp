@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "cpu/emitter.h"
+#include "cpu/terms.h"
 
 namespace pumice::cpu {
 
@@ -62,25 +63,6 @@ private:
     const Kernel& k;
     const std::function<bool(Value)> moved;
     std::map<uint32_t, std::optional<int64_t>> strides;
-};
-
-/// A sum, as what it adds up: values so many times, and a constant.
-struct Terms {
-    std::map<uint32_t, int64_t> counts;
-    int64_t constant = 0;
-
-    void add(const Kernel& k, Value v, int64_t times, int depth = 0) {
-        const InstId source = k[v].inst;
-        uint64_t bits = 0;
-        if (k.constant(v, bits)) {
-            constant += times * (size_of(k.type_of(v)) == 4 ? int64_t(int32_t(bits)) : int64_t(bits));
-        } else if (source.id != none && (k[source].op == Op::add || k[source].op == Op::sub) && depth < most_depth) {
-            add(k, k.operands(k[source])[0], times, depth + 1);
-            add(k, k.operands(k[source])[1], k[source].op == Op::add ? times : -times, depth + 1);
-        } else {
-            counts[v.id] += times;
-        }
-    }
 };
 
 /// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are
@@ -155,9 +137,7 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
     const auto to = indices_of(k, a), from = indices_of(k, b);
     for (size_t d = 0; d < to.size(); ++d) {
         const size_t last = to.size() - 1 - d;
-        Terms apart;
-        apart.add(k, to[d], 1);
-        apart.add(k, from[d], -1);
+        const Terms apart = difference(k, to[d], from[d]);
         between[last] += apart.constant;
         for (const auto& [value, times] : apart.counts) {
             if (times == 0) continue;

@@ -1,14 +1,19 @@
 #include "cpu/group.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 
 #include "core/error.h"
 #include "core/interp_program.h"
+#include "cpu/terms.h"
 
 namespace pumice::cpu {
 namespace {
 
-constexpr int64_t long_range = 65536;  ///< items: the work is more than looking at the kernel
+/// Rows, or planes, of a stencil that a group takes side by side. Of these and the two beside them each piece comes into the first cache
+/// once, which for rows one by one is done for each of the three that need it. More rows would be more streams than are foreseen.
+constexpr int64_t rows_together = 4;
 
 /// The axes of the range along which groups differ in a value, as bits.
 uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
@@ -38,6 +43,34 @@ bool goes_across(const ir::Kernel& k) {
         for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
         return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
     });
+}
+
+uint32_t axes_of_stencils(const ir::Kernel& k) {
+    std::map<uint32_t, const ir::Inst*> first;  // load of each array
+    uint32_t axes = 0;
+    for (const ir::Inst& i : k.insts) {
+        if (i.op != ir::Op::load || k[i.memory].kind != ir::MemoryKind::array) continue;
+        const ir::Inst& other = *first.try_emplace(i.memory.id, &i).first->second;
+        const auto here = ir::indices_of(k, i), there = ir::indices_of(k, other);
+        uint32_t apart = 0;
+        bool same_rows = here.size() == there.size();
+        for (size_t d = 0; same_rows && d < here.size(); ++d) {
+            const Terms by = difference(k, here[d], there[d]);
+            if (by.is_constant() && by.constant == 0) continue;
+            const uint32_t along = axes_of(k, here[d]);
+            same_rows = by.is_constant() && std::has_single_bit(along) && along == axes_of(k, there[d]);
+            apart |= along;
+        }
+        if (same_rows) axes |= apart;
+    }
+    return axes & 6;
+}
+
+std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes) {
+    std::array<int64_t, 3> group{step(extent[0], {16, 64, 256}), 1, 1};
+    group[axes & 4 ? 2 : 1] = rows_together;
+    group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
+    return group;
 }
 
 int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group) {

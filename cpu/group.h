@@ -7,6 +7,7 @@
 namespace pumice::cpu {
 
 inline constexpr int64_t max_group_items = 1024;
+inline constexpr int64_t long_range = 65536;  ///< items: the work is more than looking at the kernel
 inline constexpr int64_t max_local_bytes = 256 << 10;  ///< a quarter of a common second-level cache
 
 /// Bytes of local memory of a group of these extents. Throws Error for an array of no elements.
@@ -14,6 +15,12 @@ int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& grou
 
 /// Whether an access has the range's axis 0 in another place than last, where the elements of a row lie side by side.
 bool goes_across(const ir::Kernel& kernel);
+
+/// The axes but 0, as bits, along which items load what others some way on load, too, as those of a stencil do.
+uint32_t axes_of_stencils(const ir::Kernel& kernel);
+
+/// The group for a kernel that cannot tell and has such axes.
+std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes);
 
 /// Powers of two, long along axis 0, where vectors lie; squares where another array's rows go along axis 1. Few different ones, as
 /// each is compiled for itself.

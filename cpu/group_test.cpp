@@ -31,6 +31,27 @@ TEST(GroupTest, SquaresWhereArraysAreCrossed) {
     EXPECT_EQ(choose_group(ir::Kernel(), {1000, 1000, 1}, 2), (Extents{256, 1, 1}));
 }
 
+/// Axes of a stencil of two loads at these indices, where %0 is the range's axis 0, %1 axis 1, %2 axis 2 and %3 is 1.
+uint32_t axes_of(const std::string& a, const std::string& b) {
+    return axes_of_stencils(ir::parse(
+        "kernel \"k\" math contract rank 3 (arg1: out f32[3], arg2: in f32[3]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = constant 1 : i32\n"
+        "%4 = add %0, %3 : i32\n%5 = sub %1, %3 : i32\n%6 = add %2, %3 : i32\n%7 = add %2, %0 : i32\n"
+        "%8 = load arg2[" + a + "] : f32\n%9 = load arg2[" + b + "] : f32\n%10 = add %8, %9 : f32\n"
+        "store arg1[%2, %1, %0], %10 : f32\nreturn\n}\n"));
+}
+
+TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
+    EXPECT_EQ(axes_of("%2, %1, %0", "%2, %1, %4"), 0u);
+    EXPECT_EQ(axes_of("%2, %1, %0", "%2, %5, %4"), 2u);
+    EXPECT_EQ(axes_of("%6, %1, %0", "%2, %5, %0"), 6u);
+    EXPECT_EQ(axes_of("%2, %1, %0", "%7, %1, %0"), 0u) << "apart by what is no constant";
+    EXPECT_EQ(axes_of("%3, %1, %0", "%2, %1, %0"), 0u);
+    EXPECT_EQ(group_of_stencil({254, 254, 254}, 6), (Extents{256, 1, 4}));
+    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2), (Extents{256, 4, 1}));
+    EXPECT_EQ(group_of_stencil({60, 300, 300}, 4), (Extents{64, 4, 4}));
+}
+
 TEST(GroupTest, LocalMemoryFits) {
     ir::Kernel k;
     ir::Memory m;

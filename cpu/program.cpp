@@ -188,10 +188,17 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
 Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
     : kernel(std::move(given)),
       movable(cpu::movable(*kernel)),
+      stencil(movable ? axes_of_stencils(*kernel) : 0),
       across(goes_across(*kernel)),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       compiler(std::move(compiler)) {}
+
+std::array<int64_t, 3> Program::group_of(const Launch& launch) const {
+    const auto& e = launch.extent;
+    if (!stencil || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
+    return group_of_stencil(e, stencil);
+}
 
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     Variant wanted;

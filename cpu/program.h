@@ -60,10 +60,14 @@ public:
     /// Of several threads that want a variant at once, one compiles it. `threads`: how many may run it.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
+    /// The launch's group, or what is better for the caches where items cannot tell.
+    std::array<int64_t, 3> group_of(const Launch& launch) const;
+
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
     const bool movable;     ///< items know nothing of groups, which may begin anywhere
+    const uint32_t stencil;  ///< of a movable kernel: axes_of_stencils()
     const bool across;      ///< an array's rows run along axis 1 of the range
     const bool asks_range;  ///< what the code does depends on where the range ends
 

@@ -1,6 +1,7 @@
 // Arrays of more than the caches hold: stores past the caches, packets in the places of lines, groups by patches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/array.h"
@@ -88,6 +89,38 @@ TEST(Streaming, views_that_begin_anywhere) {
         int wrong = 0;
         for (int i = 3; i < items; ++i) wrong += got[size_t(i + skipped)] != i + 7;
         EXPECT_EQ(wrong, 0) << skipped;
+    }
+}
+
+TEST(Streaming, stencils_of_any_size_in_any_group) {
+    const auto sides = kernel("sides", [](Out<int, 3> to, In<int, 3> from) {
+        auto [i, j, k] = global_index<3>();
+        to(i, j, k) = from(i - 1, j, k) + 2 * from(i + 2, j, k) + 3 * from(i, j - 1, k) + 4 * from(i, j + 1, k) + 5 * from(i, j, k + 1);
+    });
+    constexpr int deep = 131, high = 259, wide = 517;
+    const Device device = two_threads();
+    std::vector<int> count(size_t(deep) * high * wide);
+    for (size_t i = 0; i < count.size(); ++i) count[i] = int(i * 17 % 1009);
+    const Array<int, 3> from = device.upload(count, {deep, high, wide}), to = device.zeros<int>({deep, high, wide});
+    const auto at = [&](int i, int j, int k) { return count[(size_t(i) * high + size_t(j)) * wide + size_t(k)]; };
+    for (const int begin : {1, 3}) {
+        for (const bool grouped : {false, true}) {
+            to.fill(-1);
+            const auto range = ndrange({begin, begin, begin}, {deep - 2, high - 1, wide - 1});
+            sides(grouped ? range.group(2, 8, 32) : range, to, from).wait();
+            const std::vector<int> got = to.download();
+            int wrong = 0;
+            for (int i = 0; i < deep; ++i)
+                for (int j = 0; j < high; ++j)
+                    for (int k = 0; k < wide; ++k) {
+                        const bool inside = std::min({i, j, k}) >= begin && i < deep - 2 && j < high - 1 && k < wide - 1;
+                        const int expected = !inside ? -1
+                                                     : at(i - 1, j, k) + 2 * at(i + 2, j, k) + 3 * at(i, j - 1, k) +
+                                                           4 * at(i, j + 1, k) + 5 * at(i, j, k + 1);
+                        wrong += got[(size_t(i) * high + size_t(j)) * wide + size_t(k)] != expected;
+                    }
+            EXPECT_EQ(wrong, 0) << begin << (grouped ? ", in a group of the launch's" : "");
+        }
     }
 }
 
