@@ -27,6 +27,7 @@ public:
 };
 /// Forward mode: tangents in, tangents out.
 class ForwardMode {};
+/// The same; what the function gives comes back behind the derivatives.
 class ForwardWithPrimalMode : public ForwardMode {};
 inline constexpr ReverseMode Reverse{};
 inline constexpr ReverseWithPrimalMode ReverseWithPrimal{};

@@ -97,22 +97,26 @@ public:
 };
 
 namespace derive {
+/// The first half that autodiff_split gives.
 template <KernelType K>
 class SplitForward {
 public:
     K kernel;
     Range range;
+    /// Runs the primal on the annotated arguments; gives what the second half needs of it.
     template <detail::Annotation... A>
     pumice::Tape operator()(const A&... annotations) const {
         return {split_forward(make_call(kernel, range, annotations...)), kernel.recorded()};
     }
 };
+/// The second half.
 template <KernelType K>
 class SplitReverse {
 public:
     K kernel;
     Range range;
-    /// The annotated arguments, then the tape.
+    /// Takes the annotated arguments, then the tape; gives the derivatives of the Active scalars as autodiff does. Throws Error for a tape
+    /// of another kernel.
     template <class... A>
     auto operator()(const A&... annotations_and_tape) const {
         const auto all = std::tie(annotations_and_tape...);

@@ -4,6 +4,7 @@
 
 namespace pumice {
 
+/// How check_gradient looks.
 struct GradientCheckOptions {
     int directions = 4;       ///< random ones, each through all arrays at once
     double step = 0;          ///< of the differences, relative to 1 or the element; 0: by the type, 5e-3 for float, 1e-5 for double
@@ -125,7 +126,7 @@ GradientCheck check_gradient(F&& program, const A&... arguments) {
         else program(a...);
     }, {}, arguments...);
 }
-/// With options, first.
+/// With options, first, of a kernel and of a program.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
     return derive::check_arguments([&](auto reverse, auto&... a) {

@@ -173,6 +173,7 @@ public:
         return other;
     }
 
+    /// Runs the step; inside a program that is differentiated, as one command of its tape.
     void operator()(P... arguments) const {
         detail::Observer* observer = detail::observer();
         const auto flat = detail::host_arguments(static_cast<const std::remove_cvref_t<P>&>(arguments)...);

@@ -98,6 +98,7 @@ PUMICE_TRACED(*, mul)
 PUMICE_TRACED(/, div)
 #undef PUMICE_TRACED
 template <class T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
+// Comparisons are of the plain numbers.
 template <class T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
 template <class T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
 template <class T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }

@@ -96,7 +96,7 @@ struct Split {
 
 /// Forward mode: "NAME.forward" runs the primal and moves tangents along. Throws Error naming the line of what has no derivative.
 ir::Kernel forward(const ir::Kernel& primal, const Signature& signature);
-/// Throws Error naming the line of what has no derivative.
+/// Reverse mode, in one kernel or in halves. Throws Error naming the line of what has no derivative.
 Adjoint adjoint(const ir::Kernel& primal, const Signature& signature);
 Split split(const ir::Kernel& primal, const Signature& signature);
 

@@ -1,4 +1,4 @@
-# `cmake --install` and find_package(pumice).
+# `cmake --install`, find_package(pumice) and pkg-config.
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
 
@@ -20,3 +20,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pumice-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pumice-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/pumice-config.cmake ${PROJECT_BINARY_DIR}/pumice-config-version.cmake
     DESTINATION ${package_folder})
+# Its paths begin where it stands, since the prefix may be chosen as late as `cmake --install --prefix`.
+file(RELATIVE_PATH PUMICE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/pumice.pc.in ${PROJECT_BINARY_DIR}/pumice.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/pumice.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

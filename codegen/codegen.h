@@ -53,6 +53,7 @@ struct Field {
     Scalar type = Scalar::i32;
 };
 
+/// A storage buffer of the shader.
 struct Binding {
     static constexpr int argument_block = -1;
     static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each

@@ -20,16 +20,16 @@ public:
                                                          "struct that PUMICE_STRUCT describes");
 
     Array() = default;
-    Array(const Device& device, const std::array<int64_t, N>& extents, bool zero)
+    Array(const Device& device, const std::array<int64_t, size_t(N)>& extents, bool zero)
         : extents(extents), state(detail::allocate(device.state, extents.data(), N, detail::element_of<T>(), zero)) {}
-    Array(const std::array<int64_t, N>& extents, std::shared_ptr<detail::ArrayState> state) : extents(extents), state(std::move(state)) {}
+    Array(const std::array<int64_t, size_t(N)>& extents, std::shared_ptr<detail::ArrayState> state) : extents(extents), state(std::move(state)) {}
 
     /// True when it holds memory (perhaps of no elements).
     explicit operator bool() const { return state != nullptr; }
     /// Extent along dimension d (0 the slowest).
     int64_t size(int d = 0) const {
         if (d < 0 || d >= N) fail("the extent of an array along dimension ", d, " is asked for; it has ", N, N == 1 ? " dimension" : " dimensions");
-        return extents[d];
+        return extents[size_t(d)];
     }
     /// Elements in all.
     int64_t count() const { return detail::count_of(extents); }
@@ -47,7 +47,7 @@ public:
     }
     /// The elements (i, ...), as an array of one dimension less that shares the data.
     Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const requires(N > 1) {
-        std::array<int64_t, (N > 1 ? N - 1 : 1)> inner;
+        std::array<int64_t, size_t(N > 1 ? N - 1 : 1)> inner;
         for (size_t d = 1; d < N; ++d) inner[d - 1] = extents[d];
         return {inner, slice(i, i + 1).state};
     }
@@ -57,10 +57,12 @@ public:
         if (detail::count_of(wanted) != count()) fail("an array of ", count(), " elements is reshaped into one of ", detail::count_of(wanted));
         return {wanted, detail::slice(detail::held(state), 0, count())};
     }
+    /// All elements in one dimension; shares the data.
     Array<T, 1> flat() const { return reshape({count()}); }
-    /// The elements [from, to) along each dimension, every step-th one of them, for copies.
-    View<T, N> view(const int64_t (&from)[N], const int64_t (&to)[N], const int64_t (&step)[N]) const { return View<T, N>(*this).view(from, to, step); }
-    View<T, N> view(const int64_t (&from)[N], const int64_t (&to)[N]) const { return View<T, N>(*this).view(from, to); }
+    /// The elements [from, to) along each dimension, every step-th one of them, for copies. Throws Error for a box outside of the array
+    /// or a step below 1.
+    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const { return View<T, N>(*this).view(from, to, step); }
+    View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const { return View<T, N>(*this).view(from, to); }
     View<T, N> view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
 
     /// All elements, row-major; waits for the launches before it.
@@ -90,6 +92,7 @@ public:
             detail::write(detail::held(state), host.data(), int64_t(host.size()), count());
         }
     }
+    /// Overwrites all elements by those of an array of as many elements, on any device.
     void copy_from(const Array& other) const {
         const detail::ArrayState &from = detail::held(other.state), &to = detail::held(state);
         if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
@@ -117,7 +120,7 @@ public:
         return copy;
     }
 
-    std::array<int64_t, N> extents{};
+    std::array<int64_t, size_t(N)> extents{};  ///< in elements, dimension 0 (the slowest) first
     std::shared_ptr<detail::ArrayState> state;
 };
 

@@ -13,8 +13,10 @@
 
 namespace pumice {
 
+/// Types that a device may lack; int64 is on every device of this library, as pairs of words where it has none.
 enum class Feature { int8, int16, int64, float16, float64 };
 inline constexpr Feature features[] = {Feature::int8, Feature::int16, Feature::int64, Feature::float16, Feature::float64};
+/// Of a stream's work beside that of other streams: a wish, which a device may ignore.
 enum class Priority { low, normal, high };
 
 /// What a device allows. Bytes and items; counts are per axis where an array, axis 0 first.
@@ -24,7 +26,7 @@ struct Limits {
     int64_t local_memory = 0;                        ///< bytes a group may have
     int64_t max_array_bytes = 0;                     ///< of one array
     int64_t memory = 0;                              ///< bytes of the device's memory (its largest heap)
-    int subgroup_size = 1;
+    int subgroup_size = 1;                           ///< items of a subgroup
 };
 
 /// A kernel compiled for one device. Kept by the kernel, so that it lives as long as either.

@@ -103,7 +103,8 @@ void leave_loop(ir::Op how, const char* what, Place place);
 
 }  // namespace detail
 
-/// [from, to) in steps: for $for(i, range(from, to, step)). Counts down for a negative step; step 0 runs nothing.
+/// [from, to) in steps: for $for(i, range(from, to, step)). Counts down for a negative step; step 0 runs nothing. The bounds are read
+/// once, before the loop. It counts in the integer type of its device operands, else in int.
 template <class A, class B, class C, class T = typename detail::loop_type<A, B, C>::type>
     requires detail::LoopBound<T, A> && detail::LoopBound<T, B> && detail::LoopBound<T, C>
 detail::LoopRange<T> range(const A& from, const B& to, const C& step, PUMICE_AT) {
@@ -123,21 +124,25 @@ inline void continue_(PUMICE_AT) { detail::leave_loop(ir::Op::continue_, "$conti
 /// Ends the work-item.
 inline void return_(PUMICE_AT) { detail::leave_loop(ir::Op::return_, "$return", PUMICE_HERE); }
 
-// The constructs without macros.
+// The constructs without macros. The bodies are lambdas, called once, while the kernel is recorded.
+
+/// Runs `then` for the items whose condition holds.
 template <class Then>
 void if_(detail::Operand<bool> condition, Then&& then) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
 }
+/// The same, and `otherwise` for the others.
 template <class Then, class Else>
 void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
     for (detail::ElseScope scope(condition.place.file, condition.place.line); scope.live(); scope.leave()) otherwise();
 }
-/// condition() gives a Val<bool> and is recorded in the loop.
+/// Runs `body` while the condition holds. condition() gives a Val<bool> and is recorded in the loop.
 template <class Condition, class Body>
 void while_(Condition&& condition, Body&& body, PUMICE_AT) {
     for (detail::WhileScope scope(pm_file, pm_line); scope.live() && scope.open(condition()); scope.leave()) body();
 }
+/// Runs body(i) for each i of a range().
 template <class T, class Body>
 void for_(detail::LoopRange<T> range, Body&& body) {
     for (auto i : range) body(i);

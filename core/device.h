@@ -53,18 +53,20 @@ void copy(const ArrayState& from, const ArrayState& to, int stream = 0);
 
 }  // namespace detail
 
-/// A point in a device's work.
+/// A point in a device's work. Copies share it; one that is default-constructed is reached.
 class Event {
 public:
     Event() = default;
     explicit Event(std::shared_ptr<EventState> state) : state(std::move(state)) {}
     /// Blocks until the work before it is done; throws what went wrong in it.
     void wait() const { if (state) state->wait(); }
+    /// Whether the work before it is done; does not block.
     bool done() const { return !state || state->done(); }
     std::shared_ptr<EventState> state;
 };
 
-/// An ordered queue of work on a device. Released when its last handle goes, or by release(); its pending work still runs.
+/// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Work of different streams may
+/// overlap. Released when its last handle goes, or by release(); its pending work still runs.
 class Stream {
 public:
     Stream() = default;
@@ -78,6 +80,7 @@ public:
     /// from now on starts after `act` has returned. `act` may launch and copy, but not wait for work that comes after itself. What
     /// it throws comes out of the next wait for the device.
     Event call(std::function<void()> act) const;
+    /// Blocks until all work given to this stream so far is done; throws what went wrong in it.
     void synchronize() const { record().wait(); }
     /// Gives the stream back before its last handle goes. Using any of its handles afterwards is an Error.
     void release() const;
@@ -104,11 +107,13 @@ struct DeviceInfo {
     std::vector<Feature> features;  ///< that it supports
 };
 
-/// A handle to an opened device; copies share it, and so do two opens of the same device.
+/// A handle to an opened device; copies share it, and so do two opens of the same device. Devices, streams, arrays and kernels may be
+/// used by several threads at once; what they give one stream is in some order.
 class Device {
 public:
-    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, a software Vulkan driver, the interpreter.
-    /// Else "interp", "vulkan", "vulkan:N", or part of a Vulkan device's name ("vulkan:llvmpipe"). Throws Error when there is none.
+    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, the processor, a software Vulkan driver, the interpreter.
+    /// Else "cpu", "interp", "vulkan", "vulkan:N" with its number in all(), or "vulkan:" and a part of its name ("vulkan:llvmpipe").
+    /// Throws Error when there is none, saying why.
     static Device open(const std::string& spec = "");
     /// Every device of this machine, best first, the unusable ones with the reason.
     static std::vector<DeviceInfo> all();
@@ -119,8 +124,10 @@ public:
     explicit Device(std::shared_ptr<Backend> backend);
     explicit Device(std::shared_ptr<detail::DeviceState> state) : state(std::move(state)) {}
 
+    /// "vulkan:0 llvmpipe (...)", "cpu (...)", "interp".
     const std::string& name() const { return state->name; }
     Limits limits() const { return state->backend->limits(); }
+    /// Whether kernels on this device may use the type. float, bool, 32- and 64-bit integers are on every device.
     bool supports(Feature feature) const { return state->backend->supports(feature); }
     /// Bytes that the arrays on this device hold now, those included that were let go with work pending.
     int64_t memory_in_use() const { return *state->in_use; }
@@ -128,16 +135,20 @@ public:
     void on_print(std::function<void(const std::string& line)> sink) const { state->backend->reports.on_print(std::move(sink)); }
     /// Waits for all work of the device; throws what went wrong in it.
     void synchronize() const { state->backend->synchronize(); }
+    /// A new stream. Throws Error for a priority that there is not.
     Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }
 
     // Arrays; extents in elements, dimension 0 the slowest. Errors: a negative extent, more memory than there is.
+    /// A copy of the host's elements, row-major; the extents, where they are given, have as many.
     template <class T> Array<T, 1> upload(const std::vector<T>& host) const;
     template <class T, std::size_t N> Array<T, int(N)> upload(const std::vector<T>& host, const int64_t (&extents)[N]) const;
     /// Elements are whatever the memory held.
     template <class T> Array<T, 1> empty(int64_t n) const;
     template <class T, std::size_t N> Array<T, int(N)> empty(const int64_t (&extents)[N]) const;
+    /// Elements whose bytes are all 0.
     template <class T> Array<T, 1> zeros(int64_t n) const;
     template <class T, std::size_t N> Array<T, int(N)> zeros(const int64_t (&extents)[N]) const;
+    /// Elements of this value.
     template <class T> Array<T, 1> full(int64_t n, T value) const;
     template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
 

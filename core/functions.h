@@ -71,7 +71,7 @@ Val<T> cast(const A& x, PUMICE_AT) {
     return Val<T>(r.handle(r.at(PUMICE_HERE).build.cast(*scalar_of<T>(), v)));
 }
 
-/// The bits of x as T, which has the same size.
+/// The bits of x as T, a scalar type of the same size.
 template <class T, detail::DeviceValue A>
     requires(size_of(*scalar_of<T>()) == size_of(*scalar_of<detail::device_type_t<A>>()))
 Val<T> bitcast(const A& x, PUMICE_AT) {

@@ -65,6 +65,7 @@ template <int... E> struct StaticRange {};
 template <int... E> inline constexpr StaticGroup<E...> static_group;
 template <int... E> inline constexpr StaticRange<E...> static_range;
 
+/// What kernel() may be given between the name and the lambda, combined.
 class KernelOptions {
 public:
     KernelOptions() = default;
@@ -123,7 +124,7 @@ void put_host(const Array<T, N>& value, HostArgument*& next) {
     next->array = value.state.get();
     if (next->array) next->device = value.state->device;
     next->rank = N;
-    for (int d = 0; d < N; ++d) next->extents[d] = value.extents[d];
+    for (int d = 0; d < N; ++d) next->extents[size_t(d)] = value.extents[size_t(d)];
     ++next;
 }
 template <class T>
@@ -181,11 +182,12 @@ public:
     // Moving a handle copies it: none is ever empty.
     KernelBase(const KernelBase&) = default;
     KernelBase& operator=(const KernelBase&) = default;
+    /// As kernel() was given it.
     const std::string& name() const;
     /// The IR that was recorded, tidied (functions without rules inlined, variables promoted, dead code removed), as text that
     /// parse_ir reads.
     std::string ir() const;
-    /// The GLSL and the SPIR-V of the kernel; needs no device. Throws Error when recording fails.
+    /// The GLSL and the SPIR-V of the kernel, for a device of Vulkan 1.2; needs none. Throws Error when recording fails.
     std::string glsl() const;
     std::vector<uint32_t> spirv() const;
     /// The IR as recorded; recorded at the first use. Throws Error naming the kernel and the line of a misuse.
@@ -225,7 +227,7 @@ public:
         else return {};
     }
 
-    // Rules that replace the kernel's derivative; each gives the kernel itself. autodiff/rules.h says what a rule is called with.
+    // Rules that replace the kernel's derivative; each gives the kernel itself. docs/autodiff.md shows what a rule is called with.
     template <class Rule> Kernel reverse(Rule rule) const;
     template <class Augmented, class Rule> Kernel reverse(Augmented augmented, Rule rule) const;
     template <class Rule> Kernel forward(Rule rule) const;
@@ -245,7 +247,7 @@ private:
     }
 };
 
-/// A kernel read from text: its arguments are checked at the launch.
+/// A kernel whose parameters C++ does not know, read from text or derived: its arguments are checked at the launch.
 class AnyKernel : public KernelBase {
 public:
     explicit AnyKernel(std::shared_ptr<const ir::Kernel> kernel) : KernelBase(std::move(kernel)) {}
@@ -258,6 +260,7 @@ public:
 AnyKernel parse_ir(const std::string& text);
 
 /// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm and NAME.json (the manifest) into a folder, which is made if it is missing.
+/// docs/shipping.md says what stands in them. Throws Error where a file cannot be written.
 void dump(const KernelBase& kernel, const std::filesystem::path& folder);
 
 namespace detail {

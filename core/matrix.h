@@ -128,6 +128,7 @@ auto transpose(const A& m, PUMICE_AT) {
         for (size_t j = 0; j < i; ++j) std::swap(t.handles[i * n + j], t.handles[j * n + i]);
     return Val<T>(t);
 }
+/// By Laplace's expansion along the first row.
 template <detail::MatrixValue A>
 auto determinant(const A& m, PUMICE_AT) {
     using T = detail::device_type_t<A>;

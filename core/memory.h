@@ -116,6 +116,7 @@ public:
     explicit InOut(const detail::ParameterSource& source, ir::Access access = ir::Access::inout)
         : MemoryBase(detail::declare_array(source, detail::element_of<T>(), N, access)) {}
     PUMICE_SUBSCRIPTS(Ref<T>, refer, N)
+    /// Extent along dimension d as a device value; dimension 0 is the slowest.
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 };
 

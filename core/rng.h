@@ -118,6 +118,7 @@ std::array<Val<uint32_t>, 4> philox(const std::array<Val<uint32_t>, 4>& counter,
 class Counter : public Draws<Counter> {
 public:
     Counter(const Val<uint32_t>& seed, const Val<uint32_t>& stream) : key{seed, stream}, drawn(0u) {}
+    /// 64 random bits. A stream repeats itself after 2^32 draws.
     Bits next();
 
 private:

@@ -84,6 +84,7 @@ PUMICE_SHUFFLE(shuffle_down, d)
 template <detail::DeviceValue A>
 auto broadcast_first(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE); }
 
+/// Whether the condition holds for one active item at least; for all.
 inline Val<bool> any(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::any, &condition.handle, nullptr, 0, condition.place)); }
 inline Val<bool> all(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::all, &condition.handle, nullptr, 0, condition.place)); }
 /// Bit b of word w (x, y, z, w) is the condition of lane 32 w + b; 0 where that is not active.

@@ -110,7 +110,7 @@ struct Infix {
 
 }  // namespace detail
 
-// Both operands are evaluated. Templates, since an Operand would be as good a conversion as the one to a host bool; the source
+// Both operands are evaluated, unlike in C++. Templates, since an Operand would be as good a conversion as the one to a host bool; the source
 // line is that of what came before.
 template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
 auto operator&&(const A& a, const B& b) {
@@ -231,7 +231,7 @@ public:
     /// Loads a scalar of the element at the indices.
     Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
         : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place) {
-        for (int d = 0; d < index_count; ++d) this->indices[d] = indices[d];
+        for (int d = 0; d < index_count; ++d) this->indices[d] = indices[size_t(d)];
         value = r.handle(r.at(place).build.load(memory, leaf, indices));
     }
     explicit Ref(detail::RefSource& members);

@@ -106,6 +106,7 @@ auto dot(const A& a, const B& b, PUMICE_AT) {
 }
 /// The Euclidean length: sqrt(dot(v, v)).
 template <detail::VectorValue A> auto length(const A& v) { return sqrt(dot(v, v)); }
+/// length(a - b).
 template <class A, class B> requires detail::VectorPair<A, B>
 auto distance(const A& a, const B& b) { return length(a - b); }
 /// v / length(v); components are NaN for a zero vector.

@@ -20,9 +20,11 @@ public:
 
     /// Extent along dimension d (0 the slowest).
     int64_t size(int d = 0) const { return extents.at(size_t(d)); }
+    /// Elements in all.
     int64_t count() const { return detail::count_of(extents); }
-    /// The elements [from, to) along each dimension, every step-th one of them.
-    View view(const int64_t (&from)[N], const int64_t (&to)[N], const int64_t (&step)[N]) const {
+    /// The elements [from, to) along each dimension, every step-th one of them. Throws Error for a box outside of the view or a step
+    /// below 1.
+    View view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const {
         detail::check_box(extents, from, to, step);
         View inner = *this;
         for (size_t d = 0; d < N; ++d) {
@@ -32,13 +34,13 @@ public:
         }
         return inner;
     }
-    View view(const int64_t (&from)[N], const int64_t (&to)[N]) const {
-        int64_t ones[N];
+    View view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const {
+        int64_t ones[size_t(N)];
         for (int64_t& one : ones) one = 1;
         return view(from, to, ones);
     }
     View view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) {
-        const int64_t first[N] = {from}, end[N] = {to}, steps[N] = {step};
+        const int64_t first[size_t(N)] = {from}, end[size_t(N)] = {to}, steps[size_t(N)] = {step};
         return view(first, end, steps);
     }
 
@@ -112,8 +114,8 @@ public:
         copy_from(repeated);
     }
 
-    std::array<int64_t, N> extents, strides;  ///< in elements
-    int64_t offset = 0;                       ///< in elements
+    std::array<int64_t, size_t(N)> extents, strides;  ///< in elements, dimension 0 first
+    int64_t offset = 0;                               ///< in elements
     std::shared_ptr<detail::ArrayState> state;
 
 private:

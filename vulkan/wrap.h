@@ -65,6 +65,7 @@ struct Place {
     bool addressable = false;  ///< was made with VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, where the feature is enabled
 };
 
+// What the two templates below do, for arrays of any type.
 Place place_of(const detail::ArrayState& array);
 std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
                                          const Element& element);

@@ -14,7 +14,7 @@ const auto saxpy = pumice::kernel("saxpy", [](pumice::InOut<float> y, pumice::In
 int main() {
     pumice::Device device = pumice::Device::open();
     std::vector<float> host_x(1000), want(1000);
-    for (int i = 0; i < 1000; ++i) {
+    for (size_t i = 0; i < 1000; ++i) {
         host_x[i] = float(i);
         want[i] = 1.0f + 2.0f * host_x[i];
     }
