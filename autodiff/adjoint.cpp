@@ -250,23 +250,27 @@ struct Swept {
     }
 };
 
-}  // namespace
-
-Adjoint adjoint(const Kernel& kernel, const Signature& signature) {
+Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alone) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
     Primal primal(k, signature, false);
+    if (primal.alone = alone; alone) primal.gather.loads.clear();
     Swept both(primal, Part::both);
     const Sweep& sweep = *both.sweep;
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    if (sweep.has_sums()) made.after.push_back({tidy(sweep.sum_of_cells(made.kernel)), true});
+    if (sweep.has_cells()) made.after.push_back({tidy(sweep.sum_of_cells(made.kernel)), true});
     if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.kernel)), false});
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
     made.count = count_of(primal, made.tapes);
     return made;
 }
+
+}  // namespace
+
+Adjoint adjoint(const Kernel& kernel, const Signature& signature) { return in_one_sweep(kernel, signature, false); }
+Adjoint adjoint_alone(const Kernel& kernel, const Signature& signature) { return in_one_sweep(kernel, signature, true); }
 
 Split split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
@@ -278,7 +282,7 @@ Split split(const Kernel& kernel, const Signature& signature) {
     Split made;
     made.augmented = tidy(first.run());
     made.reverse = std::move(last.kernel);
-    if (second.has_sums()) made.after.push_back({tidy(second.sum_of_cells(made.reverse)), true});
+    if (second.has_cells()) made.after.push_back({tidy(second.sum_of_cells(made.reverse)), true});
     if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.reverse)), false});
     made.tapes = second.tapes;
     made.accumulated = second.accumulated;

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "autodiff/sweep.h"
 #include "core/builder.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
@@ -77,6 +78,13 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count));
 }
 
+/// Under which a kernel keeps a derivative.
+std::string key_of(const char* what, const Signature& signature) {
+    std::string key = text("derive ", what, " ", signature.width, " ");
+    for (const Activity a : signature.params) key += "cadn"[int(a)];
+    return key;
+}
+
 }  // namespace
 
 Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode) {
@@ -101,9 +109,7 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
 }
 
 const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature) {
-    std::string key = text("derive ", mode_names[int(mode)], " ", signature.width, " ");
-    for (const Activity a : signature.params) key += "cadn"[int(a)];
-    const auto made = kernel.kept(key, [&]() -> std::shared_ptr<void> {
+    const auto made = kernel.kept(key_of(mode_names[int(mode)], signature), [&]() -> std::shared_ptr<void> {
         const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
         const auto result = std::make_shared<Derived>(derive_anew(primal, mode, signature));
         // The derivative's parameters are the primal's with others between: those are taken out again.
@@ -126,6 +132,20 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
     return *static_cast<const Derived*>(made.get());
 }
 
+namespace {
+
+/// The adjoint for users to launch: nothing has to come after it.
+AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
+    const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
+        Adjoint a = adjoint_alone(*kernel.recorded(), signature);
+        drop_unread(a, signature);
+        return std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
+    });
+    return *static_cast<const AnyKernel*>(made.get());
+}
+
+}  // namespace
+
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature) {
     for (int m = 0; m < 4; ++m)
         if (mode == mode_names[m]) {
@@ -136,6 +156,7 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
                 const ir::Parameter& p = primal->params[i];
                 if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
             }
+            if (Mode(m) == Mode::adjoint) return alone(kernel, tidy);
             return derived(kernel, Mode(m), tidy).kernel;
         }
     fail("a derivative of mode \"", mode, "\" is asked for: modes are forward, adjoint, augmented and reverse");

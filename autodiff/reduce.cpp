@@ -1,7 +1,8 @@
 // Sums to which all items contribute: adjoints of scalars, and shadow elements that every item adds to. Each item sums its own
 // part in a variable; the group adds these up in local memory; one item adds the group's sum to one of some cells, and a kernel
 // of one item adds up the cells. So no number is added to a sum much larger than itself: of a million floats the error is a
-// few hundred roundings of the mean part at most, where one cell alone would take every group's rounding.
+// few hundred roundings of the mean part at most, where one cell alone would take every group's rounding. A kernel that does all
+// alone has no cells: the groups add to the sum itself.
 #include "autodiff/sweep.h"
 #include "core/error.h"
 
@@ -55,6 +56,7 @@ void Sweep::reduce_sums() {
 }
 
 void Sweep::add_cells() {
+    if (primal.alone) return;
     for (Sum& s : sums) {
         CellTape& tape = cell_tapes[s.type];
         s.cell = cells * tape.sums++;
@@ -91,6 +93,11 @@ void Sweep::reduce_some(std::span<const Sum> some) {
     emit_if(b.op(Op::eq, {m.rank, zero_index}), [&] {
         for (size_t n = 0; n < some.size(); ++n) {
             const Value total = add_up(n, zero_index, b.op(Op::min, {m.count, row_count}), b.constant_int(Scalar::i32, 1));
+            if (primal.alone) {
+                const std::vector<Value> place = place_of(b, some[n], [](MemoryId m) { return m; });
+                b.atomic(some[n].memory, some[n].leaf, Atomic::add, place, total);
+                continue;
+            }
             const Value cell = b.op(Op::and_, {m.group, b.constant_int(Scalar::i32, cells - 1)});
             const Value at = b.op(Op::add, {cell, b.constant_int(Scalar::i32, some[n].cell)});
             b.atomic(cell_tapes.at(some[n].type).memory, 0, Atomic::add, {&at, 1}, total);
@@ -130,6 +137,15 @@ Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
     }
 }
 
+/// The indices of a sum's element.
+template <class Now>
+std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) const {
+    std::vector<Value> indices;
+    for (const Value v : sum.indices) indices.push_back(rebuild(at, v, now));
+    if (indices.empty()) indices.push_back(at.constant_int(Scalar::i32, 0));
+    return indices;
+}
+
 /// Adds up the cells, with the parameters of the kernel that filled them.
 Kernel Sweep::sum_of_cells(const Kernel& filled) const {
     Kernel k;
@@ -157,9 +173,7 @@ Kernel Sweep::sum_of_cells(const Kernel& filled) const {
         at.leave();
         const Value bounds[] = {number(s.cell), number(s.cell + cells), number(1), at.constant(s.type, 0)};
         const Value total = k.result(k[at.control(Op::for_, bounds, {block})]);
-        std::vector<Value> indices;
-        for (const Value v : s.indices) indices.push_back(rebuild(at, v, now));
-        if (indices.empty()) indices.push_back(number(0));
+        const std::vector<Value> indices = place_of(at, s, now);
         const MemoryId target = now(s.memory);
         at.store(target, s.leaf, indices, at.op(Op::add, {at.load(target, s.leaf, indices), total}));
     }

@@ -17,10 +17,15 @@ namespace pumice::derive {
 /// What of the two sweeps a kernel has.
 enum class Part { both, augmented, reverse, count };
 
+/// Reverse mode in one kernel, with no steps after it: nothing is gathered, and each group adds to a sum itself, which rounds sums of
+/// many groups more than cells do. For kernels that users launch themselves.
+Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
+
 /// What several kernels of one derivative share.
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
     const Signature& signature;
+    bool alone = false;  ///< all is done by one kernel
     ir::Structure where;
     Analysis analysis;
     Plan plan;
@@ -47,7 +52,8 @@ public:
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
 
-    bool has_sums() const { return !sums.empty(); }
+    /// Whether there are cells, which another kernel adds up.
+    bool has_cells() const { return !cell_tapes.empty(); }
     /// Its code got too long by gathering: to be made anew without.
     bool gave_up = false;
     /// The kernel that adds up the cells of sums; for the finished kernel that this sweep made.
@@ -188,6 +194,8 @@ private:
     void reduce_sums();
     void reduce_some(std::span<const Sum> some);
     ir::MemoryId part_of_sum(size_t n, Scalar type);
+    template <class Now>
+    std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
     template <class Now>
     ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
 

@@ -46,6 +46,25 @@ TEST(Autodiff, Case2_ActiveScalar) {
     EXPECT_NEAR(db, 2080.0f, 1e-3f);
 }
 
+/// Whoever launches the adjoint himself launches one kernel: the sum over 10 groups is in the scalar's array when it is done, and that over
+/// the one element that all items read; a stencil is scattered.
+TEST(Autodiff, AdjointsAreWholeKernels) {
+    const auto weighted = kernel("weighted", [](Out<float> y, In<float> x, In<float> weight, Val<float> a) {
+        auto i = global_index();
+        y[i] = a * (x[i] + x[i + 1]) * weight[2];
+    });
+    Array<float> y = device().zeros<float>(640), dy = device().full<float>(640, 1.0f), x = device().full<float>(641, 3.0f), dx = device().zeros<float>(641);
+    Array<float> weight = device().full<float>(3, 0.5f), dweight = device().zeros<float>(3), da = device().full<float>(1, 1.0f);
+    adjoint<Duplicated, Duplicated, Duplicated, Active>(weighted)(ndrange(640).group(64), y, dy, x, dx, weight, dweight, 2.0f, da);
+    EXPECT_EQ(y.download(), std::vector<float>(640, 6.0f));
+    EXPECT_EQ(dy.download(), std::vector<float>(640, 0.0f));
+    std::vector<float> wanted(641, 2.0f);
+    wanted.front() = wanted.back() = 1.0f;
+    EXPECT_EQ(dx.download(), wanted);
+    EXPECT_EQ(dweight.download(), (std::vector<float>{0, 0, 7680}));
+    EXPECT_EQ(da.download()[0], 1921.0f);
+}
+
 TEST(Autodiff, Case3_BatchOfSeeds) {
     const std::vector<float> host = iota<float>(64, 1.0f);
     Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f), db = device().full<float>(64, 3.0f);

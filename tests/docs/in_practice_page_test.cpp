@@ -1,0 +1,34 @@
+// docs/in-practice.md and docs/language.md: their examples, compiled and run as they stand there.
+#include "in_practice.cpp"  // the page's own kernel, which CMake takes out of it
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "language/smooth.inc"
+#include "language/wave.inc"
+#include "tests/docs/page.h"
+
+namespace {
+
+TEST(InPracticePage, Errors) {
+    testing::internal::CaptureStdout();
+#include "in_practice/errors.inc"
+    std::fflush(stdout);
+    docs::Page("docs/in-practice.md").expect_block("text errors", testing::internal::GetCapturedStdout());
+    EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
+}
+
+TEST(LanguagePage, Smooth) {
+    const Device device = Device::open();
+    Array<float> x = device.upload<float>({4.0f, -1.0f, 0.5f}), y = device.zeros<float>(3);
+    smooth(ndrange(3), y, x, 3);
+    EXPECT_EQ(y.download(), (std::vector<float>{3.0f, -1.0f, 0.75f}));
+}
+
+TEST(LanguagePage, Wave) {
+    EXPECT_NEAR(wave(1.0f), std::exp(1.0f) * std::sin(1.0f), 1e-5);
+}
+
+}  // namespace
