@@ -72,12 +72,6 @@ void Sweep::declare_variables() {
         if (plan.extreme(id)) last_attained[id.id] = b.var(b.constant_int(counter_of(id), -1));
 }
 
-void Sweep::function(const Function& f) {
-    in_function = true;
-    Rewriter::function(f);
-    in_function = false;
-}
-
 void Sweep::inst(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
@@ -250,20 +244,25 @@ struct Swept {
     }
 };
 
+/// What comes with the kernel that has the reverse sweep.
+template <class Made>
+void add_rest(Made& made, const Primal& primal, const Sweep& sweep, const Kernel& kernel) {
+    if (sweep.has_cells()) made.after.push_back({tidy(sweep.sum_of_cells(kernel)), true});
+    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, kernel)), false});
+    made.tapes = sweep.tapes;
+    made.accumulated = sweep.accumulated;
+    made.count = count_of(primal, made.tapes);
+}
+
 Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alone) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
     Primal primal(k, signature, false);
     if (primal.alone = alone; alone) primal.gather.loads.clear();
     Swept both(primal, Part::both);
-    const Sweep& sweep = *both.sweep;
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    if (sweep.has_cells()) made.after.push_back({tidy(sweep.sum_of_cells(made.kernel)), true});
-    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.kernel)), false});
-    made.tapes = sweep.tapes;
-    made.accumulated = sweep.accumulated;
-    made.count = count_of(primal, made.tapes);
+    add_rest(made, primal, *both.sweep, made.kernel);
     return made;
 }
 
@@ -278,15 +277,10 @@ Split split(const Kernel& kernel, const Signature& signature) {
     Primal primal(k, signature, true);
     Swept last(primal, Part::reverse);
     Sweep first(primal, Part::augmented);
-    const Sweep& second = *last.sweep;
     Split made;
     made.augmented = tidy(first.run());
     made.reverse = std::move(last.kernel);
-    if (second.has_cells()) made.after.push_back({tidy(second.sum_of_cells(made.reverse)), true});
-    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, made.reverse)), false});
-    made.tapes = second.tapes;
-    made.accumulated = second.accumulated;
-    made.count = count_of(primal, made.tapes);
+    add_rest(made, primal, *last.sweep, made.reverse);
     return made;
 }
 

@@ -91,12 +91,6 @@ private:
         b.control(Op::if_, {&condition, 1}, {yes, no});
     }
 
-    void function(const Function& f) override {
-        in_function = true;
-        Rewriter::function(f);
-        in_function = false;
-    }
-
     void inst(InstId id) override {
         const Inst& i = from[id];
         if (in_function) return copy(id);
@@ -293,7 +287,6 @@ private:
     }
 
     const Structure where;
-    bool in_function = false;
     std::vector<bool> leaves;
     std::deque<Scope> scopes;                     ///< the body's, where it has one, then of open loops that are rewritten
     std::vector<bool> plain{true};                ///< whether the open construct is copied as it is

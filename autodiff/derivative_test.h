@@ -31,6 +31,11 @@ inline Value random_reals(std::mt19937& random, size_t n, double low = -1, doubl
     for (double& x : v) x = std::uniform_real_distribution(low, high)(random);
     return reals(v, std::move(extents));
 }
+/// The same from one generator for all tests of a program.
+inline Value some(size_t n, double low = -1, double high = 1, std::vector<int64_t> extents = {}) {
+    static std::mt19937 random(7);
+    return random_reals(random, n, low, high, std::move(extents));
+}
 
 using Values = std::vector<Value>;
 

@@ -31,12 +31,6 @@ private:
         insts(BlockId{0});
     }
 
-    void function(const Function& f) override {
-        in_function = true;
-        Rewriter::function(f);
-        in_function = false;
-    }
-
     void inst(InstId id) override {
         const Inst& i = from[id];
         b.loc = i.loc;
@@ -208,7 +202,6 @@ private:
     const Structure where;
     const Analysis analysis;
     std::unique_ptr<Shadows> shadows;
-    bool in_function = false;
     std::vector<Tangents> tangents;     ///< of values of `from`
     std::vector<Columns> arms, loops;  ///< the active columns of open constructs, and of open loops
 };

@@ -5,6 +5,7 @@
 #include "autodiff/derived.h"
 #include "core/observe.h"
 #include "core/passes.h"
+#include "core/rewrite.h"
 
 namespace pumice::derive {
 namespace {
@@ -52,15 +53,8 @@ private:
     void inst(const ir::Inst& i) {
         std::vector<ir::Value> operands;
         for (const ir::Value v : from.operands(i)) operands.push_back(of(v));
-        if (is_scalar_op(i.op)) return set(i, r.build.op(i.op, operands));
-        switch (i.op) {
-            case Op::constant: return set(i, r.build.constant(i.type, i.immediate));
-            case Op::select: return set(i, r.build.select(operands[0], operands[1], operands[2]));
-            case Op::cast: return set(i, r.build.cast(i.type, operands[0]));
-            case Op::bitcast: return set(i, r.build.bitcast(i.type, operands[0]));
-            case Op::argument: return set(i, arguments[i.immediate]);
-            default: break;  // the rest is copied as it is: memory, control flow, indices
-        }
+        if (i.op == Op::argument) return set(i, arguments[i.immediate]);
+        if (ir::is_pure(i.op) && i.op != Op::extent) return set(i, ir::emit_like(r.build, i, operands));
         ir::Inst now;
         now.op = i.op;
         now.type = i.type;

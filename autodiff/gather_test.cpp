@@ -4,8 +4,17 @@
 namespace pumice::derive::test {
 namespace {
 
-std::mt19937 random_numbers(11);
-Value some(size_t n, std::vector<int64_t> extents = {}) { return random_reals(random_numbers, n, -1, 1, std::move(extents)); }
+/// A kernel of one dimension that begins with the values which stencils over arg2 take.
+std::string stencil(const std::string& parameters, const std::string& body) {
+    return "kernel \"stencil\" math contract rank 1 (" + parameters + R"() files ["s.cpp"] {
+        %i = global_index 0 : i32
+        %n = extent arg2, 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %last = sub %n, %one : i32
+        %half = constant 0.5 : f64
+)" + body + "return\n}";
+}
 
 std::vector<Accumulation> ways(const std::string& text, const Range& range, const Signature& signature, bool apart) {
     const Derivatives d(text, range);
@@ -53,34 +62,31 @@ const char* clamped = R"(kernel "clamped" math contract rank 2 (arg1: out f64[2]
 
 TEST(gathering, of_indices_between_bounds) {
     for (const std::vector<int64_t>& x : {std::vector<int64_t>{7, 9}, {5, 4}, {1, 1}, {12, 10}, {2, 9}})
-        check_derivatives(clamped, {some(63, {7, 9}), some(size_t(x[0] * x[1]), x)}, {{7, 9}, {4, 4}});
+        check_derivatives(clamped, {some(63, -1, 1, {7, 9}), some(size_t(x[0] * x[1]), -1, 1, x)}, {{7, 9}, {4, 4}});
     // A range that begins elsewhere, and one that juts out so far that all is scattered.
-    check_derivatives(clamped, {some(99, {9, 11}), some(63, {7, 9})}, {{6, 8}, {3, 4}, {2, 3}});
-    check_derivatives(clamped, {some(300, {3, 100}), some(4, {2, 2})}, {{3, 100}, {1, 16}});
+    check_derivatives(clamped, {some(99, -1, 1, {9, 11}), some(63, -1, 1, {7, 9})}, {{6, 8}, {3, 4}, {2, 3}});
+    check_derivatives(clamped, {some(300, -1, 1, {3, 100}), some(4, -1, 1, {2, 2})}, {{3, 100}, {1, 16}});
     EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, false), Ways{Accumulation::gather});
     EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, true), Ways{Accumulation::atomic})
         << "what a neighbour gives takes loads";
 }
 
-const char* periodic = R"(kernel "periodic" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: i32) files ["p.cpp"] {
-    %i = global_index 0 : i32
-    %one = constant 1 : i32
+const std::string periodic = stencil("arg1: out f64[1], arg2: in f64[1], arg3: i32", R"(
     %two = constant 2 : i32
-    %n = argument arg3 : i32
+    %period = argument arg3 : i32
     %a = add %i, %two : i32
-    %next = rem %a, %n : i32
+    %next = rem %a, %period : i32
     %b = sub %i, %one : i32
-    %c = add %b, %n : i32
-    %before = rem %c, %n : i32
-    %own = rem %i, %n : i32
+    %c = add %b, %period : i32
+    %before = rem %c, %period : i32
+    %own = rem %i, %period : i32
     %xn = load arg2[%next] : f64
     %xb = load arg2[%before] : f64
     %xo = load arg2[%own] : f64
     %p = mul %xn, %xb : f64
     %y = add %p, %xo : f64
     store arg1[%i], %y : f64
-    return
-})";
+)");
 
 TEST(gathering, of_periodic_indices) {
     check_derivatives(periodic, {some(20), some(20), whole(20)}, {{20}, {8}});
@@ -92,18 +98,12 @@ TEST(gathering, of_periodic_indices) {
     EXPECT_EQ(ways(periodic, {{20}}, {{duplicated, duplicated, Activity::constant}, 1}, false), Ways{Accumulation::gather});
 }
 
-const char* branches = R"(kernel "branches" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1], arg3: in f64[1]) files ["b.cpp"] {
-    %i = global_index 0 : i32
-    %one = constant 1 : i32
-    %four = constant 4 : i32
-    %n = extent arg2, 0 : i32
-    %last = sub %n, %one : i32
+const std::string branches = stencil("arg1: inout f64[1], arg2: in f64[1], arg3: in f64[1], arg4: out f64[1]", R"(
     %low = ge %i, %one : bool
     %high = lt %i, %last : bool
     %inside = and %low, %high : bool
     %x = load arg2[%i] : f64
     %w = load arg3[%i] : f64
-    %half = constant 0.5 : f64
     %t = mul %x, %half : f64
     %s = if %inside : f64 {
       %a = sub %i, %one : i32
@@ -131,24 +131,20 @@ const char* branches = R"(kernel "branches" math contract rank 1 (arg1: inout f6
     %d = mul %s, %s : f64
     %far = add %i, %n : i32
     store arg4[%far], %d : f64
-    return
-})";
+)");
 
 TEST(gathering, of_stencils_under_branches) {
-    std::string text = branches;
-    text.replace(text.find("arg3: in f64[1])"), 16, "arg3: in f64[1], arg4: out f64[1])");
     for (const int64_t items : {1, 2, 3, 17})
-        check_derivatives(text, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))}, {{items}, {8}});
-    check_derivatives(text, {some(17), some(17), some(17), some(34)}, {{9}, {4}, {5}});
-    EXPECT_EQ(ways(text, {{17}}, {{duplicated, duplicated, duplicated, duplicated}, 1}, false),
+        check_derivatives(branches, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))}, {{items}, {8}});
+    check_derivatives(branches, {some(17), some(17), some(17), some(34)}, {{9}, {4}, {5}});
+    EXPECT_EQ(ways(branches, {{17}}, {{duplicated, duplicated, duplicated, duplicated}, 1}, false),
               (Ways{Accumulation::plain, Accumulation::gather}))
         << "of arg3 only one neighbour has a derivative: items do not meet";
 }
 
 /// Items that read nothing at their own place; arrays that have no such place.
 TEST(gathering, of_elements_far_from_the_items) {
-    const std::string lag = R"(kernel "lag" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files ["l.cpp"] {
-        %i = global_index 0 : i32
+    const std::string lag = stencil("arg1: out f64[1], arg2: in f64[1]", R"(
         %five = constant 5 : i32
         %six = constant 6 : i32
         %a = sub %i, %five : i32
@@ -157,19 +153,14 @@ TEST(gathering, of_elements_far_from_the_items) {
         %xb = load arg2[%b] : f64
         %y = mul %xa, %xb : f64
         store arg1[%i], %y : f64
-        return
-    })";
+    )");
     check_derivatives(lag, {some(14), some(9)}, {{8}, {4}, {6}});
     check_derivatives(lag, {some(50), some(50)}, {{40}, {8}, {7}});
 }
 
 /// In halves, what items give may need the arrays as they were, which only the item itself has taped.
 TEST(gathering, of_halves_that_run_apart) {
-    const std::string linear = R"(kernel "linear" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64) files ["l.cpp"] {
-        %i = global_index 0 : i32
-        %one = constant 1 : i32
-        %n = extent arg2, 0 : i32
-        %last = sub %n, %one : i32
+    const std::string linear = stencil("arg1: out f64[1], arg2: in f64[1], arg3: f64", R"(
         %c = argument arg3 : f64
         %a = add %i, %one : i32
         %b = min %a, %last : i32
@@ -178,8 +169,7 @@ TEST(gathering, of_halves_that_run_apart) {
         %d = sub %z, %x : f64
         %y = mul %c, %d : f64
         store arg1[%i], %y : f64
-        return
-    })";
+    )");
     check_derivatives(linear, {some(20), some(20), real(0.7)}, {{20}, {8}});
     const Signature signature{{duplicated, duplicated, Activity::active}, 1};
     EXPECT_EQ(ways(linear, {{20}}, signature, true), Ways{Accumulation::gather});
@@ -192,16 +182,11 @@ public:
     explicit Stencil(uint32_t seed) : random(seed) {}
 
     std::string text() {
-        line(
-            "%i = global_index 0 : i32\n%n = extent arg2, 0 : i32\n%one = constant 1 : i32\n%zero = constant 0 : i32\n%last = "
-            "sub %n, %one : i32");
-        line("%half = constant 0.5 : f64\n%some = constant 5 : i32");
+        line("%some = constant 5 : i32");
         std::vector<std::string> values{"%half"};
         block(values, 3);
-        line("store arg3[%i], " + values.back() + " : f64\nreturn");
-        return "kernel \"stencil\" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: out f64[1]) files [\"s.cpp\"] "
-               "{\n" +
-               out + "}";
+        line("store arg3[%i], " + values.back() + " : f64");
+        return stencil("arg1: out f64[1], arg2: in f64[1], arg3: out f64[1]", out);
     }
 
 private:

@@ -126,15 +126,9 @@ Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
     const Inst& i = from[from[v].inst];
     std::vector<Value> operands;
     for (const Value operand : from.operands(i)) operands.push_back(rebuild(at, operand, now));
-    if (is_scalar_op(i.op)) return at.op(i.op, operands);
-    switch (i.op) {
-        case Op::constant: return at.constant(i.type, i.immediate);
-        case Op::select: return at.select(operands[0], operands[1], operands[2]);
-        case Op::cast: return at.cast(i.type, operands[0]);
-        case Op::bitcast: return at.bitcast(i.type, operands[0]);
-        case Op::argument: return at.argument(shadows->param(size_t(i.immediate)), i.type);
-        default: return at.extent(now(i.memory), int(i.immediate));
-    }
+    if (i.op == Op::argument) return at.argument(shadows->param(size_t(i.immediate)), i.type);
+    if (i.op == Op::extent) return at.extent(now(i.memory), int(i.immediate));
+    return emit_like(at, i, operands);
 }
 
 /// The indices of a sum's element.

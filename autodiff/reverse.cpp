@@ -32,17 +32,8 @@ Value Sweep::again(const Inst& i) {
 
 /// A pure instruction of the primal over other operands.
 Value Sweep::pure_of(const Inst& i, std::span<const Value> v) {
-    if (is_scalar_op(i.op)) return b.op(i.op, v);
-    switch (i.op) {
-        case Op::constant: return b.constant(i.type, i.immediate);
-        case Op::select: return b.select(v[0], v[1], v[2]);
-        case Op::cast: return b.cast(i.type, v[0]);
-        case Op::bitcast: return b.bitcast(i.type, v[0]);
-        case Op::argument: return b.argument(shadows->param(size_t(i.immediate)), i.type);
-        case Op::in_range: return b.in_range();
-        case Op::extent: return b.extent(i.memory, int(i.immediate));
-        default: return b.index(i.op, int(i.immediate));
-    }
+    if (i.op == Op::argument) return b.argument(shadows->param(size_t(i.immediate)), i.type);
+    return emit_like(b, i, v);
 }
 
 /// Gives what the reverse of a block needs of it, at its start. `iteration` counts those of the loop whose body it is.

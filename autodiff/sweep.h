@@ -63,7 +63,6 @@ private:
     // ---- adjoint.cpp: the primal's copy ----
     void body() override;
     void inst(ir::InstId id) override;
-    void function(const ir::Function& f) override;
     bool unneeded(ir::MemoryId m) const;
     bool leaves_out(ir::InstId id);
     void end_of_block(ir::BlockId block);
@@ -204,7 +203,6 @@ private:
     template <class Emit>
     void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
-    bool in_function = false;
     size_t gather_begins = 0;  ///< instructions before
     const Primal& primal;
     const Part part;

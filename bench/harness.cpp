@@ -29,6 +29,16 @@ double quantile(std::vector<double> values, double fraction) {
     return values[at];
 }
 
+/// Both sides' medians, and the middle half of the ratios.
+void summarise(Measurement& m, const std::vector<double>& ours, const std::vector<double>& peer, const std::vector<double>& ratios) {
+    m.pairs = int(ratios.size());
+    m.ours_ms = quantile(ours, 0.5);
+    m.peer_ms = quantile(peer, 0.5);
+    m.ratio = quantile(ratios, 0.5);
+    m.ratio_low = quantile(ratios, 0.25);
+    m.ratio_high = quantile(ratios, 0.75);
+}
+
 /// Doubles the number of times until both sides take long enough to be timed; warms both up on the way.
 int times_worth_timing(const Bench& bench, const Side& ours, const Side& peer) {
     constexpr double enough_ms = 2;
@@ -60,12 +70,7 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
         b.push_back(theirs / m.times);
         ratios.push_back(mine / theirs);
     }
-    m.pairs = int(ratios.size());
-    m.ours_ms = quantile(a, 0.5);
-    m.peer_ms = quantile(b, 0.5);
-    m.ratio = quantile(ratios, 0.5);
-    m.ratio_low = quantile(ratios, 0.25);
-    m.ratio_high = quantile(ratios, 0.75);
+    summarise(m, a, b, ratios);
     return m;
 }
 
@@ -89,12 +94,7 @@ Measurement compare_afresh(const Bench& bench, const std::string& name, const st
         ratios.push_back(ratio);
     }
     Measurement m;
-    m.pairs = bench.rounds();
-    m.ours_ms = quantile(a, 0.5);
-    m.peer_ms = quantile(b, 0.5);
-    m.ratio = quantile(ratios, 0.5);
-    m.ratio_low = quantile(ratios, 0.25);
-    m.ratio_high = quantile(ratios, 0.75);
+    summarise(m, a, b, ratios);
     return m;
 }
 

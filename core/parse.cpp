@@ -386,6 +386,15 @@ private:
         in.expect(")");
     }
 
+    /// The place of the next word in a table of names.
+    template <class Names>
+    uint64_t one_of(const Names& names, const char* what) {
+        const std::string_view word = in.word(what);
+        const auto found = std::find(std::begin(names), std::end(names), word);
+        if (found == std::end(names)) in.error(pumice::text("`", word, "` is not ", what));
+        return uint64_t(found - std::begin(names));
+    }
+
     /// What stands between the name and the type.
     void plain(Inst& i, std::vector<Value>& operands) {
         switch (i.op) {
@@ -409,10 +418,7 @@ private:
                 i.immediate = in.number("an axis", none);
                 break;
             case Op::atomic: {
-                const std::string_view what = in.word("an atomic operation");
-                const auto found = std::find(std::begin(atomic_names), std::end(atomic_names), what);
-                if (found == std::end(atomic_names)) in.error(pumice::text("`", what, "` is not an atomic operation"));
-                i.immediate = uint64_t(found - std::begin(atomic_names));
+                i.immediate = one_of(atomic_names, "an atomic operation");
                 place(i, operands);
                 break;
             }
@@ -428,10 +434,7 @@ private:
                 break;
             }
             case Op::subgroup: {
-                const std::string_view what = in.word("a subgroup operation");
-                const auto found = std::find(std::begin(subgroup_names), std::end(subgroup_names), what);
-                if (found == std::end(subgroup_names)) in.error(pumice::text("`", what, "` is not a subgroup operation"));
-                i.immediate = uint64_t(found - std::begin(subgroup_names));
+                i.immediate = one_of(subgroup_names, "a subgroup operation");
                 if (Subgroup(i.immediate) == Subgroup::ballot) i.leaf = uint32_t(in.number("a word of the ballot", 3));
                 uses(operands);
                 break;

@@ -4,6 +4,20 @@
 
 namespace pumice::ir {
 
+Value emit_like(Builder& b, const Inst& i, std::span<const Value> operands) {
+    if (is_scalar_op(i.op)) return b.op(i.op, operands);
+    switch (i.op) {
+        case Op::constant: return b.constant(i.type, i.immediate);
+        case Op::select: return b.select(operands[0], operands[1], operands[2]);
+        case Op::cast: return b.cast(i.type, operands[0]);
+        case Op::bitcast: return b.bitcast(i.type, operands[0]);
+        case Op::argument: return b.argument(int(i.immediate), i.type);
+        case Op::in_range: return b.in_range();
+        case Op::extent: return b.extent(i.memory, int(i.immediate));
+        default: return b.index(i.op, int(i.immediate));  // is_pure lists the rest: indices and sizes along an axis
+    }
+}
+
 Rewriter::Rewriter(const Kernel& kernel) : from(kernel), b(to), values(kernel.values.size()) {}
 
 Kernel Rewriter::run() {
@@ -53,7 +67,9 @@ void Rewriter::copy_functions() {
         f.forward = now(old.forward);
         for (size_t p = 0; p < types.size(); ++p) map(from[old.body].params[p], to[f.body].params[p]);
         b.enter_function(f.body);
+        in_function = true;
         function(old);
+        in_function = false;
         b.leave_function();
         to.functions.push_back(std::move(f));
     }
@@ -88,18 +104,8 @@ Value Rewriter::size(Value old) {
 }
 
 Value Rewriter::pure(const Inst& i) {
-    const std::vector<Value> v = of(from.operands(i));
-    if (is_scalar_op(i.op)) return b.op(i.op, v);
-    switch (i.op) {
-        case Op::constant: return b.constant(i.type, i.immediate);
-        case Op::select: return b.select(v[0], v[1], v[2]);
-        case Op::cast: return b.cast(i.type, v[0]);
-        case Op::bitcast: return b.bitcast(i.type, v[0]);
-        case Op::argument: return b.argument(int(i.immediate), i.type);
-        case Op::in_range: return b.in_range();
-        case Op::extent: return b.extent(memories[i.memory.id], int(i.immediate));
-        default: return b.index(i.op, int(i.immediate));  // is_pure lists the rest: indices and sizes along an axis
-    }
+    if (i.op == Op::extent) return b.extent(memories[i.memory.id], int(i.immediate));
+    return emit_like(b, i, of(from.operands(i)));
 }
 
 void Rewriter::copy(InstId id) {

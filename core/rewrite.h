@@ -10,6 +10,10 @@
 
 namespace pumice::ir {
 
+/// Emits a pure instruction of another kernel over these operands. An argument is the one of the same number, an extent that of the same
+/// memory.
+Value emit_like(Builder& b, const Inst& i, std::span<const Value> operands);
+
 /// The base of passes: walks `from` in order and emits into `to`, where pure instructions are folded and numbered anew.
 /// A pass overrides inst(), and calls copy() for what it leaves as it is. The order of everything with an effect is kept.
 class Rewriter {
@@ -31,6 +35,7 @@ protected:
     /// Whether `to` has the function, and what its body becomes, once the new one is entered and its parameters are mapped.
     virtual bool keeps_function(const Function&) const { return true; }
     virtual void function(const Function& f) { insts(f.body); }
+    bool in_function = false;  ///< what is walked is the body of a function
 
     /// The contents of a construct's block, once the new one is entered and its parameters are mapped.
     virtual void block(const Inst& construct, int which) { insts(construct.blocks[which]); }

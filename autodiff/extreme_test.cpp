@@ -1,0 +1,53 @@
+// Loops through which derivatives flow by a running extreme.
+#include "autodiff/derivative_test.h"
+
+namespace pumice::derive::test {
+namespace {
+
+/// Of each row the largest sine of every second element downwards from the third last, and the least of the negative elements.
+const char* extremes = R"(kernel "extremes" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: inout f64[1], arg4: i32) files [] {
+    %i = global_index 0 : i32
+    %n = extent arg2, 0 : i32
+    %stop = argument arg4 : i32
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    %down = constant -2 : i32
+    %three = constant 3 : i32
+    %nothing = constant 0.0 : f64
+    %first = load arg3[%i] : f64
+    %last = sub %n, %three : i32
+    %m, %count = for %k = %last to %stop step %down carry (%c = %first, %steps = %zero) : (f64, i32) {
+      %x = load arg2[%i, %k] : f64
+      %s = sin %x : f64
+      %w = cast %steps : f64
+      %sw = mul %s, %w : f64
+      %next = max %c, %sw : f64
+      %more = add %steps, %one : i32
+      yield %next, %more
+    }
+    %l = for %j = %zero to %n step %one carry (%d = %nothing) : f64 {
+      %y = load arg2[%i, %j] : f64
+      %low = lt %y, %nothing : bool
+      %z = if %low : f64 { %yy = mul %y, %m : f64 yield %yy } else { yield %y }
+      %least = min %d, %z : f64
+      yield %least
+    }
+    %ml = mul %m, %l : f64
+    %both = add %ml, %m : f64
+    store arg1[%i], %both : f64
+    store arg3[%i], %l : f64
+    return
+})";
+
+TEST(derivatives, of_running_extremes) {
+    check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20, 0.1, 2), whole(0)}, {{20}, {16}});
+    check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20), whole(9)}, {{20}, {16}});  // no iterations
+    const Adjoint once = adjoint(ir::parse(extremes), {{Activity::duplicated, Activity::duplicated, Activity::duplicated, Activity::constant}, 1});
+    const std::string text = ir::print(once.kernel);
+    size_t loops = 0;
+    for (size_t at = 0; (at = text.find(" for ", at)) != text.npos; ++at) ++loops;
+    EXPECT_EQ(loops, 2u) << "one iteration of each is reversed\n" << text;
+}
+
+}  // namespace
+}  // namespace pumice::derive::test
