@@ -34,6 +34,9 @@ struct ArraySum {
     int lanes = 1;
 };
 
+/// A line of memory has no more elements than a packet's vector, or this many.
+inline constexpr int most_lead = 16;
+
 /// What else a compiled kernel is made for. A launch with other values needs another variant.
 struct Variant {
     std::array<int64_t, 3> group{1, 1, 1};  ///< items of a group along each axis
@@ -41,7 +44,7 @@ struct Variant {
     bool full = false;                      ///< the range is a multiple of the group: no group has items past it
     SumsIn sums = SumsIn::array;
     bool streaming = false;                 ///< the arrays are more than a cache holds: what is only written goes past it
-    bool lead = false;                      ///< groups begin Frame::lead items before the range along axis 0, and leave those out
+    bool lead = false;                      ///< groups may begin less than most_lead items early along axis 0, for which there may be one more
     bool operator==(const Variant&) const = default;
 };
 

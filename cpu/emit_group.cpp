@@ -1,4 +1,4 @@
-// Around the kernel's body: packets of items, groups, the function, the module.
+// Around the kernel's body: memory, groups, the function, the module.
 #include <algorithm>
 
 #include "core/error.h"
@@ -36,6 +36,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     place_memories();
     plan_sums();
     plan_products();
+    main = main_access();
 }
 
 /// Scratch memory: local arrays, then (with barriers) what packets keep. Private memory is on the stack where it may be.
@@ -115,9 +116,6 @@ std::string Emitter::axis_text(const char* field, int axis) {
     return frame_load(text(field, axis), "i32", "%frame", int64_t(offset) + 4 * axis);
 }
 
-/// An i32.
-std::string Emitter::lead_text() { return frame_load("lead", "i32", "%frame", int64_t(offsetof(Frame, lead))); }
-
 void Emitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
@@ -126,7 +124,9 @@ void Emitter::pure_value(const Inst& i) {
             if (kind_of(r) == Kind::vector) return define(r, splat_constant(i.type, i.immediate, true));
             return define(r, constant(i.type, i.immediate));
         case Op::argument: return define(r, from_memory(i.type, argument_text(axis, i.type), false));
-        case Op::local_index: return define(r, local_at[size_t(axis)]);
+        case Op::local_index:
+            if (main && axis == 0) return define(r, let(text("sub i32 ", local_at[0], ", ", most_lead)));
+            return define(r, local_at[size_t(axis)]);
         case Op::global_index: return define(r, let(text("add i32 ", origin[size_t(axis)], ", ", local_at[size_t(axis)])));
         case Op::group_index: return define(r, group_at[size_t(axis)]);
         case Op::group_size: return define(r, std::to_string(variant.group[size_t(axis)]));
@@ -185,164 +185,6 @@ bool Emitter::is_costly(const Inst& i) const {
     return cell == "host" || cell.starts_with("sleef") || cell.starts_with("divide");
 }
 
-// ---- packets ----
-
-int64_t Emitter::packets_a_row() const { return (variant.group[0] + width - 1) / width; }
-
-/// The packet's number in its group, an i32.
-std::string Emitter::packet_number() {
-    const std::string plane = let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
-    const std::string row = let(text("mul i32 ", let(text("add i32 ", plane, ", ", local_at[1])), ", ", packets_a_row()));
-    return let(text("add i32 ", row, ", ", let(text("udiv i32 ", local_at[0], ", ", width))));
-}
-
-/// `for (n = 0; n < end; ++n)`.
-void Emitter::counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body) {
-    if (end == "1") return body("0");
-    const std::string slot = alloca_of("i32", stem), loop = label("loop"), inside = label("body"), exit = label("exit");
-    line(text("store i32 0, ptr ", slot));
-    start(loop);
-    const std::string n = let(text("load i32, ptr ", slot));
-    branch(let(text("icmp slt i32 ", n, ", ", end)), inside, exit);
-    start(inside);
-    body(n);
-    if (open) {
-        line(text("store i32 ", let(text("add nsw i32 ", n, ", 1")), ", ptr ", slot));
-        repeat(loop);
-    }
-    start(exit);
-}
-
-/// Ends the block that leads back to a loop over packets.
-void Emitter::repeat(const std::string& loop) {
-    if (!unrolled) return jump(loop);
-    line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
-    open = false;
-}
-
-/// A packet at local_at. What is computed in it is nobody else's.
-void Emitter::packet(const Mask& items, const Body& body) {
-    const std::vector<Held> outer_values = values;
-    const std::vector<bool> outer_has = has_value;
-    const std::string outer_return = return_label;
-    return_label = label("done");
-    running = items;
-    lost = false;
-    in_packet = true;
-    body();
-    if (open) jump(return_label);
-    start(return_label);
-    in_packet = false;
-    return_label = outer_return;
-    values = outer_values;
-    has_value = outer_has;
-}
-
-/// The packets of one row, which has `end` items. Those that are there whole run without a mask.
-void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
-    const int64_t items = variant.group[0];
-    const bool constant = std::isdigit(static_cast<unsigned char>(end[0]));
-    const int64_t known = constant ? std::atoll(end.c_str()) : items;
-    const std::string slot = alloca_of("i32", "x");
-    line(text("store i32 0, ptr ", slot));
-    if (known >= width) {
-        const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
-        start(loop);
-        local_at[0] = let(text("load i32, ptr ", slot), "x");
-        const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
-        branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
-        start(inside);
-        packet({}, body);
-        line(text("store i32 ", next, ", ptr ", slot));
-        repeat(loop);
-        start(exit);
-    }
-    if (constant) {
-        local_at[0] = std::to_string(known / width * width);
-        if (known % width > 0) packet(first_items(known % width), body);
-        return;
-    }
-    if (width == 1 || (!trimmed && items % width == 0)) return;
-    const std::string tail = label("tail"), done = label("row_end");
-    local_at[0] = let(text("load i32, ptr ", slot), "x");
-    branch(let(text("icmp slt i32 ", local_at[0], ", ", end)), tail, done);
-    start(tail);
-    const std::string left = let(text("sub i32 ", end, ", ", local_at[0])), v = vector_type("i32");
-    const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
-    packet({exists, 0, "0", left}, body);
-    jump(done);
-    start(done);
-}
-
-/// The packets of one row where its first items may be in front of the range.
-void Emitter::row_with_lead(const std::string& end, const Body& body) {
-    const std::string first = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", lead_text(), ", i32 0"));
-    const std::string slot = alloca_of("i32", "x"), loop = label("loop"), inside = label("inside"), packet_label = label("packet"),
-                      part = label("part"), latch = label("latch"), exit = label("exit");
-    line(text("store i32 0, ptr ", slot));
-    start(loop);
-    const std::string x = let(text("load i32, ptr ", slot), "x"), next = let(text("add nsw i32 ", x, ", ", width));
-    branch(let(text("icmp slt i32 ", x, ", ", end)), inside, exit);
-    start(inside);
-    const std::string begun = let(text("icmp sge i32 ", x, ", ", first)), fits = let(text("icmp sle i32 ", next, ", ", end));
-    branch(let(text("and i1 ", begun, ", ", fits)), packet_label, part);
-    start(packet_label);
-    local_at[0] = x;
-    packet({}, body);
-    jump(latch);
-    start(part);
-    const std::string v = vector_type("i32"), at = vector_of({Kind::affine, x, "", 1}, Scalar::i32);
-    const std::string above = let(text("icmp sge ", v, " ", at, ", ", splat("i32", first)));
-    const std::string below = let(text("icmp slt ", v, " ", at, ", ", splat("i32", end)));
-    const std::string m = let(text("and ", vector_type("i1"), " ", above, ", ", below), "m");
-    packet({m, 0, let(text("sub i32 ", first, ", ", x)), let(text("sub i32 ", end, ", ", x))}, body);
-    start(latch);
-    line(text("store i32 ", next, ", ptr ", slot));
-    jump(loop);
-    start(exit);
-}
-
-/// The packets of a group, row by row: `counts` items along each axis.
-void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
-    if (!turned.empty() && !trimmed) return turned_rows(body);
-    if (!turned.empty()) {
-        const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
-        std::string all = "true";
-        for (size_t axis = 0; axis < 3; ++axis)
-            all = let(text("and i1 ", all, ", ", let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
-        branch(all, whole, part);
-        start(whole);
-        turned_rows(body);
-        jump(end);
-        start(part);
-        plain_rows(counts, trimmed, body);
-        return start(end);
-    }
-    plain_rows(counts, trimmed, body);
-}
-
-void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
-    counted("z", counts[2], [&](const std::string& z) {
-        counted("y", counts[1], [&](const std::string& y) {
-            local_at[1] = y, local_at[2] = z;
-            if (variant.lead)
-                row_with_lead(counts[0], body);
-            else
-                packets_of_row(counts[0], trimmed, body);
-        });
-    });
-}
-
-/// Items of the group that are inside the range along an axis.
-std::string Emitter::rows_left(int axis) {
-    const size_t a = size_t(axis);
-    if (axis > 0 && variant.group[a] == 1) return "1";
-    const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));
-    const std::string left = let(text("sub i32 ", axis_text("extent", axis), ", ", base));
-    declare("declare i32 @llvm.smin.i32(i32, i32)");
-    return let(text("call i32 @llvm.smin.i32(i32 ", left, ", i32 ", variant.group[a], ")"));
-}
-
 void Emitter::group_without_barriers() {
     std::array<std::string, 3> counts;
     const bool trimmed = !k.whole_groups && !variant.full;
@@ -361,6 +203,7 @@ void Emitter::group() {
         const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
         origin[axis] = let(text("add i32 ", axis_text("start", int(axis)), ", ", base));
     }
+    if (main) origin[0] = let(text("sub i32 ", origin[0], ", ", most_lead));
     return_label = label("group_end");
     const std::string end = return_label;
     if (has_barriers)

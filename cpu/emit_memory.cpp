@@ -85,7 +85,7 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
 }
 
 /// The place of an index that grows with the packet's in its row: the row's, which LLVM then takes out of the loop over packets, and
-/// so many elements more. An index inside the array has not wrapped, and neither has that of the row, which is less by 1023 at most.
+/// so many elements more. An index inside the array has not wrapped, and neither has that of the row, which is less by 1040 at most.
 std::string Emitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
     if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
     const std::string x = let(text("zext i32 ", local_at[0], " to i64"));

@@ -61,7 +61,7 @@ bool Emitter::turns(const Inst& i) const {
 
 /// Such loads among instructions that every item runs, of memory that they do not change.
 std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
-    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0 || variant.lead) return {};
+    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0 || main) return {};
     std::vector<bool> changed(k.memories.size());
     bool all_run = true;
     const auto note = [&](InstId id) {

@@ -343,7 +343,21 @@ private:
     bool worth_together(const ir::Inst& i) const;
     std::string holds_for_all(ir::Value condition);
 
-    // ---- packets, groups, the module (emit_group.cpp) ----
+    // ---- packets of a group's rows (emit_rows.cpp) ----
+    std::string rows_left(int axis);
+    int64_t packets_a_row() const;
+    std::string packet_number();
+    void packets_of_row(const std::string& end, bool trimmed, const Body& body);
+    const ir::Inst* main_access() const;
+    std::string lead_of_row();
+    void row_with_lead(const Body& body);
+    void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
+    void repeat(const std::string& loop);
+    void packet(const Mask& items, const Body& body);
+
+    // ---- groups, the module (emit_group.cpp) ----
     void place_memories();
     std::string frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset);
     std::string argument_text(int parameter, Scalar type);
@@ -354,17 +368,6 @@ private:
     void next_group();
     void group();
     void group_without_barriers();
-    std::string rows_left(int axis);
-    int64_t packets_a_row() const;
-    std::string packet_number();
-    std::string lead_text();
-    void packets_of_row(const std::string& end, bool trimmed, const Body& body);
-    void row_with_lead(const std::string& end, const Body& body);
-    void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
-    void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
-    void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
-    void repeat(const std::string& loop);
-    void packet(const Mask& items, const Body& body);
     std::string parameters(bool call);
 
     // ---- barriers (emit_regions.cpp) ----
@@ -419,6 +422,7 @@ private:
     std::map<const ir::Inst*, Row> sum_rows;
     /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector; "" for loads of what is only added to.
     std::map<const ir::Inst*, std::string> in_tiles;
+    const ir::Inst* main = nullptr;  ///< the access by which a row's packets are laid out; null where they begin with the range
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
 
     std::string* out = nullptr;

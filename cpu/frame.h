@@ -20,10 +20,8 @@ struct Frame {
     int32_t extent[3] = {1, 1, 1};  ///< items along each axis
     int32_t count[3] = {1, 1, 1};   ///< groups along each axis
     uint32_t launch = 0;            ///< the launch's number in the ring's records
-    int32_t lead = 0;               ///< items before the range that `start` and `extent` hold along axis 0, and nobody runs
 };
-static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 &&
-              offsetof(Frame, lead) == 64);
+static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48);
 
 /// A compiled kernel: runs `count` groups from the linear index `first` on (axis 0 is the fastest). Of a streaming variant's stores
 /// others know only behind a fence.

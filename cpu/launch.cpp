@@ -59,12 +59,12 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool 
                                                : given.bits;
         arguments[i].extents = extents[i].data();
     }
-    frame.lead = native->aligned ? int32_t(launch.start[0] % native->aligned) : 0;
     for (size_t axis = 0; axis < 3; ++axis) {
-        const int64_t lead = axis == 0 ? frame.lead : 0, extent = launch.extent[axis] + lead;
+        // What a row's groups begin early, its last one lacks at the end: that may take one more.
+        const int64_t extent = launch.extent[axis] + (axis == 0 && native->lead ? most_lead - 1 : 0);
         const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
-        frame.start[axis] = int32_t(launch.start[axis] - lead);
-        frame.extent[axis] = int32_t(extent);
+        frame.start[axis] = int32_t(launch.start[axis]);
+        frame.extent[axis] = int32_t(launch.extent[axis]);
         frame.count[axis] = int32_t(count);
         groups *= count;
     }

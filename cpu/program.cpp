@@ -11,6 +11,7 @@
 #include "core/debug.h"
 #include "core/error.h"
 #include "cpu/group.h"
+#include "cpu/lead.h"
 
 namespace pumice::cpu {
 namespace {
@@ -47,30 +48,6 @@ int64_t bytes_in_caches(int threads) {
     constexpr int64_t last_level = 0;
 #endif
     return last_level > 0 ? std::min(last_level, threads * most_for_a_core) : unknown;
-}
-
-/// Whether an item's work is the same in any group.
-bool movable(const ir::Kernel& k) {
-    const auto tells = [](const ir::Inst& i) {
-        switch (i.op) {
-            case ir::Op::local_index:
-            case ir::Op::group_index:
-            case ir::Op::group_size:
-            case ir::Op::group_count:
-            case ir::Op::global_size:
-            case ir::Op::in_range:
-            case ir::Op::barrier:
-            case ir::Op::uniform:
-            case ir::Op::subgroup:
-            case ir::Op::subgroup_size:
-            case ir::Op::subgroup_lane:
-            case ir::Op::subgroup_index:
-            case ir::Op::subgroup_count: return true;
-            default: return false;
-        }
-    };
-    const auto local = [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; };
-    return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), tells) && std::none_of(k.memories.begin(), k.memories.end(), local);
 }
 
 constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
@@ -214,9 +191,8 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     }
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
     wanted.streaming = bytes >= bytes_in_caches(threads);
-    // Packets in the places of whole lines: stores past the caches need it, and loads do not cross from one line into the next.
-    const int width = compiler->target.width;
-    wanted.lead = wanted.streaming && movable && wanted.sums != SumsIn::lanes && launch.start[0] > 0 && launch.start[0] % width != 0 && launch.group[0] >= width;
+    wanted.lead = movable && !across && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
+                  worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
@@ -227,7 +203,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
         made.back().native->streaming = wanted.streaming;
-        if (wanted.lead) made.back().native->aligned = width;
+        made.back().native->lead = wanted.lead;
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }

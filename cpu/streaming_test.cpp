@@ -49,10 +49,10 @@ TEST(Streaming, ranges_that_begin_and_end_anywhere) {
     }
 }
 
-/// Rows of lines of which the first and the last are written in part.
+/// Rows of lines of which the first and the last are written in part; where rows are no multiple of a line, each begins elsewhere.
 template <class T>
-void check_rims(const char* type) {
-    constexpr int wide = 1024, high = int((40 << 20) / sizeof(T)) / wide;
+void check_rims(const char* type, int wide) {
+    const int high = int((40 << 20) / sizeof(T)) / wide;
     const auto twice = kernel("twice", [](Out<T, 2> to, In<T, 2> from) {
         auto [i, j] = global_index<2>();
         to(i, j) = from(i, j) + from(i, j - 1);
@@ -72,11 +72,11 @@ void check_rims(const char* type) {
     }
 }
 TEST(Streaming, rows_that_begin_and_end_within_lines) {
-    check_rims<float>("float");
-    check_rims<double>("double");
-    check_rims<int64_t>("int64");
-    check_rims<uint8_t>("uint8");
-    check_rims<int16_t>("int16");
+    check_rims<float>("float", 1021);
+    check_rims<double>("double", 1024);
+    check_rims<int64_t>("int64", 1021);
+    check_rims<uint8_t>("uint8", 1024);
+    check_rims<int16_t>("int16", 1021);
 }
 
 TEST(Streaming, views_that_begin_anywhere) {
