@@ -1,6 +1,5 @@
 // Running extremes: loops that carry m = max(m, x) or m = min(m, x). Backwards, nothing flows but from m to the last x that attained
 // it: no iteration's m need be kept, and one iteration is reversed instead of all.
-#include <algorithm>
 
 #include "autodiff/sweep.h"
 

@@ -129,7 +129,6 @@ private:
     void reverse_atomic(const ir::Inst& i);
     void reverse_if(const ir::Inst& i);
     void reverse_loop(ir::InstId id);
-    std::vector<size_t> results_to_params(const ir::Inst& i);
 
     // ---- shadow memory: a store's zero is kept back while an addition to the same place may follow ----
     struct Pending {

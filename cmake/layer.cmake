@@ -1,6 +1,6 @@
 # pumice_layer(name [FOLDER folder] [OPTIONS option...]): the object library pumice_<name> of every source in the folder but its
 # *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep to the arrows
-# of DESIGN.md is checked by tests/layering.
+# of docs/a-kernels-way.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
 function(pumice_layer name)

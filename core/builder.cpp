@@ -1,7 +1,6 @@
 #include "core/builder.h"
 
 #include <bit>
-#include <cstring>
 
 #include "core/error.h"
 

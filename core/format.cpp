@@ -1,6 +1,5 @@
 #include "core/format.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "core/passes.h"
 #include "core/rewrite.h"
 

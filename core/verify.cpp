@@ -1,5 +1,4 @@
 // Every rule of the IR, checked in the order in which the text stands. docs/ir.md lists the rules.
-#include <algorithm>
 #include <map>
 #include <set>
 

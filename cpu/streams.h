@@ -82,7 +82,6 @@ public:
     int create(Priority priority);
     void release(int number);
     Stream& operator[](int number);
-    bool is_default(const Stream& stream) const { return &stream == all.front().get(); }
 
     /// Gives the stream work to be done after these points. Call with `mutex` locked; it is unlocked while small work is done.
     /// Other work is kept, as what `keep` makes of it. The number of its point.

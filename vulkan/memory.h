@@ -48,7 +48,6 @@ public:
     void release(const Range& range);
     /// Gives every block without a range back to the driver.
     void release_empty();
-    size_t block_count() const { return blocks.size(); }
 
 private:
     Block* new_block(int64_t bytes);

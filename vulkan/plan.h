@@ -1,6 +1,5 @@
 // How a physical device will be used: a pure function of its snapshot, so that it is tested with no driver.
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The main job's second half: a photograph is blurred and noised, and recovered by the gradient of a program.
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 
 #include "samples/deblur/deblur.h"
 

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <random>
-#include <set>
 
 #include "core/evaluate.h"
 #include "core/ops.h"
