@@ -18,7 +18,7 @@ namespace {
 
 /// Memory is some 130 ns away, and gives a core 15 GB/s; it is further away where stores past the caches come between.
 constexpr int64_t bytes_ahead = 2048, bytes_ahead_with_stores = 4096;
-constexpr int64_t iterations_ahead = 8;
+constexpr int64_t iterations_ahead = 8, line_bytes = 64;
 constexpr int64_t foreseen_bytes = 256;        ///< strides that machines follow by themselves
 constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< places that are soon used again
 constexpr int most_depth = 8;                  ///< of the arithmetic of an index
@@ -127,7 +127,9 @@ void Emitter::prefetch(InstId id, const Place& a) {
     if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
-    ask_for(let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", stores ? bytes_ahead_with_stores : bytes_ahead)));
+    // With a line comes the one beside it.
+    const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead, bytes = int64_t(size_of(i.type)) * width;
+    for (int64_t at = 0; at < bytes; at += 2 * line_bytes) ask_for(let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", ahead + at)));
 }
 
 /// How far a load's places are from those of another, in items along the axes of the range, which go along the array's; none where

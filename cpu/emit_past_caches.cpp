@@ -103,8 +103,9 @@ void Emitter::move_past_cache(const Inst& i, const std::string& slot, const Plac
     const auto at = [&](const std::string& base) {
         return let(text("getelementptr [", size, " x i8], ptr ", base, ", i32 ", lane), "p");
     };
-    const std::string piece = let(text("load ", type, ", ptr ", at(slot), ", align ", bytes));
-    line(text("store ", type, " ", piece, ", ptr ", at(a.pointer), ", align ", bytes, nontemporal()));
+    const int align = std::min(bytes, line_bytes);
+    const std::string piece = let(text("load ", type, ", ptr ", at(slot), ", align ", align));
+    line(text("store ", type, " ", piece, ", ptr ", at(a.pointer), ", align ", align, nontemporal()));
 }
 
 }  // namespace pumice::cpu

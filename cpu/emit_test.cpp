@@ -64,13 +64,15 @@ TEST_P(Golden, text) {
 INSTANTIATE_TEST_SUITE_P(Emit, Golden, testing::ValuesIn(goldens()), [](const auto& of) { return of.param.stem().string(); });
 
 /// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64.
-std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}, bool full = false) {
+std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}, bool full = false,
+                    Isa isa = Isa::none) {
     const ir::Kernel k =
         lowered(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n"
                      "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n",
                      body, "return\n}\n"));
     Target target;
     target.width = width;
+    target.isa = isa;
     return emit_llvm(k, target, {group, false, full}).text;
 }
 
@@ -149,7 +151,7 @@ TEST(Emit, short_rows_take_narrow_packets) {
     EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
 }
 
-TEST(Emit, arithmetic_takes_two_vectors) {
+TEST(Emit, arithmetic_takes_several_vectors) {
     // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
     const auto loop = [](const std::string& type) {
         return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
@@ -158,6 +160,9 @@ TEST(Emit, arithmetic_takes_two_vectors) {
                     "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
     };
     EXPECT_GT(count(emitted(loop("f32")), "fmul contract arcp <16 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four need registers
+    EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512), "fmul contract arcp <32 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32"), 8, {32, 1, 1}, false, Isa::avx512), "<32 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {8, 8, 1}), "<16 x float>"), 0);  // short rows
     EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);

@@ -1,4 +1,5 @@
-// How many items a packet has: the device's width, less where rows are shorter, twice as many where they wait for arithmetic.
+// How many items a packet has: the device's width, less where rows are shorter, twice or four times as many where they wait for
+// arithmetic.
 #include <algorithm>
 
 #include "core/ops.h"
@@ -11,8 +12,9 @@ using namespace ir;
 namespace {
 
 constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
-constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
 constexpr int arithmetic_of_a_spill = 4;    ///< instructions for a vector that waits in memory, beyond which it does no harm
+constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors: each has more to do meanwhile
+constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
 constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
@@ -32,10 +34,18 @@ void Emitter::choose_width() {
     });
     if (subgroups) return;  // whose size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16;
-    const bool could = width > 1 && width == target.width && !has_barriers && variant.group[0] >= 2 * width &&
-                       uniformity.structure().order().size() <= most_doubled;
-    if (could && waits_for_arithmetic(std::max(0, 2 * vectors_alive() + spare_registers - registers))) width *= 2;
+    if (width == 1 || width != target.width || has_barriers || has_long_lanes()) return;
+    if (uniformity.structure().order().size() > most_doubled) return;
+    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
+    const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
+    // Four in loops alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for it. The last
+    // packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
+    const bool could = registers == 32 && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
+    const bool in_line = spilled(2) == 0 && waits(uniformity.structure().order(), 0, arithmetic_of_an_access);
+    if (could && loop_waits(spilled(4), access_of_four, spill_of_four))
+        width *= 4;
+    else if (variant.group[0] >= 2 * width && (in_line || loop_waits(spilled(2), arithmetic_of_an_access, arithmetic_of_a_spill)))
+        width *= 2;
 }
 
 /// Whether an access goes to its places lane by lane.
@@ -44,31 +54,39 @@ bool Emitter::gathers(const Inst& i) const {
     return k[i.memory].kind != MemoryKind::private_ && std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector; });
 }
 
-/// Whether results come later than their instructions could follow each other: two vectors of items then take hardly longer than
-/// one. It is where arithmetic outweighs the vectors moved, in the whole kernel or in a loop, and none is of 64 bits, whose
-/// packets have two vectors already. Where that makes `spilled` vectors too many for the registers it must be a loop, whose
-/// iterations wait for each other, and outweigh those, too.
-bool Emitter::waits_for_arithmetic(int spilled) const {
-    for (const InstId i : uniformity.structure().order())
-        for (int r = 0; r < k[i].result_count; ++r)
-            if (kind_of(k.result(k[i], r)) == Kind::vector && size_of(k.type_of(k.result(k[i], r))) > 4) return false;
-    const auto outweighs = [&](const auto& each) {
-        int arithmetic = 0, accesses = 0;
-        each([&](InstId id) {
-            const Inst& i = k[id];
-            const auto v = k.operands(i);
-            if (is_pure(i.op))
-                arithmetic += kind_of(k.result(i)) == Kind::vector ? instructions_of(k, i) : 0;
-            else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
-                accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
-        });
-        if (arithmetic <= arithmetic_of_a_spill * spilled) return false;
-        return accesses > 0 ? arithmetic > arithmetic_of_an_access * accesses : arithmetic > 4;
-    };
+/// Whether vectors have 64 bits a lane anywhere, so that a packet has two already.
+bool Emitter::has_long_lanes() const {
+    const auto is_long = [&](Value v) { return kind_of(v) == Kind::vector && size_of(k.type_of(v)) > 4; };
     const auto& order = uniformity.structure().order();
-    if (spilled == 0 && outweighs([&](auto f) { std::for_each(order.begin(), order.end(), f); })) return true;
+    return std::any_of(order.begin(), order.end(), [&](InstId i) {
+        for (int r = 0; r < k[i].result_count; ++r)
+            if (is_long(k.result(k[i], r))) return true;
+        return false;
+    });
+}
+
+/// Whether results of these instructions come later than they could follow each other: several vectors of items then take hardly longer
+/// than one. It is where arithmetic outweighs the vectors moved, `of_an_access` to 1, and takes more instructions than `least`.
+bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access) const {
+    int arithmetic = 0, accesses = 0;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        const auto v = k.operands(i);
+        if (is_pure(i.op))
+            arithmetic += kind_of(k.result(i)) == Kind::vector ? instructions_of(k, i) : 0;
+        else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
+            accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
+    }
+    return arithmetic > std::max({least, of_an_access * accesses, 4});
+}
+
+/// Whether a loop's do, whose iterations wait for each other, and outweigh the `spilled` vectors that find no registers.
+bool Emitter::loop_waits(int spilled, int of_an_access, int of_a_spill) const {
+    const auto& order = uniformity.structure().order();
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
-        return is_loop(k[id].op) && outweighs([&](auto f) { each_inside(k, k[id], f); });
+        std::vector<InstId> inside;
+        if (is_loop(k[id].op)) each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
+        return waits(inside, of_a_spill * spilled, of_an_access);
     });
 }
 

@@ -331,7 +331,9 @@ private:
 
     // ---- items of a packet (emit_width.cpp) ----
     void choose_width();
-    bool waits_for_arithmetic(int spilled) const;
+    bool has_long_lanes() const;
+    bool waits(std::span<const ir::InstId> insts, int least, int of_an_access) const;
+    bool loop_waits(int spilled, int of_an_access, int of_a_spill) const;
     bool gathers(const ir::Inst& i) const;
     int vectors_alive() const;
 
