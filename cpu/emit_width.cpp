@@ -41,10 +41,10 @@ void Emitter::choose_width() {
     // Four in loops alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for it. The last
     // packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
     const bool could = registers == 32 && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
-    const bool in_line = spilled(2) == 0 && waits(uniformity.structure().order(), 0, arithmetic_of_an_access);
-    if (could && loop_waits(spilled(4), access_of_four, spill_of_four))
+    const bool in_line = spilled(2) == 0 && waits(uniformity.structure().order(), 0, arithmetic_of_an_access, false);
+    if (could && loop_waits(4, spilled(4)))
         width *= 4;
-    else if (variant.group[0] >= 2 * width && (in_line || loop_waits(spilled(2), arithmetic_of_an_access, arithmetic_of_a_spill)))
+    else if (variant.group[0] >= 2 * width && (in_line || loop_waits(2, spilled(2))))
         width *= 2;
 }
 
@@ -66,27 +66,33 @@ bool Emitter::has_long_lanes() const {
 }
 
 /// Whether results of these instructions come later than they could follow each other: several vectors of items then take hardly longer
-/// than one. It is where arithmetic outweighs the vectors moved, `of_an_access` to 1, and takes more instructions than `least`.
-bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access) const {
+/// than one. It is where arithmetic, or that of floats, outweighs the vectors moved, `of_an_access` to 1, and takes more instructions
+/// than `least`.
+bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
         if (is_pure(i.op))
-            arithmetic += kind_of(k.result(i)) == Kind::vector ? instructions_of(k, i) : 0;
+            arithmetic += kind_of(k.result(i)) == Kind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
         else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
     }
     return arithmetic > std::max({least, of_an_access * accesses, 4});
 }
 
-/// Whether a loop's do, whose iterations wait for each other, and outweigh the `spilled` vectors that find no registers.
-bool Emitter::loop_waits(int spilled, int of_an_access, int of_a_spill) const {
+/// Whether those of a loop do, whose iterations wait for each other, and outweigh the vectors that find no registers. Packets of four
+/// vectors wait longer for the last lane where these leave one by one: only what is late itself, arithmetic of floats, makes up for that.
+bool Emitter::loop_waits(int vectors, int spilled) const {
     const auto& order = uniformity.structure().order();
+    const bool four = vectors == 4;
     return std::any_of(order.begin(), order.end(), [&](InstId id) {
+        if (!is_loop(k[id].op)) return false;
         std::vector<InstId> inside;
-        if (is_loop(k[id].op)) each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
-        return waits(inside, of_a_spill * spilled, of_an_access);
+        each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
+        const bool one_by_one = uniformity.parting(id) > Scope::group;
+        return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled, four ? access_of_four : arithmetic_of_an_access,
+                     four && one_by_one);
     });
 }
 

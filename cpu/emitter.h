@@ -332,8 +332,8 @@ private:
     // ---- items of a packet (emit_width.cpp) ----
     void choose_width();
     bool has_long_lanes() const;
-    bool waits(std::span<const ir::InstId> insts, int least, int of_an_access) const;
-    bool loop_waits(int spilled, int of_an_access, int of_a_spill) const;
+    bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
+    bool loop_waits(int vectors, int spilled) const;
     bool gathers(const ir::Inst& i) const;
     int vectors_alive() const;
 
