@@ -10,10 +10,11 @@ namespace pumice::derive {
 
 using namespace ir;
 
-Sweep::Sweep(const Primal& p, Part which)
+Sweep::Sweep(const Primal& p, Part which, bool widely)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
+      wide(widely),
       signature(p.signature),
       width(p.signature.width),
       where(p.where),
@@ -46,7 +47,9 @@ void Sweep::body() {
     members();
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
-    if (part != Part::reverse) {
+    if (wide) {
+        gather_wide();
+    } else if (part != Part::reverse) {
         if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         insts(BlockId{0});
@@ -56,7 +59,7 @@ void Sweep::body() {
     } else {
         restore_cursors();
     }
-    if (part == Part::both || part == Part::reverse) reverse_body();
+    if (!wide && (part == Part::both || part == Part::reverse)) reverse_body();
     if (part == Part::augmented) find_sums();  // for the parameters that both halves take
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
@@ -229,6 +232,17 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
     return count;
 }
 
+/// What a gathering kernel does, over a wider range.
+std::optional<Wide> widened(const Primal& primal, Part part) {
+    if (!primal.gather.widens()) return std::nullopt;
+    Sweep sweep(primal, part, true);
+    Wide wide;
+    wide.kernel = tidy(sweep.run());
+    if (sweep.gave_up) return std::nullopt;
+    std::tie(wide.before, wide.behind) = primal.gather.reach();
+    return wide;
+}
+
 /// Makes a kernel that may gather, and if that takes too much code, the one that does not.
 struct Swept {
     std::unique_ptr<Sweep> sweep;
@@ -246,7 +260,8 @@ struct Swept {
 
 /// What comes with the kernel that has the reverse sweep.
 template <class Made>
-void add_rest(Made& made, const Primal& primal, const Sweep& sweep, const Kernel& kernel) {
+void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, const Kernel& kernel) {
+    made.wide = widened(primal, part);
     if (sweep.has_cells()) made.after.push_back({tidy(sweep.sum_of_cells(kernel)), true});
     if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, kernel)), false});
     made.tapes = sweep.tapes;
@@ -262,7 +277,7 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alon
     Swept both(primal, Part::both);
     Adjoint made;
     made.kernel = std::move(both.kernel);
-    add_rest(made, primal, *both.sweep, made.kernel);
+    add_rest(made, primal, Part::both, *both.sweep, made.kernel);
     return made;
 }
 
@@ -280,7 +295,7 @@ Split split(const Kernel& kernel, const Signature& signature) {
     Split made;
     made.augmented = tidy(first.run());
     made.reverse = std::move(last.kernel);
-    add_rest(made, primal, *last.sweep, made.reverse);
+    add_rest(made, primal, Part::reverse, *last.sweep, made.reverse);
     return made;
 }
 

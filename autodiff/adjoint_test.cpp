@@ -245,6 +245,9 @@ TEST(derivatives, of_a_stencil_are_gathered) {
     ASSERT_EQ(adjoint.accumulated.size(), 5u);
     for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::gather);
     ASSERT_EQ(adjoint.after.size(), 1u);
+    ASSERT_TRUE(adjoint.wide);
+    EXPECT_EQ(adjoint.wide->before, (std::array<int64_t, 3>{1, 1, 0}));
+    EXPECT_EQ(adjoint.wide->behind, (std::array<int64_t, 3>{1, 1, 0}));
 }
 
 const char* log_sum_exp = R"(kernel "lse" math contract rank 1 (arg1: out f64[1], arg2: in f64[2]) files ["l.cpp"] {

@@ -137,7 +137,7 @@ public:
         check(derived.kernel);
         Sides sides = arguments(values, seeds);
         add_tapes(sides.a, values, derived.tapes, derived.count);
-        launch(derived.kernel, sides.a);
+        sweep(derived.kernel, derived.wide, sides.a);
         steps(derived.after, sides.a);
         return sides.read(w);
     }
@@ -155,7 +155,7 @@ public:
             const std::vector<double> spoilt(p->count, 1e30);
             if (p->count) device->write(*p->memory, 0, spoilt.data(), int64_t(spoilt.size() * sizeof(double)));
         }
-        launch(derived.reverse, sides.a);
+        sweep(derived.reverse, derived.wide, sides.a);
         steps(derived.after, sides.a);
         result = sides.read(0);
         result.primal = primal;
@@ -164,6 +164,8 @@ public:
 
     const ir::Kernel kernel;
     Range range;
+    bool widely = false;         ///< run a wide kernel where there is one
+    mutable bool widens = false;  ///< there was one
 
 private:
     struct Sides {
@@ -203,6 +205,19 @@ private:
         Range r = range;
         if (once) r.extent.assign(r.extent.size(), 1), r.start.clear();
         interp_test::run(*device, ir::print(k), r, a.list);
+    }
+    void sweep(const ir::Kernel& k, const std::optional<Wide>& wide, const Arguments& a) const {
+        widens = wide.has_value();
+        if (!widely || !wide) return launch(k, a);
+        check(wide->kernel);
+        Range r = range;
+        r.start.resize(r.extent.size());
+        for (size_t d = 0, axis = r.extent.size(); d < r.extent.size(); ++d) {
+            --axis;
+            r.start[d] -= wide->before[axis];
+            r.extent[d] += wide->before[axis] + wide->behind[axis];
+        }
+        interp_test::run(*device, ir::print(wide->kernel), r, a.list);
     }
     void steps(const std::vector<Step>& all, const Arguments& a) const {
         for (const Step& step : all) launch(step.kernel, a, step.once);
@@ -260,7 +275,7 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
 inline void check_derivatives(const std::string& text, const Values& values, const Range& range, uint32_t seed = 1, double tolerance = 1e-6,
                               bool halves = true) {
     SCOPED_TRACE(text);
-    const Derivatives d(text, range);
+    Derivatives d(text, range);
     std::mt19937 random(seed);
     std::vector<std::vector<double>> tangents, seeds, others;
     for (const Value& v : values) {
@@ -317,6 +332,10 @@ inline void check_derivatives(const std::string& text, const Values& values, con
     double want_other = 0;
     for (size_t s = 0; s < forward.size(); ++s) want_other += dot(others[s], forward[s]);
     compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch");
+    if (!d.widens) return;
+    d.widely = true;
+    compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, over a wider range");
+    if (halves) compare(d.in_halves(values, {seeds}), want, "in halves, over a wider range");
 }
 
 }  // namespace pumice::derive::test

@@ -55,14 +55,16 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     }
     if (!any) return;
     a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
+    if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
-    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count) {
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}};
+    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count, std::optional<Wide>&& wide = {}) {
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}, {}};
+        if (wide) d.wide = {as_kernel(std::move(wide->kernel)), wide->before, wide->behind};
         for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.once});
         if (count) d.count = as_kernel(std::move(count->kernel));
         return d;
@@ -71,11 +73,11 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
         drop_unread(a, signature);
-        return ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count));
+        return ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide));
     }
     Split s = derive::split(*primal, signature);
     if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
-    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count));
+    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.wide));
 }
 
 /// Under which a kernel keeps a derivative.

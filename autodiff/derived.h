@@ -9,6 +9,7 @@ enum class Mode { forward, adjoint, augmented, reverse };
 /// A kernel's derivative, ready to launch.
 struct Derived {
     struct After { AnyKernel kernel; bool once; };
+    struct WideKernel { AnyKernel kernel; std::array<int64_t, 3> before, behind; };
     AnyKernel kernel;
     Mode mode;
     Signature signature;
@@ -20,6 +21,7 @@ struct Derived {
     // By parameter of the primal: whether the derivative loads from it, and whether it writes to it. A program's tape keeps only
     // what is read, and the adjoint of a program must not destroy what an earlier step needs.
     std::vector<bool> reads, writes;
+    std::optional<WideKernel> wide;  // instead of `kernel`
 };
 
 /// From the kernel's own cache.

@@ -144,6 +144,32 @@ bool Gather::alone_beyond(const Loads& list) {
     return true;
 }
 
+bool Gather::widens() const {
+    if (loads.empty()) return false;
+    for (const Parameter& p : k.params)
+        if (p.given != Given::argument) return false;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.op >= Op::global_size && i.op <= Op::in_range) return false;
+        const bool moves = analysis.moves(id);
+        if (moves && (i.op == Op::argument || (i.op == Op::load && !has(i.memory)))) return false;
+    }
+    return std::all_of(loads.begin(), loads.end(), [](const auto& entry) {
+        return std::all_of(entry.second.begin(), entry.second.end(), [](const Load& l) { return l.simple(); });
+    });
+}
+
+std::pair<Gather::Offset, Gather::Offset> Gather::reach() const {
+    std::pair<Offset, Offset> all{};
+    for (const auto& entry : loads)
+        for (const Load& l : entry.second)
+            for (size_t axis = 0; axis < 3; ++axis) {
+                all.first[axis] = std::max(all.first[axis], -l.index[axis].shift);
+                all.second[axis] = std::max(all.second[axis], l.index[axis].shift);
+            }
+    return all;
+}
+
 // ---- what takes loads ----
 
 bool Gather::needs_loads(Value v) const {

@@ -42,6 +42,11 @@ public:
     /// Whether an element outside of the range is read by one item at most: two items that read it by two offsets lie on the same
     /// side of it along an axis.
     static bool alone_beyond(const Loads& list);
+    /// Whether all that moves derivatives is gathered, by indices without bounds or periods, in a kernel that asks for no more of
+    /// its range than each item's place in it: then it may run over a wider one.
+    bool widens() const;
+    /// How many elements beside the range items read along each axis: in front of it, and behind.
+    std::pair<Offset, Offset> reach() const;
     /// Where a value is used so that derivatives flow: the instruction and the operand's position.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 

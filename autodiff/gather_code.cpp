@@ -113,15 +113,21 @@ void Sweep::gather_all() {
     }
 }
 
-/// The item's own place: in the range, and its indices.
+/// The item's own place in the primal's range, and its indices.
 Sweep::Here Sweep::here() {
     Here at;
-    for (int axis = 0; axis < from.rank; ++axis) {
-        const Value first = b.op(Op::mul, {b.index(Op::group_index, axis), b.index(Op::group_size, axis)});
-        at.position[size_t(axis)] = b.op(Op::add, {first, b.index(Op::local_index, axis)});
-        at.index[size_t(axis)] = b.index(Op::global_index, axis);
-        at.start[size_t(axis)] = b.op(Op::sub, {at.index[size_t(axis)], at.position[size_t(axis)]});
-        at.end[size_t(axis)] = b.op(Op::add, {at.start[size_t(axis)], b.index(Op::global_size, axis)});
+    const auto [before, behind] = primal.gather.reach();
+    for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
+        const Value first = b.op(Op::mul, {b.index(Op::group_index, int(axis)), b.index(Op::group_size, int(axis))});
+        at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
+        at.index[axis] = b.index(Op::global_index, int(axis));
+        at.size[axis] = b.index(Op::global_size, int(axis));
+        if (wide) {
+            at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
+            at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
+        }
+        at.start[axis] = b.op(Op::sub, {at.index[axis], at.position[axis]});
+        at.end[axis] = b.op(Op::add, {at.start[axis], at.size[axis]});
     }
     return at;
 }
@@ -133,7 +139,7 @@ Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
         const int64_t shift = sign * by[size_t(axis)];
         const Value p = at.position[size_t(axis)], far = b.constant_int(Scalar::i32, std::abs(shift));
         if (shift < 0) all = b.op(Op::and_, {all, b.op(Op::ge, {p, far})});
-        if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {b.index(Op::global_size, axis), far})})});
+        if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {at.size[size_t(axis)], far})})});
     }
     return all;
 }
@@ -166,7 +172,7 @@ Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
             const Bounds bounds = bounds_of(index);
             const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
             const auto constant = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
-            if (bounds.period) also(b.op(Op::le, {b.index(Op::global_size, axis), bounds.period}));
+            if (bounds.period) also(b.op(Op::le, {at.size[size_t(axis)], bounds.period}));
             if (bounds.low) also(b.op(Op::le, {b.op(Op::sub, {bounds.low, at.start[size_t(axis)]}), constant(few + index.shift)}));
             if (bounds.high) also(b.op(Op::le, {b.op(Op::sub, {at.end[size_t(axis)], bounds.high}), constant(few - index.shift)}));
         }

@@ -103,6 +103,21 @@ Range with_group(const Range& range, const ir::Kernel& primal, const Derived& de
     return fixed;
 }
 
+/// The range of the wide kernel; none where the device is not better off with it: rows that are split have no branches inside, and
+/// far from the range there would be more items than in it.
+std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
+    if (!derived.wide || range.rank != derived.primal->rank || device.backend->splits_ranges()) return std::nullopt;
+    for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
+        --axis;
+        const int64_t before = derived.wide->before[axis], behind = derived.wide->behind[axis];
+        if (before + behind > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
+        range.from[d] -= before;
+        range.to[d] += behind;
+        if (range.from[d] < INT32_MIN || range.to[d] > INT32_MAX || range.to[d] - range.from[d] > INT32_MAX) return std::nullopt;
+    }
+    return range;
+}
+
 void check_size(const ir::Kernel& primal, Scalar type, double elements) {
     if (elements > INT32_MAX)
         fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ",
@@ -241,7 +256,8 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
-        derived.kernel.launch(grouped, arguments.list);
+        if (const auto wide = wider(derived, grouped, *device)) derived.wide->kernel.launch(*wide, arguments.list);
+        else derived.kernel.launch(grouped, arguments.list);
         for (const Derived::After& after : derived.after) {
             Range one = range;
             one.from = {}, one.to = {1, 1, 1}, one.group_rank = 0;

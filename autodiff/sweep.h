@@ -47,7 +47,8 @@ struct Members {
 
 class Sweep : public ir::Rewriter {
 public:
-    Sweep(const Primal& primal, Part part);
+    /// `wide`: over a range that reaches to every element that a stencil gives to (Gather::widens).
+    Sweep(const Primal& primal, Part part, bool wide = false);
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
@@ -155,7 +156,7 @@ private:
     void gather_all();
     void gather(ir::MemoryId m, int w);
     struct Here {
-        std::array<ir::Value, 3> position, index, start, end;  ///< of the item; the range's indices begin and end
+        std::array<ir::Value, 3> position, index, size, start, end;  ///< of the item; the range's size, where it begins and ends
     };
     struct Bounds {
         ir::Value low, high, period;
@@ -170,6 +171,10 @@ private:
     ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
     ir::Value exists(const Here& at, const Gather::Load& load);
     void scatter_beyond(const Here& at, const Gather::Load& load, ir::Value gathered, int w);
+    // ---- gather_wide.cpp ----
+    void gather_wide();
+    void gather_wide(const Here& at, ir::MemoryId m, int w);
+    ir::Value exists_at(const Here& at, int axis, ir::Value position);
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- reduce.cpp: sums that all items contribute to ----
@@ -205,6 +210,7 @@ private:
     size_t gather_begins = 0;  ///< instructions before
     const Primal& primal;
     const Part part;
+    const bool wide;
     const Signature& signature;
     const int width;
     const ir::Structure& where;

@@ -52,6 +52,14 @@ struct Step {
     bool once = false;  ///< runs over a range of one item of the primal's rank, else over the primal's range
 };
 
+/// Does what an adjoint does that gathers all it adds up, over a range that begins `before` items earlier along each axis and ends
+/// `behind` later: each item of that adds to its own element, without a branch for those at the rim. For devices whose items go
+/// through branches together.
+struct Wide {
+    ir::Kernel kernel;
+    std::array<int64_t, 3> before{}, behind{};
+};
+
 /// Finds the counts of counted tapes before anything else runs: over the primal's range, with the primal's arguments and after
 /// them one i32 array (an element an item) for each tape of size `offsets`.
 struct Count {
@@ -78,6 +86,7 @@ struct Accumulated {
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
+    std::optional<Wide> wide;  ///< in place of the kernel, where the device is better off
     std::vector<Step> after;  ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
@@ -88,6 +97,7 @@ struct Adjoint {
 /// arguments may change. Both take the same parameters.
 struct Split {
     ir::Kernel augmented, reverse;
+    std::optional<Wide> wide;  ///< in place of `reverse`, where the device is better off
     std::vector<Step> after;  ///< to be launched after `reverse`
     std::vector<Tape> tapes;
     std::optional<Count> count;

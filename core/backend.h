@@ -104,6 +104,8 @@ public:
     virtual std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) = 0;
     /// Group extents for a range where the user gave none; within Limits, never a failure.
     virtual std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const = 0;
+    /// Whether conditions on indices cost nothing where they hold for rows of items: rows are split where such a condition changes.
+    virtual bool splits_ranges() const { return false; }
     /// Asynchronous, in order within its stream; keeps the arguments' memory alive until done.
     virtual void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) = 0;
 

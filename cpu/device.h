@@ -26,6 +26,7 @@ public:
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
+    bool splits_ranges() const override { return true; }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
 
     int create_stream(Priority priority) override { return streams.create(priority); }

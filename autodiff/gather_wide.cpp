@@ -1,0 +1,64 @@
+// Stencils gathered over a range that is as wide as what they read: there is an item for every element that gets anything, and all
+// items do the same. Where a neighbour does not exist the item looks at one that does, and takes nothing from it: a select, where
+// gather_code.cpp has branches for the rim, through which on a GPU whole subgroups go for the sake of a few items.
+#include "autodiff/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+void Sweep::gather_wide() {
+    gather_begins = to.insts.size();
+    const Here at = here();
+    if (part == Part::both) {
+        needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
+        declare_variables();
+        Value inside = b.constant_bool(true);
+        for (int axis = 0; axis < from.rank; ++axis) inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
+        emit_if(inside, [&] { insts(BlockId{0}); });
+    }
+    for (const auto& entry : primal.gather.loads)
+        for (int w = 0; w < width; ++w) gather_wide(at, {entry.first}, w);
+}
+
+/// Whether the primal's range has an item at this position.
+Value Sweep::exists_at(const Here& at, int axis, Value position) {
+    const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
+    return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
+}
+
+void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
+    const Gather::Loads& list = primal.gather.loads.at(m.id);
+    b.loc = from[list[0].load].loc;
+    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+    std::array<Value, 3> near;  // the nearest item of the range
+    for (size_t axis = 0; axis < size_t(from.rank); ++axis)
+        near[axis] = b.op(Op::max, {b.op(Op::min, {at.position[axis], b.op(Op::sub, {at.size[axis], number(1)})}), number(0)});
+    emit_if(exists(at, list[0]), [&] {
+        std::map<uint32_t, Value> sums;  // by leaf
+        for (const Gather::Load& l : list) {
+            const InstId load = l.load;
+            Elsewhere there;
+            Value all = b.constant_bool(true);
+            for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
+                const Value position = b.op(Op::add, {at.position[axis], number(-l.index[axis].shift)});
+                const Value there_is = exists_at(at, int(axis), position);
+                there.indices[axis] = b.op(Op::add, {at.start[axis], b.select(there_is, position, near[axis])});
+                all = b.op(Op::and_, {all, there_is});
+            }
+            const Value nothing = zero(from[load].type), given = b.var(nothing);
+            where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
+                if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w)) b.set(given, term);
+            });
+            const Value term = b.select(all, b.get(given), nothing);
+            Value& sum = sums[from[load].leaf];
+            sum = sum ? b.op(Op::add, {sum, term}) : term;
+        }
+        std::vector<Value> indices;
+        for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
+        const MemoryId shadow = shadows->of(m, w);
+        for (const auto& [leaf, sum] : sums) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), sum}));
+    });
+}
+
+}  // namespace pumice::derive
