@@ -8,6 +8,8 @@ namespace pumice::derive {
 /// memory, decide: no two items may touch one element in the same phase unless both add atomically.
 Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load);
 
+/// Whether the kernel asks of its range, and of groups, no more than each item's index: then parts of the range may run apart.
+bool knows_indices_only(const ir::Kernel& k);
 /// Whether the value is the same for all items of every launch: made of constants, arguments and extents.
 bool same_for_all(const ir::Kernel& k, ir::Value v);
 

@@ -22,6 +22,9 @@ struct Derived {
     // what is read, and the adjoint of a program must not destroy what an earlier step needs.
     std::vector<bool> reads, writes;
     std::optional<WideKernel> wide;  // instead of `kernel`
+    // Where the range may run in pieces: the shadows, by parameter of the derivative, to which items add atomically floats that
+    // belong to arrays of inputs.
+    std::vector<size_t> summed;
 };
 
 /// From the kernel's own cache.
@@ -35,6 +38,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
 /// leaves them there), else they are those. `sums`, where it is not null, receives the arrays of those adjoints instead.
 void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr,
             TapeArrays* sums = nullptr);
+
+/// Launches the derivative's kernel; in pieces, one after another, where an element of `summed` shadows might get too many floats.
+void launch_in_pieces(const Derived& derived, const Range& range, const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
 
 /// The device of a launch: that of its stream, of its arrays, else the default one.
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots);

@@ -145,14 +145,10 @@ bool Gather::alone_beyond(const Loads& list) {
 }
 
 bool Gather::widens() const {
-    if (loads.empty()) return false;
-    for (const Parameter& p : k.params)
-        if (p.given != Given::argument) return false;
+    if (loads.empty() || !knows_indices_only(k)) return false;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (i.op >= Op::global_size && i.op <= Op::in_range) return false;
-        const bool moves = analysis.moves(id);
-        if (moves && (i.op == Op::argument || (i.op == Op::load && !has(i.memory)))) return false;
+        if (analysis.moves(id) && (i.op == Op::argument || (i.op == Op::load && !has(i.memory)))) return false;
     }
     return std::all_of(loads.begin(), loads.end(), [](const auto& entry) {
         return std::all_of(entry.second.begin(), entry.second.end(), [](const Load& l) { return l.simple(); });

@@ -257,7 +257,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
         if (const auto wide = wider(derived, grouped, *device)) derived.wide->kernel.launch(*wide, arguments.list);
-        else derived.kernel.launch(grouped, arguments.list);
+        else launch_in_pieces(derived, grouped, arguments.list, *device);
         for (const Derived::After& after : derived.after) {
             Range one = range;
             one.from = {}, one.to = {1, 1, 1}, one.group_rank = 0;
