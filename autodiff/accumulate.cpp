@@ -137,7 +137,9 @@ bool owns(const Kernel& k, const Structure& where, InstId load) {
 }  // namespace
 
 bool knows_indices_only(const Kernel& k) {
-    const auto asks = [](const Inst& i) { return (i.op >= Op::global_size && i.op <= Op::in_range) || i.op == Op::subgroup || i.op == Op::barrier; };
+    const auto asks = [](const Inst& i) {
+        return (i.op >= Op::global_size && i.op <= Op::in_range) || i.op == Op::subgroup || i.op == Op::barrier;
+    };
     return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), asks) &&
            std::none_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
            std::all_of(k.params.begin(), k.params.end(), [](const Parameter& p) { return p.given == Given::argument; });

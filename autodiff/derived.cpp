@@ -59,6 +59,7 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
+/// Derived::summed; `whole`: the derivative is one kernel, not the half of one.
 std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature, const std::vector<Accumulated>& accumulated,
                                    const std::vector<Tape>& tapes, bool whole) {
     // What another kernel has counted or taped is by the item's number in the whole range.
@@ -68,8 +69,11 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
     size_t at = 0;
     for (size_t p = 0; p < signature.params.size(); ++p) {
         const ir::Parameter& parameter = primal.params[p];
-        const bool constant = signature.params[p] == Activity::constant, input = parameter.is_array && primal[parameter.memory].access == ir::Access::in;
-        const auto to_it = [&](const Accumulated& a) { return a.how == Accumulation::atomic && a.memory == primal[parameter.memory].name; };
+        const bool constant = signature.params[p] == Activity::constant;
+        const bool input = parameter.is_array && primal[parameter.memory].access == ir::Access::in;
+        const auto to_it = [&](const Accumulated& a) {
+            return a.how == Accumulation::atomic && a.memory == primal[parameter.memory].name;
+        };
         if (!constant && input && std::any_of(accumulated.begin(), accumulated.end(), to_it))
             for (int w = 0; w < signature.width; ++w) found.push_back(at + 1 + size_t(w));
         at += 1 + (constant ? 0 : size_t(signature.width));
@@ -80,10 +84,11 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
-    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count, std::optional<Wide>&& wide = {},
-                           const std::vector<Accumulated>& accumulated = {}) {
+    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count,
+                           std::optional<Wide>&& wide = {}, const std::vector<Accumulated>& accumulated = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}, {}, std::move(summed)};
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}, {},
+                  std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), wide->before, wide->behind};
         for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.once});
         if (count) d.count = as_kernel(std::move(count->kernel));
