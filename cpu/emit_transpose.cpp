@@ -1,4 +1,6 @@
 // Matrices of 4-byte elements transposed in registers: what lies along rows in memory becomes vectors across them, and back.
+#include <algorithm>
+
 #include "core/error.h"
 #include "cpu/emitter.h"
 
@@ -28,6 +30,37 @@ void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::stri
     const std::string low23 = singles(v[2], v[3], 0), high23 = singles(v[2], v[3], 1);
     v[0] = pairs(low01, low23, 0), v[1] = pairs(low01, low23, 1);
     v[2] = pairs(high01, high23, 0), v[3] = pairs(high01, high23, 1);
+}
+
+/// As many rows as each has elements, 4, 8 or 16, transposed: first the quads in rows that are four apart, then what is in them.
+std::vector<std::string> Emitter::transposed(const std::string& type, std::vector<std::string> rows) {
+    const int lanes = int(rows.size()), quads = lanes / quad;
+    // Half of what comes out is quads of `a`, half of `b`: each `step`th from `first` on.
+    const auto picked = [&](const std::string& a, const std::string& b, int first, int step) {
+        return shuffled(type, lanes, a, b, lanes, [&](int lane) {
+            const int q = lane / quad, half = quads / 2;
+            return (q / half * quads + first + q % half * step) * quad + lane % quad;
+        });
+    };
+    for (int r = 0; r < quad && quads > 1; ++r) {
+        const auto row = [&](int block) -> std::string& { return rows[size_t(block * quad + r)]; };
+        if (quads == 4)
+            for (const int b : {0, 2}) {
+                const std::string low = picked(row(b), row(b + 1), 0, 1), high = picked(row(b), row(b + 1), 2, 1);
+                row(b) = low, row(b + 1) = high;
+            }
+        std::vector<std::string> columns;
+        for (int b = 0; b < quads / 2; ++b)
+            for (const int first : {0, 1}) columns.push_back(picked(row(b), row(b + quads / 2), first, 2));
+        for (int b = 0; b < quads; ++b) row(b) = columns[size_t(b)];
+    }
+    for (int block = 0; block < lanes; block += quad) {
+        std::array<std::string, quad> v;
+        std::copy_n(rows.begin() + block, quad, v.begin());
+        transpose_blocks(v, type, lanes);
+        std::copy_n(v.begin(), quad, rows.begin() + block);
+    }
+    return rows;
 }
 
 /// The columns of so many rows, both multiples of 4: a vector of a lane each row. `four` gives the four elements of a row from a

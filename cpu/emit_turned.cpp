@@ -15,6 +15,7 @@ namespace {
 constexpr int element_bytes = 4;
 constexpr size_t most_turned = 4;  ///< loads of a region
 constexpr int most_steps = 16;     ///< to an index
+constexpr size_t most_unrolled = 32;  ///< instructions of a packet
 
 }  // namespace
 
@@ -82,6 +83,12 @@ std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
 
 // ---- the rows ----
 
+/// Whether as many packets as there are lanes may be written one after the other: what was transposed then stays in registers.
+bool Emitter::stays_short() const {
+    const std::vector<InstId> all = executed(k[uniformity.structure().block_of(turned[0])].insts);
+    return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
+}
+
 /// The packets of a whole group, as many rows at once as a packet has lanes.
 void Emitter::turned_rows(const Body& body) {
     std::vector<std::string> tiles;
@@ -96,12 +103,14 @@ void Emitter::turned_rows(const Body& body) {
                 packet({}, [&] {
                     for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n]);
                 });
+                const bool before = std::exchange(unrolled, unrolled || stays_short());
                 counted("row", std::to_string(width), [&](const std::string& row) {
                     local_at[1] = let(text("add i32 ", first, ", ", row));
                     for (size_t n = 0; n < turned.size(); ++n)
                         in_tiles[&k[turned[n]]] = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", row), "p");
                     packet({}, body);
                 });
+                unrolled = before;
                 for (const InstId id : turned) in_tiles.erase(&k[id]);
             });
         });
@@ -116,12 +125,13 @@ void Emitter::fill_turned(const Inst& load, const std::string& tile) {
     bringing_in = before;
     if (a.how != Place::How::scattered) library_bug("lanes of a load to be transposed lie side by side in kernel " + k.name);
     const std::string type = memory_type(load.type), v = vector_type(type);
+    // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
-    for (int lane = 0; lane < width; ++lane) rows.push_back(extract("ptr", a.pointer, std::to_string(lane)));
-    const std::vector<std::string> columns = transposed(type, width, width, [&](int lane, int column) {
-        const std::string place = let(text("getelementptr ", type, ", ptr ", rows[size_t(lane)], ", i64 ", column), "p");
-        return let(text("load <", quad, " x ", type, ">, ptr ", place, ", align ", a.align));
-    });
+    for (int lane = 0; lane < width; ++lane) {
+        const std::string row = extract("ptr", a.pointer, std::to_string(lane));
+        rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", a.align)));
+    }
+    const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {
         const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p");
         line(text("store ", v, " ", columns[size_t(c)], ", ptr ", place));

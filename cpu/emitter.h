@@ -232,6 +232,7 @@ private:
     void follow(ir::Value v);
     bool turns(const ir::Inst& i) const;
     std::vector<ir::InstId> turned_loads(std::span<const ir::InstId> insts) const;
+    bool stays_short() const;
     void turned_rows(const Body& body);
     void fill_turned(const ir::Inst& load, const std::string& tile);
 
@@ -240,6 +241,7 @@ private:
     std::string shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
                          const std::function<int(int)>& of);
     void transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes);
+    std::vector<std::string> transposed(const std::string& type, std::vector<std::string> rows);
     std::vector<std::string> transposed(const std::string& type, int rows, int columns,
                                         const std::function<std::string(int row, int column)>& four);
 
