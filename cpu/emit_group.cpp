@@ -223,7 +223,7 @@ std::string Emitter::parameters(bool call) {
         const Memory& m = k.memories[at];
         if (m.kind == MemoryKind::array)
             add(memory_text({uint32_t(at)}), m.access == ir::Access::in ? "noalias readonly " : "noalias ");
-        if (m.kind == MemoryKind::local) add(memory_text({uint32_t(at)}), "noalias align 64 ");
+        if (m.kind == MemoryKind::local && !staged({uint32_t(at)})) add(memory_text({uint32_t(at)}), "noalias align 64 ");
     }
     if (has_barriers || packet_bytes) add("%kept", "noalias align 64 ");
     return all;
@@ -255,6 +255,7 @@ void Emitter::function() {
     std::string body;
     out = &body;
     if (has_barriers) plan_regions();
+    keep_staging_on_stack();
     const std::string slot = alloca_of("i64", "group"), loop = label("groups"), inside = label("group"), exit = label("return");
     entry += text("  store i64 %first, ptr ", slot, "\n");
     first_group();
@@ -286,7 +287,7 @@ void Emitter::function() {
         if (m.kind == MemoryKind::array)
             outer += text("  ", p, "_at = getelementptr i8, ptr %arguments, i64 ",
                           int64_t(m.argument) * int64_t(sizeof(FrameArgument)), "\n  ", p, " = load ptr, ptr ", p, "_at\n");
-        if (m.kind == MemoryKind::local)
+        if (m.kind == MemoryKind::local && !staged({uint32_t(at)}))
             outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_places[at], "\n");
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");

@@ -339,14 +339,14 @@ std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
 }
 
 /// Local memory at places that are constants is an operand of the arithmetic; where a packet's number takes part in the address,
-/// x86 needs an instruction of its own for it.
+/// x86 needs an instruction of its own for it. Staged memory is in registers then.
 bool Emitter::unrolls(std::span<const InstId> insts) const {
-    if (open_loops.empty()) return false;
     const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
     const std::vector<InstId> all = executed(insts);
     const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
     return count([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(all.size()) * packets <= most_unrolled &&
-           count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands;
+           (count([&](const Inst& i) { return i.op == Op::store && staged(i.memory); }) > 0 ||
+            (!open_loops.empty() && count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
 }
 
 /// A terminator's operand: where this region's instructions do not compute it.

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/error.h"
+#include "core/interp_program.h"
 #include "cpu/emitter.h"
 
 namespace pumice::cpu {
@@ -15,6 +16,7 @@ namespace {
 constexpr int element_bytes = 4;
 constexpr size_t most_turned = 4;  ///< loads of a region
 constexpr int most_steps = 16;     ///< to an index
+constexpr int64_t most_staged = 4096;  ///< bytes
 constexpr size_t most_unrolled = 32;  ///< instructions of a packet
 
 }  // namespace
@@ -81,6 +83,29 @@ std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
     return found;
 }
 
+/// Whether local memory does nothing but hold what is loaded so.
+bool Emitter::only_turned(MemoryId m) const {
+    bool any = false;
+    for (const InstId id : uniformity.structure().order()) {
+        const Inst& i = k[id];
+        if (i.memory != m || i.op == Op::extent || i.op == Op::store) continue;
+        if (!turns(i)) return false;
+        any = true;
+    }
+    return any && k[m].kind == MemoryKind::local;
+}
+
+/// Such memory goes on the stack: where all of it is written out, LLVM leaves it in registers.
+void Emitter::keep_staging_on_stack() {
+    for (uint32_t m = 0; m < k.memories.size(); ++m) {
+        if (!only_turned({m})) continue;
+        const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
+        if (bytes > most_staged) continue;
+        memory_places[m] = -1;
+        allocas += text("  ", memory_text({m}), " = alloca [", bytes, " x i8], align 64\n");
+    }
+}
+
 // ---- the rows ----
 
 /// Whether as many packets as there are lanes may be written one after the other: what was transposed then stays in registers.
@@ -121,15 +146,16 @@ void Emitter::turned_rows(const Body& body) {
 void Emitter::fill_turned(const Inst& load, const std::string& tile) {
     const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
     for (const Value v : indices_of(k, load)) follow(v);
-    const Place a = access(load);
+    const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
+    bool contiguous = false;
+    const std::string index = vector_of(offset(load, wide, contiguous), wide ? Scalar::i64 : Scalar::i32);
     bringing_in = before;
-    if (a.how != Place::How::scattered) library_bug("lanes of a load to be transposed lie side by side in kernel " + k.name);
-    const std::string type = memory_type(load.type), v = vector_type(type);
+    const std::string type = memory_type(load.type), v = vector_type(type), integer = wide ? "i64" : "i32";
     // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
     for (int lane = 0; lane < width; ++lane) {
-        const std::string row = extract("ptr", a.pointer, std::to_string(lane));
-        rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", a.align)));
+        const std::string row = pointer_to(load, integer, extract(integer, index, std::to_string(lane)));
+        rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
     }
     const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {

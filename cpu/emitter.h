@@ -233,6 +233,9 @@ private:
     bool turns(const ir::Inst& i) const;
     std::vector<ir::InstId> turned_loads(std::span<const ir::InstId> insts) const;
     bool stays_short() const;
+    bool only_turned(ir::MemoryId m) const;
+    void keep_staging_on_stack();
+    bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_places[m.id] < 0; }
     void turned_rows(const Body& body);
     void fill_turned(const ir::Inst& load, const std::string& tile);
 
