@@ -50,7 +50,8 @@ Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
     return result;
 }
 
-/// The inclusive scan, left in the scratch memory too: f is associative. The caller synchronises before the next call.
+/// The inclusive scan in log2(items) steps, left in the scratch memory too: f is associative. Source: W. Hillis, G. Steele, "Data parallel
+/// algorithms", CACM 1986. The caller synchronises before the next call.
 template <class T, class F>
 Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const GroupPlace& here, Place place) {
     const auto sync = [&] { synchronize(place.file, place.line); };

@@ -38,7 +38,6 @@ public:
     void deliver_lines();
 
 private:
-    struct Site;
     struct Launch {
         uint32_t number;
         std::shared_ptr<const ir::Kernel> kernel;

@@ -70,13 +70,13 @@ Val<T> uniform_of(const Bits& bits) {
     if constexpr (std::is_same_v<T, float>) return cast<float>(bits.high >> 8u) * 0x1p-24f;
     else return (cast<double>(bits.high) * 0x1p21 + cast<double>(bits.low >> 11u)) * 0x1p-53;
 }
-/// Standard normal by Box and Muller's transform of two uniforms, the first in (0, 1].
+/// Standard normal from two uniforms in [0, 1). Source: G. Box, M. Muller, "A note on the generation of random normal deviates", 1958.
 template <class T>
 Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
     return sqrt(T(-2) * log(T(1) - u)) * cos(T(6.283185307179586476925) * v);
 }
 
-/// What is drawn from a generator of 64 random bits, `next`.
+/// What is drawn from a generator of 64 random bits, `next`. In kernels only.
 template <class Generator>
 class Draws {
 public:
@@ -87,7 +87,7 @@ public:
         const Val<T> u = uniform<T>(), v = uniform<T>();
         return normal_of<T>(u, v);
     }
-    /// A whole number in [0, n), n > 0; probabilities differ by at most n / 2^32 of their value.
+    /// A whole number in [0, n), n > 0: the high word of 32 random bits times n. Probabilities differ by at most n / 2^32 of their value.
     Val<int> integer(const Val<int>& n) { return cast<int>(mul_high(bits().high, cast<uint32_t>(n))); }
 
 private:

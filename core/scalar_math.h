@@ -138,6 +138,7 @@ int32_t ilogb(T a) {
 /// Without std::lgamma's write to a global, which is a race between threads.
 double lgamma(double a);
 float lgamma(float a);
+/// The first and the second derivative of lgamma.
 double digamma(double a);
 double trigamma(double a);
 inline float digamma(float a) { return float(digamma(double(a))); }
