@@ -150,9 +150,8 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
 }
 
 /// sin(x) = (-1)^n sin(r), r = x - n pi; of the cosine n is half of an odd number, and the sign the other one. Three parts of
-/// pi, whose products fma does not round: within 2.5 ulps for |x| <= 10^6. What lies beyond is left to the
-/// function that is called elsewhere.
-std::string Emitter::sine(Op op, std::string_view suffix, const std::string& x) {
+/// pi, whose products fma does not round: within 2.5 ulps for |x| <= 10^6.
+std::string Emitter::near_sine(Op op, const std::string& x) {
     Floats f(*this);
     const bool cosine = op == Op::cos;
     const std::string turns =
@@ -170,19 +169,43 @@ std::string Emitter::sine(Op op, std::string_view suffix, const std::string& x) 
     const std::string y = f.fma(f.mul(z, r), p, r);
     std::string flips = f.on_bits("shl", f.bits(turns), Floats::whole(31));
     if (cosine) flips = f.on_bits("xor", flips, Floats::whole(INT32_MIN));
-    const std::string t = vector_type("float"), near = f.of_bits(f.on_bits("xor", f.bits(y), flips));
+    return f.of_bits(f.on_bits("xor", f.bits(y), flips));
+}
 
-    const std::string slot = alloca_of(t, "far"), far = label("far"), end = label("near");
-    line(text("store ", t, " ", near, ", ptr ", slot));
+/// The sine that goes with a cosine, or the other way round: of the same value, later in the same block and region.
+Value Emitter::partner(const Inst& i) const {
+    if ((i.op != Op::sin && i.op != Op::cos) || i.type != Scalar::f32 || !writes_out(i.op)) return {};
+    const InstId own = k[k.result(i)].inst;
+    for (const InstId id : k[uniformity.structure().block_of(own)].insts) {
+        const Inst& other = k[id];
+        if (other.op != (i.op == Op::sin ? Op::cos : Op::sin) || k.operands(other)[0] != k.operands(i)[0]) continue;
+        if (has_barriers && inst_region[id.id] != inst_region[own.id]) continue;
+        if (!has_value[k.result(other).id]) return k.result(other);
+    }
+    return {};
+}
+
+/// Sine or cosine of x, or both, which then wait less for each other; where an x of the packet is too far from 0, as the functions that are
+/// called elsewhere give them.
+std::vector<std::string> Emitter::sines(const std::vector<Op>& ops, const std::string& x) {
+    Floats f(*this);
+    const std::string t = vector_type("float"), far = label("far"), end = label("near");
+    std::vector<std::string> slots, values;
+    for (const Op op : ops) {
+        slots.push_back(alloca_of(t, "far"));
+        line(text("store ", t, " ", near_sine(op, x), ", ptr ", slots.back()));
+    }
     const std::string magnitude = expanded("call $t @llvm.fabs.$s($t $0)", Scalar::f32, {x}, true);
     const std::string outside = any({f.compare("uge", magnitude, f.constant(most_reduced))});
     const std::string seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
     line(text("br i1 ", outside, ", label %", far, ", label %", end, ", !prof ", seldom));
     open = false;
     start(far);
-    line(text("store ", t, " ", called(op, suffix, Scalar::f32, {x}, true), ", ptr ", slot));
+    for (size_t n = 0; n < ops.size(); ++n)
+        line(text("store ", t, " ", called(ops[n], Scalar::f32, {x}, true), ", ptr ", slots[n]));
     start(end);
-    return let(text("load ", t, ", ptr ", slot));
+    for (const std::string& slot : slots) values.push_back(let(text("load ", t, ", ptr ", slot)));
+    return values;
 }
 
 /// Where the target has a fused multiply-add.
@@ -191,10 +214,10 @@ bool Emitter::writes_out(Op op) const {
     return fused && (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
 }
 
-std::string Emitter::written_out(Op op, std::string_view suffix, const std::string& x) {
+std::string Emitter::written_out(Op op, const std::string& x) {
     if (op == Op::exp || op == Op::exp2) return exponential(op, x);
     if (op == Op::log || op == Op::log2) return logarithm(op, x);
-    return sine(op, suffix, x);
+    return sines({op}, x)[0];
 }
 
 // ---- by the machine's estimates, within the rows' tolerances, and several times as fast as its roots and divisions ----

@@ -34,13 +34,7 @@ std::vector<float> operands() {
 
 /// Equal in kind, and within `ulps` of the double result. What is below the normal floats may be
 /// zero, as operand and result, and the former inexact.
-template <class F>
-void check(const Device& device, const char* what, double ulps, double (*exact)(double), F function) {
-    const auto k = kernel(what, [&](Out<float> y, In<float> x) { y[global_index()] = function(x[global_index()]); });
-    const std::vector<float> x = operands();
-    Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
-    k(ndrange(int64_t(x.size())), y, given);
-    const std::vector<float> got = y.download();
+void compare(const char* what, double ulps, double (*exact)(double), const std::vector<float>& x, const std::vector<float>& got) {
     constexpr double least = 1.1754943508222875e-38;
     int wrong = 0;
     for (size_t i = 0; i < x.size() && wrong < 5; ++i) {
@@ -57,6 +51,15 @@ void check(const Device& device, const char* what, double ulps, double (*exact)(
     }
 }
 
+template <class F>
+void check(const Device& device, const char* what, double ulps, double (*exact)(double), F function) {
+    const auto k = kernel(what, [&](Out<float> y, In<float> x) { y[global_index()] = function(x[global_index()]); });
+    const std::vector<float> x = operands();
+    Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
+    k(ndrange(int64_t(x.size())), y, given);
+    compare(what, ulps, exact, x, y.download());
+}
+
 TEST(Maths, floats) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open());
@@ -71,6 +74,21 @@ TEST(Maths, floats) {
     check(device, "rsqrt", 2, [](double x) { return 1 / std::sqrt(x); }, [](V x) { return rsqrt(x); });
     check(device, "reciprocal", 2.5, [](double x) { return 1 / x; }, [](V x) { return 1.0f / x; });
     check(device, "third", 2.5, [](double x) { return x / 3; }, [](V x) { return x / 3.0f; });
+}
+
+TEST(Maths, sine_and_cosine_of_one_value) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open());
+    const auto both = kernel("both", [](Out<float> s, Out<float> c, In<float> x) {
+        auto i = global_index();
+        auto v = x[i];
+        s[i] = sin(v), c[i] = cos(v);
+    });
+    const std::vector<float> x = operands();
+    Array<float> s = device.zeros<float>(x.size()), c = device.zeros<float>(x.size()), given = device.upload(x);
+    both(ndrange(int64_t(x.size())), s, c, given);
+    compare("sin", 3, std::sin, x, s.download());
+    compare("cos", 3, std::cos, x, c.download());
 }
 
 /// What divides without a rest gives whole numbers, and squares have their roots.

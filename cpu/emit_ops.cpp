@@ -97,6 +97,11 @@ void Emitter::pure(const Inst& i) {
         return define(r, let(text("select ", scalar_condition ? "i1" : vector_type("i1"), " ", condition, ", ", type, " ",
                                   text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));
     }
+    if (const Value other = vectors ? partner(i) : Value{}) {
+        const std::vector<std::string> both = sines({i.op, k[k[other].inst].op}, vector(v[0]));
+        define(r, both[0]);
+        return define(other, both[1]);
+    }
     if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1])) return define(r, summed(i.op, from, vector(v[0]), v[1]));
     if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
     std::vector<std::string> operands;
@@ -130,7 +135,7 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
         if (op == Op::div) return estimated_quotient(operands[0], operands[1]);
     }
     if (word("host")) return host_call(op, type, operands, vector);
-    if (word("sleef")) return maths(op, cell.size() > 6 ? cell.substr(6) : "", type, operands, vector);
+    if (word("sleef")) return maths(op, type, operands, vector);
     if (word("divide")) return divide(std::string(cell.substr(7)), type, operands, vector, constant_divisor);
     return expanded(cell, type, operands, vector);
 }
@@ -258,13 +263,13 @@ std::string Emitter::divide(const std::string& op, Scalar type, const std::vecto
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
 }
 
-std::string Emitter::maths(Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string Emitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
-    return written ? written_out(op, suffix, operands[0]) : called(op, suffix, type, operands, vector);
+    return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
 }
 
 /// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
-std::string Emitter::called(Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector) {
+std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string name(row(op).name), scalar = scalar_type(type);
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
@@ -287,6 +292,7 @@ std::string Emitter::called(Op op, std::string_view suffix, Scalar type, const s
     }
     const int lanes = sleef->lanes * 4 / size_of(type);
     const std::string part = text("<", lanes, " x ", scalar, ">");
+    const std::string_view cell = llvm_text(op, type), suffix = cell.substr(std::min(cell.size(), std::strlen("sleef ")));
     const std::string function = text("Sleef_", name, f32 ? "f" : "d", lanes, "_", suffix, sleef->suffix);
     functions.insert(function);
     return in_parts(lanes, scalar, operands, scalar, [&](const std::vector<std::string>& pieces) {

@@ -129,8 +129,8 @@ private:
     std::string named_constant(std::string_view what, Scalar type, bool vector) const;
     std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                        bool constant_divisor);
-    std::string maths(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
-    std::string called(ir::Op op, std::string_view suffix, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
                          const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
@@ -142,10 +142,12 @@ private:
     // ---- functions of vectors of floats (emit_maths.cpp) ----
     class Floats;
     bool writes_out(ir::Op op) const;
-    std::string written_out(ir::Op op, std::string_view suffix, const std::string& x);
+    std::string written_out(ir::Op op, const std::string& x);
     std::string exponential(ir::Op op, const std::string& x);
     std::string logarithm(ir::Op op, const std::string& x);
-    std::string sine(ir::Op op, std::string_view suffix, const std::string& x);
+    std::string near_sine(ir::Op op, const std::string& x);
+    ir::Value partner(const ir::Inst& i) const;
+    std::vector<std::string> sines(const std::vector<ir::Op>& ops, const std::string& x);
     std::string estimated_rsqrt(const std::string& x);
     std::string estimated_sqrt(const std::string& x);
     std::string estimated_quotient(const std::string& x, const std::string& y);
