@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "cpu/caches.h"
 
 namespace pumice::cpu {
 namespace {
@@ -24,13 +25,6 @@ struct Free {
 
 double now_ns() {
     return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
-
-/// What this thread has stored past the caches is where others look for it. Other stores are in order by themselves.
-void finish_stores() {
-#ifdef __SSE__
-    __builtin_ia32_sfence();
-#endif
 }
 
 }  // namespace
@@ -144,19 +138,22 @@ void CallWork::run(const Crew&) {
 }
 
 void FillWork::run(const Crew& crew) {
-    const int64_t size = pattern_size;
-    const auto fill = [this, size](int64_t first, int64_t count) {
+    const bool past_caches = bytes >= bytes_in_caches(crew.threads());
+    const bool one_byte = std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
+    const int64_t size = one_byte ? 1 : pattern_size;
+    const auto fill = [this, size, past_caches](int64_t first, int64_t count) {
         std::byte* const begin = to->data + offset + first * size;
-        if (size == 1) return void(std::memset(begin, int(pattern[0]), size_t(count)));
+        const int64_t all = count * size, step = std::min<int64_t>(all, 8192 / size * size);
+        if (size == 1 && !past_caches) return void(std::memset(begin, int(pattern[0]), size_t(all)));
         // Doubles what is filled: few long copies instead of many short ones, in steps that stay within the first-level cache.
-        const int64_t bytes = count * size, step = std::min<int64_t>(bytes, 8192 / size * size);
         std::memcpy(begin, pattern.data(), size_t(size));
         for (int64_t done = size; done < step;) {
             const int64_t next = std::min(done, step - done);
             std::memcpy(begin + done, begin, size_t(next));
             done += next;
         }
-        for (int64_t done = step; done < bytes; done += step) std::memcpy(begin + done, begin, size_t(std::min(step, bytes - done)));
+        for (int64_t done = step; done < all; done += step) copy_bytes(begin + done, begin, std::min(step, all - done), past_caches);
+        if (past_caches) finish_stores();
     };
     crew.run(bytes / size, bytes_piece / size, fill);
 }
@@ -164,7 +161,11 @@ void FillWork::run(const Crew& crew) {
 void CopyWork::run(const Crew& crew) {
     const bool overlap = from < to + bytes && to < from + bytes;
     if (overlap || bytes < 2 * bytes_piece) return void(std::memmove(to, from, size_t(bytes)));
-    crew.run(bytes, bytes_piece, [this](int64_t first, int64_t count) { std::memcpy(to + first, from + first, size_t(count)); });
+    const bool past_caches = 2 * bytes >= bytes_in_caches(crew.threads());
+    crew.run(bytes, bytes_piece, [this, past_caches](int64_t first, int64_t count) {
+        copy_bytes(to + first, from + first, count, past_caches);
+        if (past_caches) finish_stores();
+    });
 }
 
 }  // namespace pumice::cpu

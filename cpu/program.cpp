@@ -1,7 +1,6 @@
 #include "cpu/program.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 
 #include "core/debug.h"
 #include "core/error.h"
+#include "cpu/caches.h"
 #include "cpu/group.h"
 #include "cpu/lead.h"
 
@@ -35,19 +35,6 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
             if (b.id != ir::none) sum += guess(k, b, inner);
     }
     return sum;
-}
-
-/// Arrays of more bytes than these, together, are not in the caches any more when they are used again: those of the last-level cache.
-/// A virtual machine reports its host's, of which it has a part that nobody names: no more is taken for ours than machines have for
-/// so many cores. Past the caches twice the time is lost by stores through them, before that a quarter by stores past them.
-int64_t bytes_in_caches(int threads) {
-    constexpr int64_t most_for_a_core = 32 << 20, unknown = 64 << 20;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    static const int64_t last_level = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#else
-    constexpr int64_t last_level = 0;
-#endif
-    return last_level > 0 ? std::min(last_level, threads * most_for_a_core) : unknown;
 }
 
 constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows

@@ -49,6 +49,27 @@ TEST(Streaming, ranges_that_begin_and_end_anywhere) {
     }
 }
 
+TEST(Streaming, fills_and_copies_that_begin_and_end_anywhere) {
+    const Device device = two_threads();
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    const Array<int> index = device.zeros<int>(n);
+    number(ndrange(n), index, from).wait();
+    const auto expect = [&](int begin, int end, const auto& inside) {
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < n; ++i) wrong += got[size_t(i)] != (i >= begin && i < end ? inside(i) : -1);
+        EXPECT_EQ(wrong, 0) << begin << " to " << end;
+    };
+    for (const auto& [begin, end] : {std::pair{0, n}, {1, n - 3}, {13, n - 16}}) {
+        to.fill(-1);
+        to.slice(begin, end).fill(123456789);
+        expect(begin, end, [](int) { return 123456789; });
+        to.fill(-1);
+        to.slice(begin, end).copy_from(index.slice(0, end - begin));
+        expect(begin, end, [first = begin](int i) { return i - first + 7; });
+    }
+}
+
 /// Rows of lines of which the first and the last are written in part; where rows are no multiple of a line, each begins elsewhere.
 template <class T>
 void check_rims(const char* type, int wide) {

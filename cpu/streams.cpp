@@ -30,6 +30,8 @@ void Crew::run(int64_t count, int64_t piece, Job::Body body) const {
     });
 }
 
+int Crew::threads() const { return streams.team.threads; }
+
 Streams::Streams(Team& team) : team(team) { all.push_back(std::make_unique<Stream>()); }
 
 Streams::~Streams() {

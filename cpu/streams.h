@@ -31,6 +31,7 @@ struct Crew {
     Stream& stream;
     /// As Team::run.
     void run(int64_t count, int64_t piece, Job::Body body) const;
+    int threads() const;
 };
 
 /// A piece of work on a stream.
