@@ -275,7 +275,8 @@ void Emitter::function() {
     // Vectors that wait in memory must not lie across lines. LLVM only learns of them when it is too late to align the stack.
     const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
     const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
-    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned,
+    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's own of 1 / sqrt(x) is NaN at 0 and infinity
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned, exact,
                 " {\nentry:\n", allocas, entry, body, "}\n");
     std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
     outer +=

@@ -144,6 +144,24 @@ TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
 
 // ---- line 21 ----
 
+// Items share the roots: on the device cpu they are no vectors.
+TEST(Types, ReciprocalRootsAtTheirCorners) {
+    const auto scaled = kernel("scaled", [](Out<float> y, In<float> x) {
+        y[0] = 2.0f / sqrt(x[0]);
+        y[1] = 2.0f * rsqrt(x[0]);
+    });
+    const auto of = [&](float x) {
+        Array<float> y = device().zeros<float>(2);
+        scaled(ndrange(1), y, device().full<float>(1, x));
+        return y.download();
+    };
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(of(0.0f), (std::vector<float>{infinity, infinity}));
+    EXPECT_EQ(of(infinity), (std::vector<float>{0.0f, 0.0f}));
+    for (const float y : of(16.0f)) EXPECT_FLOAT_EQ(y, 0.5f);
+    for (const float y : of(-1.0f)) EXPECT_TRUE(std::isnan(y));
+}
+
 TEST(Types, Case21_HalfArithmeticAndStorage) {
     NEEDS(float16, "half");
     std::vector<half> x, y, sum, product;
