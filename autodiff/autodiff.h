@@ -94,6 +94,7 @@ public:
     }
     derive::TapeArrays arrays;
     std::shared_ptr<const ir::Kernel> kernel;  ///< whose it is
+    std::vector<derive::Activity> activities;  ///< of its arguments
 };
 
 namespace derive {
@@ -106,7 +107,8 @@ public:
     /// Runs the primal on the annotated arguments; gives what the second half needs of it.
     template <detail::Annotation... A>
     pumice::Tape operator()(const A&... annotations) const {
-        return {split_forward(make_call(kernel, range, annotations...)), kernel.recorded()};
+        const Call call = make_call(kernel, range, annotations...);
+        return {split_forward(call), kernel.recorded(), activities_of(call)};
     }
 };
 /// The second half.
@@ -124,8 +126,10 @@ public:
             const pumice::Tape& tape = std::get<sizeof...(I)>(all);
             if (tape.kernel && tape.kernel != kernel.recorded())
                 fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape of kernel \"", tape.kernel->name, "\"");
-            return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(
-                split_reverse(make_call(kernel, range, std::get<I>(all)...), tape.arrays));
+            const Call call = make_call(kernel, range, std::get<I>(all)...);
+            if (tape.kernel && tape.activities != activities_of(call))
+                fail("the reverse half of kernel \"", kernel.name(), "\" is given a tape for other annotations: both halves take the same ones");
+            return actives<K, std::remove_cvref_t<std::tuple_element_t<I, std::tuple<A...>>>...>(split_reverse(call, tape.arrays));
         }(std::make_index_sequence<sizeof...(A) - 1>());
     }
 };

@@ -110,6 +110,13 @@ const Derived& half_of(const Call& call, Mode mode) {
 }
 }  // namespace
 
+std::vector<Activity> activities_of(const Call& call) {
+    std::vector<Activity> all;
+    for (const Slot& slot : call.slots)
+        all.push_back(slot.activity == Activity::duplicated_no_need ? Activity::duplicated : slot.activity);
+    return all;
+}
+
 TapeArrays split_forward(const Call& call) {
     TapeArrays tape;
     launch(half_of(call, Mode::augmented), call.range, call.slots, nullptr, &tape);

@@ -31,6 +31,7 @@ std::vector<uint64_t> reverse(const Call& call);
 /// Checks the call, runs primal and tangents.
 void forward(const Call& call);
 /// The two halves of reverse: the first runs the primal and gives what the second needs beyond the arguments.
+std::vector<Activity> activities_of(const Call& call);  ///< which both take
 using TapeArrays = std::vector<std::shared_ptr<detail::ArrayState>>;
 TapeArrays split_forward(const Call& call);
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape);

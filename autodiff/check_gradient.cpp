@@ -69,7 +69,7 @@ GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
         const auto gap = [&](const Arrays& along) { return std::abs(dot(gradient, along) - difference(c, seeds, along, step)); };
         const double found = gap(direction), error = found / std::max(std::sqrt(scale), std::abs(dot(gradient, direction)));
         if (!(error <= tolerance)) worst.good = false;
-        if (error <= worst.error && d > 0) continue;
+        if (d > 0 && (error <= worst.error || std::isnan(worst.error))) continue;
         worst.error = error;
         size_t from = 0, to = count;
         while (to - from > 1) {

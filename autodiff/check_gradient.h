@@ -31,7 +31,7 @@ namespace derive {
 struct Checked {
     std::vector<std::vector<double>> start;  ///< elements of each checked array
     std::vector<int> arguments;              ///< its number
-    bool single = true;                      ///< float, not double
+    bool single = false;                     ///< one of them is of float, not double
     /// Runs it from these elements; gives those of all checked arrays afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> run;
     /// Reverse mode from `start` with these shadows; gives the shadows afterwards.
@@ -68,7 +68,7 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
         if constexpr (is_checked<G>::value) {
             c.start.push_back(elements_of(a));
             c.arguments.push_back(number);
-            c.single = c.single && is_checked<G>::single;
+            c.single = c.single || is_checked<G>::single;
         }
     };
     (collect(arguments), ...);

@@ -107,12 +107,39 @@ private:
     void call(const Inst& i) {
         const auto results = results_of(from, i);
         if (std::none_of(results.begin(), results.end(), [&](Value r) { return analysis.active(r); })) return;
+        if (signature.as_reverse) return call_reverse(i);
         for (size_t w = 0; w < width; ++w) {
             std::vector<Value> arguments = of(from.operands(i));
             for (const Value v : from.operands(i)) arguments.push_back(tangent_or_zero(v, w));
             const InstId made = b.call(from.functions[i.immediate].forward, arguments);
             for (size_t r = 0; r < results.size(); ++r)
                 if (analysis.active(results[r])) tangents[results[r].id].push_back(to.result(to[made], int(r)));
+        }
+    }
+
+    /// By the rule for reverse mode: of each result, the adjoints of the parameters times their tangents.
+    void call_reverse(const Inst& i) {
+        const auto v = from.operands(i);
+        const auto results = results_of(from, i);
+        for (const Value r : results) {
+            if (!analysis.active(r)) continue;
+            std::vector<Value> arguments = of(v), adjoints;
+            for (const Value other : results) {
+                arguments.push_back(of(other));
+                adjoints.push_back(other == r ? b.constant_float(from.type_of(r), 1) : zero(from.type_of(other)));
+            }
+            arguments.insert(arguments.end(), adjoints.begin(), adjoints.end());
+            const InstId made = b.call(from.functions[i.immediate].reverse, arguments);
+            for (size_t w = 0; w < width; ++w) {
+                Value sum;
+                for (size_t o = 0; o < v.size(); ++o) {
+                    if (of_tangent(v[o]).empty()) continue;
+                    const Value term = b.op(Op::mul, {to.result(to[made], int(o)), of_tangent(v[o])[w]});
+                    const Value cast = b.cast(from.type_of(r), term);
+                    sum = sum ? add(sum, cast) : cast;
+                }
+                tangents[r.id].push_back(sum ? sum : zero(from.type_of(r)));
+            }
         }
     }
 
@@ -210,7 +237,7 @@ private:
 
 Kernel forward(const Kernel& primal, const Signature& signature) {
     check(primal, signature, false);
-    const Kernel k = dead(ir::forward(simplify(promote(with_rules(primal, false)))));
+    const Kernel k = dead(ir::forward(simplify(promote(with_rules(primal, signature.as_reverse)))));
     return in_order(dead(simplify(inlining(Forward(k, signature).run()))));
 }
 

@@ -84,6 +84,9 @@ private:
     std::vector<ir::MemoryId> memories;
 };
 
+/// Whether the function as a kernel has its last parameter, the results.
+bool gives_results(const ir::Kernel& function) { return !function.params.empty() && function.params.back().is_array; }
+
 }  // namespace
 
 std::string derived_name(const std::string& name, const char* what) { return name + "." + what; }
@@ -101,10 +104,12 @@ std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
 }
 
 std::vector<Handle> record_tangents(Recorder& r, const FunctionBase& f, std::span<const Handle> params,
-                                    const std::vector<std::vector<Handle>>& directions) {
+                                    const std::vector<std::vector<Handle>>& directions, bool as_reverse) {
     const std::shared_ptr<const ir::Kernel> primal = f.recorded();
+    if (!gives_results(*primal)) return {};
     Signature signature;
     signature.width = int(directions.size());
+    signature.as_reverse = as_reverse;
     for (const ir::Parameter& p : primal->params)
         signature.params.push_back(p.is_array || is_float(p.type) ? Activity::duplicated : Activity::constant);
     const ir::Kernel tangents = ir::promote(ir::inlining(forward(*primal, signature)));
@@ -141,7 +146,7 @@ std::vector<Handle> record_gradient(Recorder& r, const FunctionBase& f, std::spa
         for (size_t i = 0; i < types.size(); ++i)
             if (is_float(types[i])) directions.back().push_back(r.handle(r.build.constant_float(types[i], i == along ? 1 : 0)));
     }
-    const std::vector<Handle> tangents = directions.empty() ? std::vector<Handle>() : record_tangents(r, f, params, directions);
+    const std::vector<Handle> tangents = directions.empty() ? std::vector<Handle>() : record_tangents(r, f, params, directions, true);
     std::vector<Handle> gradient;
     size_t next = 0;
     const Scalar result = tangents.empty() ? Scalar::f32 : r.kernel.type_of(tangents[0].value);
@@ -167,6 +172,7 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
                  name_of(slots[i].value.type), ", which has no derivative: write Const");
         slots[i].mixed = true;  // integers inside structs have a zero
     }
+    if (!gives_results(*primal)) return {{}, std::vector<uint64_t>(slots.size())};
     static const Device device = Device::open("interp");
     detail::ArrayState like;
     like.device = device.state;

@@ -7,9 +7,10 @@ namespace pumice {
 namespace derive {
 
 /// Records the function's tangents beside it: `directions` has a tangent for each floating scalar parameter, one direction after
-/// another. Gives the tangents of the results' floating scalars likewise (a zero for the others).
+/// another. Gives the tangents of the results' floating scalars likewise (a zero for the others). Functions go by their rules for
+/// forward mode, or, `as_reverse`, by those for reverse mode.
 std::vector<detail::Handle> record_tangents(detail::Recorder& r, const FunctionBase& f, std::span<const detail::Handle> params,
-                                            const std::vector<std::vector<detail::Handle>>& directions);
+                                            const std::vector<std::vector<detail::Handle>>& directions, bool as_reverse = false);
 /// Along each floating parameter in turn, the tangent of the one result.
 std::vector<detail::Handle> record_gradient(detail::Recorder& r, const FunctionBase& f, std::span<const detail::Handle> params);
 

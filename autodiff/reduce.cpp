@@ -116,8 +116,7 @@ MemoryId Sweep::part_of_sum(size_t n, Scalar type) {
     memory.size =
         b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
     memory.loc = from.loc;
-    to.memories.push_back(memory);
-    return sum_parts[{n, type}] = {uint32_t(to.memories.size() - 1)};
+    return sum_parts[{n, type}] = add_own_memory(to, memory);
 }
 
 /// A value that is the same for all items of all launches, in another kernel.

@@ -1,5 +1,7 @@
 #include "autodiff/shadows.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace pumice::derive {
@@ -29,6 +31,15 @@ MemoryId add_parameter(Kernel& to, Memory memory, std::string label) {
 }
 
 }  // namespace
+
+MemoryId add_own_memory(Kernel& to, Memory memory) {
+    const auto taken = [&](const std::string& name) {
+        return std::any_of(to.memories.begin(), to.memories.end(), [&](const Memory& m) { return m.name == name; });
+    };
+    const std::string wanted = memory.name;
+    for (int n = 2; taken(memory.name); ++n) memory.name = text(wanted, "_", n);
+    return add_memory(to, std::move(memory));
+}
 
 MemoryId Shadows::add_array(Kernel& to, Scalar type, Access access, const std::string& label) {
     Memory m;
@@ -74,7 +85,7 @@ Shadows::Shadows(Kernel& to, const Kernel& from, const Signature& signature, con
         for (int w = 0; w < signature.width; ++w) {
             Memory shadow = to.memories[m];
             shadow.name = text(shadow.name, "_d", w + 1);
-            memories[m].push_back(add_memory(to, shadow));
+            memories[m].push_back(add_own_memory(to, shadow));
         }
     }
 }

@@ -4,6 +4,9 @@
 
 namespace pumice::derive {
 
+/// Adds a memory that is no parameter, under its name or, where that is taken (the primal may be a derivative), one like it.
+ir::MemoryId add_own_memory(ir::Kernel& to, ir::Memory memory);
+
 /// Lays the parameters of a derivative kernel out. Memories of the primal keep their ids.
 class Shadows {
 public:

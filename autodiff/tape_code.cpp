@@ -40,7 +40,7 @@ void Sweep::add_stacks() {
             m.extents = {stack.bound->number};
             m.loc = from.loc;
             stack.memory = {uint32_t(to.memories.size())};
-            if (!counting) to.memories.push_back(m);
+            if (!counting) stack.memory = add_own_memory(to, m);
         } else if (stack.kind == Tape::Size::item) {
             tapes.push_back({stack.type, Tape::Size::item, stack.bound->number, stack.bound->more});
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);

@@ -21,6 +21,7 @@ enum class Activity { constant, active, duplicated, duplicated_no_need };
 struct Signature {
     std::vector<Activity> params;
     int width = 1;
+    bool as_reverse = false;  ///< forward mode: functions go by their rules for reverse mode, so that both modes say the same
     bool operator==(const Signature&) const = default;
 };
 

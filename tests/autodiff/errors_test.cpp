@@ -126,6 +126,8 @@ TEST_F(AutodiffErrors, TapesOfOtherCalls) {
     const auto halves = autodiff_split(axpy, ndrange(4), Duplicated(y, dy), Const(2.0f), Duplicated(x, dx));
     const auto& reverse = halves.second;
     const auto tape = halves.first(Duplicated(y, dy), Const(2.0f), Duplicated(x, dx));
+    EXPECT_EQ(message_of([&] { reverse(Duplicated(y, dy), Const(2.0f), Const(x), tape); }),
+              "the reverse half of kernel \"axpy\" is given a tape for other annotations: both halves take the same ones");
     pumice::Tape other;
     other.arrays = tape.arrays;
     other.arrays.push_back(x.state);

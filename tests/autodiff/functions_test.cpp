@@ -83,6 +83,29 @@ TEST(AutodiffFunctions, ConstAndIntegerArguments) {
     EXPECT_EQ(std::tuple(a, n, b), std::tuple(15.0f, 0, 6.0));
 }
 
+// On the host by reverse mode, in kernels by forward mode: by the same rules.
+TEST(AutodiffFunctions, GradientsGoByTheRulesForReverseMode) {
+    const auto clipped = function("clipped", [](Val<float> x, Val<double> c) { return std::tuple(min(x, 1.0f), cast<double>(x) * c); })
+        .reverse([](Val<float>, Val<double>, Val<float>, Val<double>, Val<float> dy, Val<double> dz) { return std::tuple(dy + 5.0f * cast<float>(dz), 7.0 * dz); })
+        .forward([](Val<float>, Val<double>, Val<float> dx, Val<double>) { return std::tuple(100.0f * dx, 0.0); });
+    const auto outer = function("outer", [&](Val<float> x, Val<double> c) {
+        const auto [y, z] = clipped(2.0f * x, c);
+        return y * y + cast<float>(z);
+    });
+    const auto [by_x, by_c] = gradient(outer, 3.0f, 0.5);
+    EXPECT_EQ(by_x, 2.0f * 2.0f + 10.0f);  // of y = 1, and through z
+    EXPECT_EQ(by_c, 7.0);
+    EXPECT_EQ(gradient(outer)(3.0f, 0.5), gradient(outer, 3.0f, 0.5));
+    EXPECT_EQ(std::get<0>(autodiff(Forward, outer, Duplicated(3.0f, 1.0f), Const(0.5))), 400.0f);  // forward mode by its own
+}
+
+TEST(AutodiffFunctions, WithoutResults) {
+    const auto silent = function("silent", [](Val<float> x, Val<int> n) { print("{} {}", x, n); });
+    const auto [dx] = autodiff(Reverse, silent, Active(3.0f), Const(2));
+    EXPECT_EQ(dx, 0.0f);
+    tangent(silent)(3.0f, 2, 1.0f, 0);
+}
+
 TEST(AutodiffFunctions, Case15_NestedModes) {
     const double x = 1.23;
     EXPECT_NEAR(series(x), std::sin(x), 1e-12);

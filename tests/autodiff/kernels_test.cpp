@@ -65,6 +65,27 @@ TEST(Autodiff, AdjointsAreWholeKernels) {
     EXPECT_EQ(da.download()[0], 1921.0f);
 }
 
+/// Tapes, shadows of local memory and parts of sums have names of their own, also where the primal is an adjoint and has such.
+TEST(Autodiff, AdjointsOfAdjoints) {
+    const auto mixed = kernel("mixed", [](Out<float> y, In<float> x, In<float> weight) {
+        Local<float, 8> tile;
+        auto i = global_index();
+        auto l = local_index();
+        tile[l] = x[i] * weight[0];
+        synchronize();
+        Var v = tile[(l + 1) % 8];
+        $for (k, range(0, 5)) { v = v * sin(v) + x[i]; }
+        y[i] = v;
+    });
+    const AnyKernel once = adjoint<Duplicated, Duplicated, Duplicated>(mixed);
+    std::vector<float> host(16);
+    for (size_t i = 0; i < 16; ++i) host[i] = 0.2f + 0.05f * float(i);
+    const auto some = [&] { return device().upload(host); };
+    const auto one = [&] { return device().full<float>(1, 0.7f); };
+    const GradientCheck found = check_gradient(once, ndrange(16).group(8), some(), some(), some(), some(), one(), one());
+    EXPECT_TRUE(found) << found.text();
+}
+
 TEST(Autodiff, Case3_BatchOfSeeds) {
     const std::vector<float> host = iota<float>(64, 1.0f);
     Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f), db = device().full<float>(64, 3.0f);
