@@ -19,15 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In front of every entry. `size` and `check` are of the bytes that follow.
+/// In front of every entry. `size` is of the bytes that follow, `check` of these and the entry's name: no entry is taken for another.
 struct Header {
     char magic[8] = {'p', 'u', 'm', 'i', 'c', 'e', '0', '1'};
     uint64_t size = 0;
     char check[32] = {};
 };
 
-std::string checksum(const std::string& bytes) {
+std::string checksum(const std::string& bytes, const std::string& name = "") {
     Hash hash;
+    hash.add(name);
     hash.add(bytes);
     return hash.text();
 }
@@ -63,7 +64,7 @@ std::optional<std::string> DiskCache::read(const std::string& name) const {
                 std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0;
     if (good) bytes.assign(std::istreambuf_iterator<char>(file), {});
     good = good && bytes.size() == header.size &&
-           checksum(bytes) == std::string(header.check, sizeof header.check);
+           checksum(bytes, name) == std::string(header.check, sizeof header.check);
     if (good) return bytes;
     static std::atomic<bool> said = false;
     if (!said.exchange(true))
@@ -87,7 +88,7 @@ void DiskCache::write(const std::string& name, const std::string& bytes) const {
     const fs::path draft = folder / text(name, ".", process, ".", counter++, ".tmp");
     Header header;
     header.size = bytes.size();
-    checksum(bytes).copy(header.check, sizeof header.check);
+    checksum(bytes, name).copy(header.check, sizeof header.check);
     {
         std::ofstream file(draft, std::ios::binary | std::ios::trunc);
         if (!file) return;

@@ -67,6 +67,8 @@ TEST_F(DiskCacheTest, EveryDamageIsFoundAndTheEntryGoes) {
     }
     overwrite("entry", whole + "x");
     EXPECT_FALSE(cache.read("entry"));
+    overwrite("another", whole);  // a good one, under another's name
+    EXPECT_FALSE(cache.read("another"));
     cache.write("entry", bytes);
     EXPECT_EQ(cache.read("entry"), bytes);
 }
