@@ -116,11 +116,8 @@ public:
     /// Later work on the stream starts after the event.
     virtual void wait_for(int stream, const std::shared_ptr<EventState>& event) = 0;
     /// Runs `act` on the host once all work given to the stream so far is done; later work of the stream starts after it has
-    /// returned. On any thread, now or later; what it throws comes out of the next wait. Here: now, on the caller's thread.
-    virtual void call(int stream, std::function<void()> act) {
-        record(stream)->wait();
-        act();
-    }
+    /// returned. On any thread, now or later; what it throws comes out of the next wait.
+    virtual void call(int stream, std::function<void()> act) = 0;
     /// Like write and read, but in order on a stream: the host memory belongs to the device until the stream's work so far is
     /// done. A backend that returns before that overrides them.
     virtual void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {

@@ -153,6 +153,14 @@ public:
         return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); });
     }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
+    void call(int, std::function<void()> act) override {
+        try {
+            act();
+        } catch (...) {
+            std::lock_guard lock(mutex);
+            if (!thrown) thrown = std::current_exception();
+        }
+    }
     void synchronize() override { settle(); }
 
 private:
@@ -177,6 +185,11 @@ private:
     void settle() {
         take_reports();
         reports.deliver();
+        std::unique_lock lock(mutex);
+        if (const std::exception_ptr first = std::exchange(thrown, nullptr)) {
+            lock.unlock();
+            std::rethrow_exception(first);
+        }
     }
 
     void check_local_memory(const ir::Kernel& k, const Launch& launch) const {
@@ -261,6 +274,7 @@ private:
     std::atomic<int> streams = 0;
     std::mutex mutex;  ///< over all below, and over the contents of allocations
     Scratch scratch;
+    std::exception_ptr thrown;  ///< by a function that a stream called, for the next wait
 };
 
 }  // namespace
