@@ -63,7 +63,7 @@ public:
     /// or a step below 1.
     View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const { return View<T, N>(*this).view(from, to, step); }
     View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const { return View<T, N>(*this).view(from, to); }
-    View<T, N> view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
+    template <std::integral A, std::integral B> View<T, N> view(A from, B to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
 
     /// All elements, row-major; waits for the launches before it.
     std::vector<T> download() const { return View<T, N>(*this).download(); }

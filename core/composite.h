@@ -235,6 +235,7 @@ class Var<T> : public structure<T>::template members<Var>, public detail::Vector
 public:
     template <class A> requires detail::CompositeOperandOf<A, T>
     Var(const A& a, PUMICE_AT) : Var(detail::Operand<T>(a, pm_file, pm_line)) {}
+    template <class U = T> Var() { static_assert(detail::never<U>, "pumice: a Var needs an initial value: write Var x = v; or Var<float3> x = float3{};"); }
     explicit Var(detail::VarSource& source) : Members(source) {}
     Var(const Var& other, PUMICE_AT) : Var(detail::Operand<T>(other, pm_file, pm_line)) {}
 
@@ -338,29 +339,30 @@ template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.memory, m.leaf, m.i
 #define PM_LIST(m, S, ...) __VA_OPT__(PM_EXPAND(PM_LIST_(m, S, __VA_ARGS__)))
 #define PM_LIST_(m, S, f, ...) m(S, f) __VA_OPT__(, PM_LIST_AGAIN PM_PARENS(m, S, __VA_ARGS__))
 #define PM_LIST_AGAIN() PM_LIST_
-#define PM_DECLARE(S, f) W<decltype(S::f)> f;
-#define PM_MAKE(S, f) f(source.named(#f))
-#define PM_VISIT(S, f) act(f);
-#define PM_TYPE(S, f) act(#f, offsetof(S, f), static_cast<decltype(S::f)*>(nullptr));
-#define PM_VALUE(S, f) act(value.f);
+// Names that a described struct, or a member of it, does not have: they would hide it.
+#define PM_DECLARE(S, f) PM_W<decltype(S::f)> f;
+#define PM_MAKE(S, f) f(pm_source.named(#f))
+#define PM_VISIT(S, f) pm_act(f);
+#define PM_TYPE(S, f) pm_act(#f, offsetof(S, f), static_cast<decltype(S::f)*>(nullptr));
+#define PM_VALUE(S, f) pm_act(pm_value.f);
 
-#define PUMICE_STRUCT_AS(S, vector, scalar, ...)                                                                          \
-    template <>                                                                                                           \
-    struct pumice::structure<S> {                                                                                         \
-        using described = S;                                                                                              \
-        using component = scalar;                                                                                         \
-        static constexpr bool is_vector = vector;                                                                         \
-        static constexpr const char* name = #S;                                                                           \
-        template <template <class> class W>                                                                               \
-        struct members {                                                                                                  \
-            template <class Source> requires requires(Source& s) { s.named(""); }                                          \
-            explicit members(Source& source) : PM_LIST(PM_MAKE, S, __VA_ARGS__) {}                                        \
-            PM_EACH(PM_DECLARE, S, __VA_ARGS__)                                                                           \
-            template <class Act> void each(Act&& act) { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                               \
-            template <class Act> void each(Act&& act) const { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                         \
-        };                                                                                                                \
-        template <class Act> static constexpr void each_type(Act&& act) { PM_EACH(PM_TYPE, S, __VA_ARGS__) }              \
-        template <class Value, class Act> static void each_value(Value& value, Act&& act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) } \
+#define PUMICE_STRUCT_AS(S, vector, scalar, ...)                                                                              \
+    template <>                                                                                                               \
+    struct pumice::structure<S> {                                                                                             \
+        using described = S;                                                                                                  \
+        using component = scalar;                                                                                             \
+        static constexpr bool is_vector = vector;                                                                             \
+        static constexpr const char* name = #S;                                                                               \
+        template <template <class> class PM_W>                                                                                \
+        struct members {                                                                                                      \
+            template <class PM_Source> requires requires(PM_Source& s) { s.named(""); }                                       \
+            explicit members(PM_Source& pm_source) : PM_LIST(PM_MAKE, S, __VA_ARGS__) {}                                      \
+            PM_EACH(PM_DECLARE, S, __VA_ARGS__)                                                                               \
+            template <class PM_Act> void each(PM_Act&& pm_act) { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                          \
+            template <class PM_Act> void each(PM_Act&& pm_act) const { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                    \
+        };                                                                                                                    \
+        template <class PM_Act> static constexpr void each_type(PM_Act&& pm_act) { PM_EACH(PM_TYPE, S, __VA_ARGS__) }         \
+        template <class PM_Value, class PM_Act> static void each_value(PM_Value& pm_value, PM_Act&& pm_act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) }\
     }
 /// At global scope, after the struct: lists its members, in order, so that kernels can hold and access it. Members are scalars,
 /// vectors and described structs, up to 64.

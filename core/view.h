@@ -39,8 +39,9 @@ public:
         for (int64_t& one : ones) one = 1;
         return view(from, to, ones);
     }
-    View view(int64_t from, int64_t to, int64_t step = 1) const requires(N == 1) {
-        const int64_t first[size_t(N)] = {from}, end[size_t(N)] = {to}, steps[size_t(N)] = {step};
+    template <std::integral A, std::integral B>  // no braces: view({1}, {9}) takes arrays in one dimension, too
+    View view(A from, B to, int64_t step = 1) const requires(N == 1) {
+        const int64_t first[size_t(N)] = {int64_t(from)}, end[size_t(N)] = {int64_t(to)}, steps[size_t(N)] = {step};
         return view(first, end, steps);
     }
 

@@ -44,6 +44,12 @@ struct Words {
 };
 PUMICE_STRUCT(Words, input, sample, filter, buffer, active, main, vec3, shared, gl_x, a__b);
 
+/// Names that the macro could have for itself.
+struct W {
+    float act, source, value;
+};
+PUMICE_STRUCT(W, act, source, value);
+
 namespace {
 
 const auto vector_maths = kernel("vector_maths", [](Out<float> out, In<float3> a, In<float3> b) {
@@ -184,6 +190,19 @@ TEST(Structs, FillCloneAndLayout) {
     EXPECT_EQ(detail::element_of<Cell>().size, sizeof(Cell));
     EXPECT_EQ(detail::element_of<Cell>().leaves[4].path, "ray.direction.y");
     EXPECT_EQ(detail::element_of<Cell>().leaves[4].offset, 16u);
+}
+
+TEST(Structs, NamesOfTheMacro) {
+    const auto k = kernel("turned", [](InOut<W> w) {
+        Var<W> v = w[0];
+        v.act += v.source * v.value;
+        w[0] = v;
+    });
+    Array<W> w = device().upload(std::vector<W>{{1, 2, 3}});
+    k(ndrange(1), w);
+    const W got = w.download()[0];
+    EXPECT_EQ(got.act, 7.0f);
+    EXPECT_EQ(got.value, 3.0f);
 }
 
 TEST(Structs, MembersMayHaveNamesThatGlslKeeps) {

@@ -105,6 +105,7 @@ TEST(Host, Case26_SubRangesAsArrays) {
     EXPECT_TRUE(plane.view({1, 3}, {2, 9}).contiguous());
     EXPECT_FALSE(plane.view({1, 3}, {3, 9}).contiguous());
     EXPECT_EQ(plane.slice(2, 2).count(), 0);
+    EXPECT_EQ(line.view({0}, {4}, {2}).download(), line.view(0, 4, 2).download());
 
     const Array<float> half_of_it = line.slice(0, 512);  // keeps the memory
     const int64_t held = d.memory_in_use();
