@@ -46,7 +46,6 @@ std::vector<HostArgument> flat(const T& value) {
     const auto all = detail::host_arguments(value);
     return {all.begin(), all.end()};
 }
-inline Activity activity_of(const HostArgument& value, Activity array) { return value.is_array ? array : Activity::constant; }
 
 /// `H` is the type the kernel takes: a number of another type than it becomes one.
 template <class H, class T>

@@ -142,10 +142,9 @@ auto jacobian(const Function<std::tuple<R...>, P...>& f, const X&... x) {
     static_assert((std::is_same_v<R, T> && ...) && (std::is_same_v<P, T> && ...), "pumice: a jacobian is that of a function of scalars of one floating type");
     std::array<std::array<T, sizeof...(P)>, sizeof...(R)> rows{};
     for (std::size_t column = 0; column < sizeof...(P); ++column) {
-        std::size_t i = 0;
-        const std::tuple<P...> direction{P(i++ == column)...};
-        (void)i;
-        const auto along = std::apply([&](const auto&... d) { return tangent(f)(P(x)..., d...); }, direction);
+        const auto along = [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return tangent(f)(P(x)..., P(I == column)...);
+        }(std::index_sequence_for<P...>{});
         if constexpr (sizeof...(R) == 1) rows[0][column] = along;
         else std::apply([&](const auto&... y) { std::size_t row = 0; ((rows[row++][column] = y), ...); }, along);
     }

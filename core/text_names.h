@@ -1,6 +1,5 @@
 // The words and the lexical rules that the printer and the parser of kernel text share.
 #pragma once
-#include <optional>
 #include <string_view>
 
 #include "core/ir.h"

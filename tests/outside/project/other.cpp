@@ -1,5 +1,7 @@
 // A second file with the headers: two of them link into one program. There is no header of Vulkan's, and none is needed. What it uses
 // is there for its templates, which the compiler warns of only where they are used.
+#include <cmath>
+
 #include <pumice/pumice.h>
 #include <pumice/vulkan.h>
 
@@ -22,6 +24,8 @@ const auto soften = kernel("soften", [](Out<float, 2> to, In<float, 2> from, Val
     to(i, j) = sum + group::reduce_add(weights.z) + tile(i % 4, j % 4).x;
 });
 
+const auto product = function("product", [](Val<float> a, Val<float> b) { return a * sin(b); });
+
 }  // namespace
 
 int other_file() {
@@ -35,5 +39,11 @@ int other_file() {
         vulkan::wrap({});
     } catch (const Error&) {  // of nothing
     }
+    const auto rows = jacobian(product, 1.0f, 2.0f);
+    const auto [da, db] = gradient(product, 1.0f, 2.0f);
+    const auto [ha, hb] = hessian_vector(product, 1.0f, 2.0f, 1.0f, 0.0f);
+    const bool right = rows[0][0] == da && rows[0][1] == db && ha == 0 && std::abs(hb - std::cos(2.0f)) < 1e-6f;
+    x.fill(0.5f);
+    if (!right || !check_gradient(soften, ndrange(4, 4), y, x, float3{1, 2, 3}).good) return 0;
     return int(device.full<float>(2, 1.0f).download().size());
 }
