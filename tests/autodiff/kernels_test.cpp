@@ -1,4 +1,7 @@
 // Derivatives of kernels from the host. Numbers in the names are those of shared/cases/autodiff.md.
+#include <cmath>
+#include <limits>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -63,6 +66,41 @@ TEST(Autodiff, AdjointsAreWholeKernels) {
     EXPECT_EQ(dx.download(), wanted);
     EXPECT_EQ(dweight.download(), (std::vector<float>{0, 0, 7680}));
     EXPECT_EQ(da.download()[0], 1921.0f);
+}
+
+/// Gathered on devices whose items take branches together by a range as wide as what is read: where a neighbour is out of the range,
+/// or takes the other branch, nothing comes from it.
+TEST(Autodiff, StencilsUnderBranchesAtTheRim) {
+    const auto upwind = kernel("upwind", [](Out<float, 2> y, In<float, 2> x, In<int, 2> wet) {
+        auto [i, j] = global_index<2>();
+        Var v = 0.5f * x(i, j);
+        $if (wet(i, j) > 0) { v += x(i - 1, j) * x(i, j + 2); } $elif (j > 4) { v = sin(x(i + 1, j)) - x(i, j - 1); }
+        y(i, j) = v;
+    });
+    for (const auto& [high, wide] : {std::pair<int64_t, int64_t>{3, 4}, {3, 5}, {9, 37}}) {
+        std::vector<float> x(size_t(high * wide));
+        std::vector<int> wet(x.size());
+        for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * float(i * 7 % 13) - 0.4f, wet[i] = i * 5 % 3 == 0;
+        const Array<float, 2> to = device().full<float>({high, wide}, 1.0f), from = device().upload(x, {high, wide});
+        const GradientCheck found = check_gradient(upwind, ndrange({1, 1}, {high - 1, wide - 2}), to, from, device().upload(wet, {high, wide}));
+        EXPECT_TRUE(found) << high << " by " << wide << ": " << found.text();
+    }
+}
+
+/// Steps and tolerances are those of the coarser type; what is not a number is no agreement.
+TEST(Autodiff, ChecksOfFloatBesideDouble) {
+    if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
+    const auto cubes = kernel("cubes", [](InOut<double> a, InOut<float> b) {
+        auto i = global_index();
+        a[i] = a[i] * a[i] * a[i];
+        b[i] = b[i] * b[i] * b[i];
+    });
+    const Array<double> a = device().full<double>(8, 0.7);
+    const GradientCheck found = check_gradient(cubes, ndrange(8), a, device().full<float>(8, 0.7f));
+    EXPECT_TRUE(found) << found.text();
+    const GradientCheck nothing = check_gradient(cubes, ndrange(8), a, device().full<float>(8, std::numeric_limits<float>::quiet_NaN()));
+    EXPECT_FALSE(nothing);
+    EXPECT_TRUE(std::isnan(nothing.error));
 }
 
 /// Tapes, shadows of local memory and parts of sums have names of their own, also where the primal is an adjoint and has such.
