@@ -1,5 +1,6 @@
 // Checks gradients against central differences, for users' tests.
 #pragma once
+#include "autodiff/functions.h"
 #include "autodiff/program.h"
 
 namespace pumice {
@@ -106,6 +107,29 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
     return check(c, options);
 }
 
+/// A function's parameter as a kernel's: one element of an array, or, of a whole number, itself.
+template <class P> using CheckedParameter = std::conditional_t<std::is_floating_point_v<P>, In<P>, Val<P>>;
+
+template <class... R, class... P>
+GradientCheck check_function(const GradientCheckOptions& options, const Function<std::tuple<R...>, P...>& f, const P&... x) {
+    static_assert((std::is_arithmetic_v<P> && ...) && (std::is_floating_point_v<R> && ...),
+                  "pumice: check_gradient takes functions of numbers that give floats or doubles; for others write a kernel around the function");
+    const Device device = Device::open("interp");
+    const auto k = kernel(f.name(), [f](CheckedParameter<P>... a, Out<R>... y) {
+        const auto value = [](const auto& parameter) {
+            if constexpr (requires { parameter.size(0); }) return parameter[0];
+            else return parameter;
+        };
+        if constexpr (sizeof...(R) == 1) ((y[0] = f(value(a)...)), ...);
+        else std::apply([&](const auto&... result) { ((y[0] = result), ...); }, f(value(a)...));
+    });
+    const auto argument = [&](const auto& value) {
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) return device.full(1, value);
+        else return value;
+    };
+    return check_gradient(options, k, ndrange(1), argument(x)..., device.zeros<R>(1)...);
+}
+
 }  // namespace derive
 
 /// Compares the reverse mode of a kernel with central differences along random directions through all its float and double arrays
@@ -119,12 +143,21 @@ GradientCheck check_gradient(const K& kernel, const Range& range, const A&... ar
     }, {}, arguments...);
 }
 /// The same of a program.
-template <derive::ProgramFunction F, class... A>
+template <derive::ProgramFunction F, class... A> requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
 GradientCheck check_gradient(F&& program, const A&... arguments) {
     return derive::check_arguments([&](auto reverse, auto&... a) {
         if constexpr (decltype(reverse)::value) autodiff(Reverse, program, a...);
         else program(a...);
     }, {}, arguments...);
+}
+/// The same of a function of scalars at a point, on the interpreter; whole numbers are held. Its rule for reverse mode is checked, where it has one.
+template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...(P))
+GradientCheck check_gradient(const GradientCheckOptions& options, const Function<std::tuple<R...>, P...>& f, const X&... x) {
+    return derive::check_function(options, f, P(x)...);
+}
+template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...(P))
+GradientCheck check_gradient(const Function<std::tuple<R...>, P...>& f, const X&... x) {
+    return derive::check_function({}, f, P(x)...);
 }
 /// With options, first, of a kernel and of a program.
 template <derive::KernelType K, class... A>

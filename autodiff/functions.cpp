@@ -14,7 +14,8 @@ using detail::Handle;
 using detail::Recorder;
 using ir::Op;
 
-/// Copies the body of a derived kernel into a recording: scalar parameters become values, arrays become private memory.
+/// Copies the body of a derived kernel into a recording: scalar parameters become values, arrays become private memory. Local memory
+/// stays what it is.
 class Replay {
 public:
     Replay(const ir::Kernel& from, Recorder& r, std::span<const Handle> scalars) : from(from), r(r), values(from.values.size()) {
@@ -22,10 +23,11 @@ public:
         for (const ir::Parameter& p : from.params) arguments.push_back(p.is_array ? ir::Value{} : r.use(scalars[next++], {}));
         for (const ir::Memory& m : from.memories) {
             ir::Memory own = m;
-            own.kind = ir::MemoryKind::private_;
+            if (m.kind == ir::MemoryKind::array) own.kind = ir::MemoryKind::private_;
             own.argument = -1;
             own.access = ir::Access::inout;
             if (m.kind == ir::MemoryKind::array) own.extents = {1}, own.rank = 1;
+            if (m.kind == ir::MemoryKind::local && m.extents.empty()) own.size = follow(m.size);
             own.name = text(from.name, "_", m.name, "_", r.kernel.memories.size());
             for (char& c : own.name)
                 if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -42,6 +44,13 @@ public:
 
 private:
     ir::Value of(ir::Value v) const { return values[v.id]; }
+    /// A size of local memory, made of constants and the group's, and known before the body runs.
+    ir::Value follow(ir::Value v) {
+        std::vector<ir::Value> operands;
+        const ir::Inst& i = from[from[v].inst];
+        for (const ir::Value o : from.operands(i)) operands.push_back(follow(o));
+        return ir::emit_like(r.build, i, operands);
+    }
 
     void block(ir::BlockId id) {
         for (const ir::InstId i : from[id].insts) {
@@ -55,6 +64,7 @@ private:
         for (const ir::Value v : from.operands(i)) operands.push_back(of(v));
         if (i.op == Op::argument) return set(i, arguments[i.immediate]);
         if (ir::is_pure(i.op) && i.op != Op::extent) return set(i, ir::emit_like(r.build, i, operands));
+        if (i.op == Op::print || i.op == Op::require) return r.build.report(i.op, from.strings[i.immediate], operands);
         ir::Inst now;
         now.op = i.op;
         now.type = i.type;

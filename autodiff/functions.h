@@ -89,6 +89,12 @@ auto take_function_active(const HostDerivative& d, std::size_t& next) {
     if constexpr (requires(A a) { []<class T>(const Active<T>&) {}(a); }) return std::tuple<P>(value_of_bits<P>(d.adjoints, next));
     else return std::tuple<>();
 }
+/// What the function gives, in a tuple. One without results has run.
+template <class... R, class... P>
+auto given_by([[maybe_unused]] const Function<std::tuple<R...>, P...>& f, [[maybe_unused]] const P&... x) {
+    if constexpr (sizeof...(R) == 0) return std::tuple();
+    else return std::tuple(f(x...));
+}
 }  // namespace derive
 
 /// Reverse mode of a function on the host, at a point: Const and Active arguments. Gives a tuple of the derivatives of the Active ones,
@@ -98,6 +104,7 @@ auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&..
     static_assert(((detail::annotation<A>::width == 0) && ...), "pumice: a function's arguments in reverse mode are Const or Active: derivatives come back as values");
     std::vector<derive::Slot> slots;
     (derive::put_slots<P>(annotations, slots), ...);
+    if constexpr (sizeof...(R) == 0) f(P(annotations.value)...);
     const derive::HostDerivative d = derive::reverse_function(f, std::move(slots));
     [[maybe_unused]] std::size_t next = 0;
     std::tuple<decltype(derive::take_function_active<P, A>(d, next))...> each{derive::take_function_active<P, A>(d, next)...};  // left to right
@@ -106,7 +113,7 @@ auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&..
 /// The same with the results behind the derivatives.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ReverseWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
-    return std::tuple_cat(autodiff(ReverseMode(mode), f, annotations...), std::tuple(f(P(annotations.value)...)));
+    return std::tuple_cat(autodiff(ReverseMode(mode), f, annotations...), derive::given_by(f, P(annotations.value)...));
 }
 /// Forward mode of a function on the host: Const, Duplicated(value, tangent) and BatchDuplicated arguments. Gives a tuple of the result's
 /// derivative; of a batch, of an array of them.
@@ -114,7 +121,8 @@ template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A)
 auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
     const auto along = [&](std::size_t w) { return tangent(f)(P(annotations.value)..., derive::tangent_of<P>(annotations, w)...); };
-    if constexpr (width == 1) return std::tuple(along(0));
+    if constexpr (sizeof...(R) == 0) return along(0), std::tuple();
+    else if constexpr (width == 1) return std::tuple(along(0));
     else {
         std::array<decltype(along(0)), width> all;
         for (std::size_t w = 0; w < width; ++w) all[w] = along(w);
@@ -124,15 +132,18 @@ auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&..
 /// The same with the results behind the derivative.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ForwardWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
-    return std::tuple_cat(autodiff(ForwardMode(mode), f, annotations...), std::tuple(f(P(annotations.value)...)));
+    return std::tuple_cat(autodiff(ForwardMode(mode), f, annotations...), derive::given_by(f, P(annotations.value)...));
 }
 
 /// The gradient at a point on the host, by reverse mode. One parameter: a value; several: a tuple (a zero for integers).
 template <class R, class... P, class... X> requires(sizeof...(X) == sizeof...(P) && !(detail::DeviceValue<X> || ...))
 auto gradient(const Function<std::tuple<R>, P...>& f, const X&... x) {
-    auto all = autodiff(Reverse, f, Active<P>(P(x))...);
-    if constexpr (sizeof...(P) == 1) return std::get<0>(all);
-    else return all;
+    if constexpr (sizeof...(P) == 1 && (std::is_integral_v<P> && ...)) return (P(), ...);
+    else {
+        auto all = autodiff(Reverse, f, Active<P>(P(x))...);
+        if constexpr (sizeof...(P) == 1) return std::get<0>(all);
+        else return all;
+    }
 }
 
 /// The derivatives of each result (a row) by each parameter, on the host. f's results and parameters are scalars of one floating type.

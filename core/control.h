@@ -150,10 +150,14 @@ void for_(detail::LoopRange<T> range, Body&& body) {
 
 }  // namespace pumice
 
-#define $if(...) for (::pumice::detail::IfScope pm_scope_(__VA_ARGS__); pm_scope_.live(); pm_scope_.leave())
-#define $elif(...) for (::pumice::detail::ElifScope pm_scope_; pm_scope_.live() && pm_scope_.open(__VA_ARGS__); pm_scope_.leave())
-#define $else for (::pumice::detail::ElseScope pm_scope_; pm_scope_.live(); pm_scope_.leave())
-#define $while(...) for (::pumice::detail::WhileScope pm_scope_; pm_scope_.live() && pm_scope_.open(__VA_ARGS__); pm_scope_.leave())
+// Scopes inside each other have names of their own, by their lines, for the sake of those who compile with -Wshadow.
+#define PM_JOIN_(a, b) a##b
+#define PM_JOIN(a, b) PM_JOIN_(a, b)
+#define PM_SCOPE PM_JOIN(pm_scope_, __LINE__)
+#define $if(...) for (::pumice::detail::IfScope PM_SCOPE(__VA_ARGS__); PM_SCOPE.live(); PM_SCOPE.leave())
+#define $elif(...) for (::pumice::detail::ElifScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
+#define $else for (::pumice::detail::ElseScope PM_SCOPE; PM_SCOPE.live(); PM_SCOPE.leave())
+#define $while(...) for (::pumice::detail::WhileScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
 #define $for(name, ...) for ([[maybe_unused]] auto name : __VA_ARGS__)
 #define $break ::pumice::break_()
 #define $continue ::pumice::continue_()

@@ -111,6 +111,7 @@ std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgumen
     }
     interpreter().launch(executable, launch);
     if (bytes) interpreter().read(*memory, 0, results.data(), bytes);
+    else interpreter().synchronize();
     return results;
 }
 

@@ -78,6 +78,7 @@ public:
         return whole_constant(type, {negative, uint64_t(whole)}, place);
     }
     ir::Value constant(Scalar type, std::floating_point auto real, Place place) { return real_constant(type, double(real), place); }
+    ir::Value constant(Scalar type, half real, Place place) { return real_constant(type, double(float(real)), place); }
     /// N-dimensional indices make an N-dimensional kernel; throws Error when the kernel already is of another rank.
     void require_rank(int rank, const char* what, Place place);
     /// Where the range starts, or how far it extends, along a dimension: a parameter that the launch fills in.

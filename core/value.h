@@ -30,7 +30,7 @@ template <class T> struct device_type<Ref<T>> { using type = T; };
 /// T for Val<T>, Var<T>, Ref<T>; void for anything else.
 template <class A> using device_type_t = typename device_type<std::remove_cvref_t<A>>::type;
 template <class A> concept DeviceValue = !std::is_void_v<device_type_t<A>>;
-template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t<A>>;
+template <class A> concept HostScalar = std::is_arithmetic_v<std::remove_cvref_t<A>> || std::is_same_v<std::remove_cvref_t<A>, half>;
 
 /// A host scalar that adopts a device type: any number for floats, whole numbers for integers, bool for bool.
 template <class T, class U>
@@ -218,7 +218,7 @@ public:
     template <class T = void> Var() { static_assert(detail::never<T>, "pumice: a Var needs an initial value: write Var x = 0.0f;"); }
 };
 Var() -> Var<void>;
-template <class U> requires std::is_arithmetic_v<U> Var(U) -> Var<U>;
+template <class U> requires detail::HostScalar<U> Var(U) -> Var<U>;
 template <class T> Var(const Ref<T>&) -> Var<T>;
 template <class T> Var(Val<T>) -> Var<T>;
 template <class T> Var(const Var<T>&) -> Var<T>;

@@ -1,5 +1,8 @@
 // The whole library: write `#include <pumice/pumice.h>`.
 #pragma once
+// A constructor's parameters have the names of the members that they become.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "autodiff/autodiff.h"
 #include "autodiff/check_gradient.h"
 #include "autodiff/custom.h"
@@ -21,3 +24,4 @@
 #include "core/subgroup.h"
 #include "core/value.h"
 #include "core/vector.h"
+#pragma GCC diagnostic pop

@@ -104,6 +104,81 @@ TEST(AutodiffFunctions, WithoutResults) {
     const auto [dx] = autodiff(Reverse, silent, Active(3.0f), Const(2));
     EXPECT_EQ(dx, 0.0f);
     tangent(silent)(3.0f, 2, 1.0f, 0);
+    static_assert(std::tuple_size_v<decltype(autodiff(Forward, silent, Duplicated(3.0f, 1.0f), Const(2)))> == 0);
+    static_assert(std::tuple_size_v<decltype(autodiff(ReverseWithPrimal, silent, Active(3.0f), Const(2)))> == 1);
+    autodiff(ForwardWithPrimal, silent, BatchDuplicated(3.0f, {1.0f, 2.0f}), Const(2));
+}
+
+TEST(AutodiffFunctions, OfIntegersAlone) {
+    const auto twice = function("twice", [](Val<int> n) { return 2.0f * cast<float>(n); });
+    EXPECT_EQ(gradient(twice, 3), 0);
+    EXPECT_EQ(gradient(twice)(3), 0);
+    EXPECT_TRUE(check_gradient(twice, 3));
+}
+
+TEST(AutodiffFunctions, ThatPrintAndRequire) {
+    const auto root = function("root", [](Val<float> x) {
+        require(x >= 0.0f, "{} has a root", x);
+        return sqrt(x);
+    });
+    EXPECT_EQ(std::get<0>(autodiff(Forward, root, Duplicated(4.0f, 1.0f))), 0.25f);
+    EXPECT_EQ(jacobian(root, 4.0f)[0][0], 0.25f);
+    EXPECT_THROW(hessian_vector(root, -1.0f, 1.0f), Error);
+    const auto slopes = kernel("slopes", [&](InOut<float> x) {
+        auto i = global_index();
+        x[i] = gradient(root, x[i]);
+    });
+    const Array<float> x = device().upload<float>({1, 4, 16});
+    slopes(ndrange(3), x);
+    EXPECT_EQ(x.download(), (std::vector<float>{0.5f, 0.25f, 0.125f}));
+    x.fill(-1.0f);
+    slopes(ndrange(1), x);
+    EXPECT_THROW(device().synchronize(), Error);
+    const auto positive = function("positive", [](Val<float> v) { require(v > 0.0f, "{} is positive", v); });
+    EXPECT_THROW(positive(-1.0f), Error);
+    EXPECT_THROW(autodiff(Reverse, positive, Active(-1.0f)), Error);
+}
+
+TEST(AutodiffFunctions, WithLocalMemory) {
+    // All items' parameters move: that of the item across the group, too.
+    const auto mirrored = function("mirrored", [](Val<float> x) {
+        Local<float, 8> all;
+        Local<float> same(group_size());
+        all[local_index()] = x * x;
+        same[local_index()] = x;
+        synchronize();
+        return all[group_size() - 1 - local_index()] * same[local_index()];
+    });
+    const auto moved = kernel("moved", [&](Out<float> y, Out<float> dy, In<float> x) {
+        auto i = global_index();
+        dy[i] = tangent(mirrored)(x[i], 1.0f);
+        y[i] = gradient(mirrored, x[i]);
+    });
+    const Array<float> x = device().upload(suite::iota<float>(16)), y = device().zeros<float>(16), dy = device().zeros<float>(16);
+    moved(ndrange(16).group(8), y, dy, x);
+    for (int i = 0; i < 16; ++i) {
+        const float here = float(i), there = float(i / 8 * 8 + 7 - i % 8);
+        EXPECT_EQ(dy.get(i), there * there + 2 * there * here) << i;
+        EXPECT_EQ(y.get(i), dy.get(i)) << i;
+    }
+}
+
+TEST(AutodiffFunctions, AreChecked) {
+    EXPECT_TRUE(check_gradient(pair, 1.5f, -2.0f)) << check_gradient(pair, 1.5f, -2.0f).text();
+    EXPECT_TRUE(check_gradient(product, 1.5f, 3, 0.25));
+    EXPECT_TRUE(check_gradient(series, 1.23));
+    const auto wrong = function("wrong", [](Val<float> x, Val<float> y) { return x + y * y; })
+        .reverse([](Val<float>, Val<float> y, Val<float>, Val<float> d) { return std::tuple(d, 3.0f * y * d); });
+    const GradientCheck found = check_gradient(wrong, 1.0f, 2.0f);
+    EXPECT_FALSE(found);
+    EXPECT_EQ(found.argument, 2);
+    GradientCheckOptions loose;
+    loose.tolerance = 0.9;
+    EXPECT_TRUE(check_gradient(loose, wrong, 1.0f, 2.0f));
+    const auto squares = kernel("squares", [](InOut<double> y) { auto i = global_index(); y[i] *= y[i]; });
+    const Array<double> y = Device::open("interp").full<double>(3, 2.0);
+    EXPECT_TRUE(check_gradient(loose, squares, ndrange(3), y));
+    EXPECT_TRUE(check_gradient(loose, [&](Array<double>& a) { squares(ndrange(3), a); }, y));
 }
 
 TEST(AutodiffFunctions, Case15_NestedModes) {

@@ -175,6 +175,22 @@ TEST(Types, Case21_HalfArithmeticAndStorage) {
     EXPECT_EQ((each<half>("half_product", [](auto a, auto b) { return a * b; }, x, y)), product);
 }
 
+TEST(Types, HalvesOfTheHostBesideThoseOfTheDevice) {
+    NEEDS(float16, "half");
+    const auto mixed = kernel("mixed", [](InOut<half> y, In<float> x) {
+        auto i = global_index();
+        Var v = half(1.5f);
+        v = v * half(2.0f) + y[i];
+        v += half(0.5f);
+        Val<half> one = half(1.0f);
+        y[i] = select(v > half(4.0f), max(v, half(5.0f)), one);
+        y[i] += cast<half>(x[i] * half(0.5f));
+    });
+    const Array<half> y = device().upload(std::vector<half>{half(0.0f), half(1.0f), half(3.0f)});
+    mixed(ndrange(3), y, device().full<float>(3, 2.0f));
+    EXPECT_EQ(y.download(), (std::vector<half>{half(2.0f), half(6.0f), half(7.5f)}));
+}
+
 TEST(Types, Case21_SmallIntegersKeepTheirSign) {
     NEEDS(int8, "8-bit integers");
     std::vector<int8_t> x, y, sum;
