@@ -39,13 +39,31 @@ Held Emitter::integer(Value v, bool wide) {
     return now;
 }
 
-/// The element's row-major index, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
-Held Emitter::offset(const Inst& i, bool wide, bool& contiguous) {
+/// An index without the constant that was added to it, which is left to the machine's addresses, as accesses side by side then share the
+/// rest. An index inside the array has not wrapped, and neither has one that is less by a little.
+Value Emitter::without_constant(Value v, int64_t& more) const {
+    constexpr uint64_t most = 1024;
+    int64_t step = 0;
+    const Kind kind = kind_of(v);
+    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(step))) return v;  // these lie in rows
+    while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
+        const auto terms = k.operands(k[k[v].inst]);
+        uint64_t bits = 0;
+        const size_t last = k.constant(terms[1], bits) ? 1 : 0;
+        if (!k.constant(terms[last], bits) || bits > most - uint64_t(more)) break;
+        if (!has_value[terms[1 - last].id] || kind_of(terms[1 - last]) != kind) break;
+        more += int64_t(bits), v = terms[1 - last];
+    }
+    return v;
+}
+
+/// The element's row-major index less `more`, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
+Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
-    Held whole = integer(indices[0], wide);
+    Held whole = integer(indices.size() == 1 && !wide ? without_constant(indices[0], more) : indices[0], wide);
     for (size_t d = 1; d < indices.size(); ++d) {
         const int axis = int(indices.size() - 1 - d);
         std::string extent = m.kind == MemoryKind::array ? extent_text(i.memory, axis) : std::to_string(m.extents[d]);
@@ -74,11 +92,17 @@ Held Emitter::offset(const Inst& i, bool wide, bool& contiguous) {
     return whole;
 }
 
-std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index) {
+/// The place of an element: the one of this index, or of these, and `more` elements on.
+std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
-    const std::string place =
-        let(text("getelementptr [", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8], ptr ", memory_text(i.memory), ", ", index_type, " ", index), "p");
+    const std::string element = text("[", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8]");
+    const auto on = [&](const std::string& from) {
+        return more == 0 ? from : let(text("getelementptr ", element, ", ptr ", from, ", i64 ", more), "p");
+    };
+    const std::string base = many ? on(memory_text(i.memory)) : memory_text(i.memory);
+    std::string place = let(text("getelementptr ", element, ", ptr ", base, ", ", index_type, " ", index), "p");
+    if (!many) place = on(place);
     const uint32_t leaf = m.element.leaves[i.leaf].offset;
     if (leaf == 0) return place;
     return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
@@ -99,12 +123,13 @@ Emitter::Place Emitter::access(const Inst& i) {
     const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
     const std::string t = wide ? "i64" : "i32";
     bool contiguous = false;
-    const Held index = offset(i, wide, contiguous);
+    int64_t more = 0;
+    const Held index = offset(i, wide, contiguous, more);
     const Leaf& leaf = m.element.leaves[i.leaf];
     Place a;
     a.align = alignment(m.element, leaf);
     if (index.kind == Kind::uniform || width == 1) {
-        a.pointer = pointer_to(i, t, index.scalar);
+        a.pointer = pointer_to(i, t, index.scalar, more);
     } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
         a.how = Place::How::contiguous;
         std::string first = index.scalar;
@@ -118,7 +143,7 @@ Emitter::Place Emitter::access(const Inst& i) {
         a.pointer = index.kind == Kind::vector ? pointer_to(i, t, first) : pointer_along(i, t, first);
     } else {
         a.how = Place::How::scattered;
-        a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32));
+        a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32), more);
     }
     return a;
 }
@@ -129,10 +154,12 @@ Emitter::Place Emitter::lane_access(const Inst& i) {
     const Leaf& leaf = m.element.leaves[i.leaf];
     const int bytes = size_of(leaf.type);
     bool contiguous = false;
-    const Held index = offset(i, false, contiguous);
+    int64_t more = 0;
+    const Held index = offset(i, false, contiguous, more);
     Place a;
     a.align = bytes;
-    const std::string base = private_text(i.memory, i.leaf);
+    std::string base = private_text(i.memory, i.leaf);
+    if (more != 0) base = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i64 ", more), "p");
     if (index.kind == Kind::uniform || width == 1) {
         a.how = width == 1 ? Place::How::scalar : Place::How::contiguous;
         a.pointer = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i32 ", index.scalar), "p");

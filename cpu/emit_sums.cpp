@@ -134,15 +134,21 @@ void Emitter::in_lanes(const Inst& i) {
     const int bytes = size_of(i.type);
     const bool wide = variant.wide_offsets;
     bool contiguous = false;
-    const Held index = offset(i, wide, contiguous);
-    if (index.kind == Kind::uniform) return side_by_side(i, {Place::How::contiguous, pointer_to(i, wide ? "i64" : "i32", index.scalar), bytes * width});
+    int64_t more = 0;
+    const Held index = offset(i, wide, contiguous, more);
+    if (index.kind == Kind::uniform) {
+        const std::string place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+        return side_by_side(i, {Place::How::contiguous, place, bytes * width});
+    }
     // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
     const std::string numbers = vector_type("i32");
     std::string at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
     if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", numbers));
     const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
     const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
-    const std::string places = let(text("getelementptr ", type, ", ptr ", memory_text(i.memory), ", ", numbers, " ", own), "p");
+    std::string base = memory_text(i.memory);
+    if (more != 0) base = let(text("getelementptr ", whole, ", ptr ", base, ", i64 ", more), "p");
+    const std::string places = let(text("getelementptr ", type, ", ptr ", base, ", ", numbers, " ", own), "p");
     const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
     declare(text("declare ", whole, " ", gather, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));

@@ -148,13 +148,14 @@ void Emitter::fill_turned(const Inst& load, const std::string& tile) {
     for (const Value v : indices_of(k, load)) follow(v);
     const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
     bool contiguous = false;
-    const std::string index = vector_of(offset(load, wide, contiguous), wide ? Scalar::i64 : Scalar::i32);
+    int64_t more = 0;
+    const std::string index = vector_of(offset(load, wide, contiguous, more), wide ? Scalar::i64 : Scalar::i32);
     bringing_in = before;
     const std::string type = memory_type(load.type), v = vector_type(type), integer = wide ? "i64" : "i32";
     // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
     for (int lane = 0; lane < width; ++lane) {
-        const std::string row = pointer_to(load, integer, extract(integer, index, std::to_string(lane)));
+        const std::string row = pointer_to(load, integer, extract(integer, index, std::to_string(lane)), more);
         rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
     }
     const std::vector<std::string> columns = transposed(type, rows);

@@ -160,11 +160,12 @@ private:
     };
     Place access(const ir::Inst& i);
     Place lane_access(const ir::Inst& i);  ///< private memory
-    Held offset(const ir::Inst& i, bool wide, bool& contiguous);
+    ir::Value without_constant(ir::Value v, int64_t& more) const;
+    Held offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
     Held integer(ir::Value v, bool wide);
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
-    std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index);
+    std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
     bool short_packet() const;
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
     void load(ir::InstId id);
