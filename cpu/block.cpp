@@ -48,8 +48,7 @@ private:
         return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::group; });
     }
 
-    /// The step, 1 or -1, of a loop that can be cut: all the group's items run it alike, over whole numbers from 0 on, up or down,
-    /// which do not overflow. Else 0.
+    /// The step, 1 or -1, of a loop that can be cut: all the group's items run it alike. Else 0.
     int64_t step_of(InstId id) const {
         const Inst& loop = from[id];
         if (loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
@@ -61,11 +60,10 @@ private:
             if (adds_to(inner)) whole = whole && shared(inner);
         });
         const auto v = from.operands(loop);
-        uint64_t step = 0, end = 0;
+        uint64_t step = 0;
         if (!whole || from.type_of(v[0]) != Scalar::i32 || !from.constant(v[2], step)) return 0;
         const int64_t by = int32_t(step);
-        if (by != 1 && by != -1) return 0;
-        return from.constant(by > 0 ? v[0] : v[1], end) && int32_t(end) >= (by > 0 ? 0 : -1) ? by : 0;
+        return by == 1 || by == -1 ? by : 0;
     }
 
     // ---- tables ----
@@ -168,8 +166,10 @@ private:
         const InstId made = control(loop, outer, types, [&](int, std::span<const Value> params) {
             b.barrier();
             const std::vector<Value> carried(params.begin() + 1, params.end());
-            const Value first = params[0], left = b.op(Op::sub, {limit, first}), size = b.constant_int(Scalar::i32, step * iterations);
-            const Value cut_short = b.op(step > 0 ? Op::lt : Op::gt, {left, size}), whole = b.op(Op::add, {first, size});
+            // In the last block, which the step may take past the largest integer, at most 2^32 - 1 iterations are left.
+            const Value first = params[0], left = step > 0 ? b.op(Op::sub, {limit, first}) : b.op(Op::sub, {first, limit});
+            const Value size = b.constant(Scalar::u32, uint64_t(iterations)), cut_short = b.op(Op::lt, {b.bitcast(Scalar::u32, left), size});
+            const Value whole = b.op(Op::add, {first, b.constant_int(Scalar::i32, step * iterations)});
             const Value last = b.select(cut_short, limit, whole);
             if (!costly.empty()) fill(loop, costly, first, last, step);
             std::vector<Value> inner{first, last, by};

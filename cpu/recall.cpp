@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/rewrite.h"
@@ -129,14 +130,18 @@ private:
         std::set<uint32_t> used;
         std::vector<uint32_t> unused;
         std::vector<Value> recalled;
+        int64_t step = 0;
         int saved = 0;
         for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
             const Inst& i = from[*at];
             const bool computes = is_pure(i.op) || i.op == Op::load;
             const bool dead = computes && !used.count(from.result(i).id);
             if (dead) unused.push_back(at->id);
-            const Value source = computes && !dead ? earlier(id, *at, loops) : Value{};
-            if (source) recalled.push_back(from.result(i)), sources[from.result(i).id] = source;
+            const Value source = computes && !dead ? earlier(id, *at, loops, step) : Value{};
+            if (source) {
+                recalled.push_back(from.result(i)), sources[from.result(i).id] = source;
+                step = like.step(where.around(from[source].inst));
+            }
             if (dead || source) {
                 saved += instructions_of(from, i);
                 continue;
@@ -154,14 +159,15 @@ private:
         }
     }
 
-    /// The same value in a loop in front of this one, where it is worth being kept. All items that come here went through it.
-    Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops) {
+    /// The same value in a loop in front of this one, of this step if any, where it is worth being kept. All items that come here went
+    /// through it.
+    Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops, int64_t step) {
         const Value v = from.result(from[inst]);
         std::set<uint32_t> seen;
         if (like.uniformity.of(v) != Scope::item || cost(id, v, seen) < least_instructions) return {};
         for (const InstId loop : loops) {
             const InstId ancestor = where.ancestor_in(where.block_of(loop), id);
-            if (ancestor.id == none || ancestor == loop) continue;
+            if (ancestor.id == none || ancestor == loop || (step != 0 && like.step(loop) != step)) continue;
             for (const InstId other : from[from[loop].blocks[0]].insts) {
                 const Inst& o = from[other];
                 if (o.op != from[inst].op || left_out.count(other.id) || sources[from.result(o).id]) continue;
@@ -222,11 +228,32 @@ private:
 
     void inst(InstId id) override {
         const Inst& i = from[id];
-        if (left_out.count(id.id)) return;
         const bool computes = is_pure(i.op) || i.op == Op::load;
-        if (computes && sources[from.result(i).id]) return recall(id);
+        if (is_loop(i.op)) return loop(id);
+        if (recalling && left_out.count(id.id)) return;
+        b.loc = i.loc;
+        if (recalling && computes && sources[from.result(i).id])
+            return map(from.result(i), load(sources[from.result(i).id], from[from[where.around(id)].blocks[0]].params[0]));
         copy(id);
         if (computes && kept.count(from.result(i).id)) keep(from.result(i));
+    }
+
+    void loop(InstId id) {
+        std::set<uint32_t> firsts;
+        bool all = true;
+        for (const InstId inside : from[from[id].blocks[0]].insts) {
+            const Inst& i = from[inside];
+            if (!is_pure(i.op) && i.op != Op::load) continue;
+            const Value source = sources[from.result(i).id];
+            if (!source) continue;
+            const InstId first = where.around(from[source].inst);
+            firsts.insert(first.id);
+            all = all && like.covers(first, id) && like.trips(first) <= iterations;
+        }
+        const bool before = std::exchange(recalling, all && !firsts.empty());
+        if (all) copy(id);
+        else part(id, firsts);
+        recalling = before;
     }
 
     /// Of a loop that keeps values, the number of the iteration that has this index: right modulo 2^32 also where there is none.
@@ -249,45 +276,52 @@ private:
         b.store(rooms.at(from.type_of(v)).memory, 0, {&at, 1}, of(v));
     }
 
-    Value load(Value source, Value iteration) {
-        const Value at = place(source, iteration);
+    Value load(Value source, Value index) {
+        const Value at = place(source, number(kept.at(source.id).loop, of(index)));
         return b.load(rooms.at(from.type_of(source)).memory, 0, {&at, 1});
     }
 
-    /// `was kept ? memory[iteration] : the value, computed again`
-    void recall(InstId id) {
+    /// A loop that recalls becomes two: one of the iterations at the end where others were kept, as many as all of these loops kept one
+    /// after the other, and one of the rest, which computes what it needs.
+    void part(InstId id, const std::set<uint32_t>& firsts) {
         const Inst& i = from[id];
         b.loc = i.loc;
-        const Value result = from.result(i), source = sources[result.id];
-        const InstId loop = where.around(id), first_loop = kept.at(source.id).loop;
-        const Value iteration = number(first_loop, of(from[from[loop].blocks[0]].params[0]));
-        if (like.covers(first_loop, loop) && like.trips(first_loop) <= iterations) return map(result, load(source, iteration));
-        // Of the first loop's iterations, the last are there. Their number is at most 2^32 - 1.
-        const auto bounds = from.operands(from[first_loop]);
-        const Value first = of(bounds[0]), limit = of(bounds[1]), nothing = b.constant(Scalar::u32, 0);
-        const Value runs = b.op(like.step(first_loop) > 0 ? Op::lt : Op::gt, {first, limit});
-        const Value trips = b.select(runs, b.bitcast(Scalar::u32, number(first_loop, limit)), nothing);
-        const Value count = b.op(Op::min, {trips, b.constant(Scalar::u32, uint64_t(iterations))});
-        const Value among = b.op(Op::sub, {b.bitcast(Scalar::u32, iteration), b.op(Op::sub, {trips, count})});
-        const Value condition = b.op(Op::lt, {among, count});
-        Inst choice;
-        choice.op = Op::if_;
-        choice.loc = i.loc;
-        const InstId chosen = control(choice, {&condition, 1}, {}, [&](int arm, std::span<const Value>) {
-            std::set<uint32_t> made;
-            if (arm == 1) again(id, made);
-            const Value v = arm == 0 ? load(source, iteration) : of(result);
-            b.terminate(Op::yield, {&v, 1});
-        });
-        map(result, to.result(to[chosen]));
+        const bool along = like.step(id) == like.step({*firsts.begin()});  // the last iterations of each are the last kept
+        const std::vector<Value> given = of(from.operands(i));
+        const Value first = given[0], limit = given[1], step = given[2];
+        const Value end = along ? b.op(Op::sub, {limit, step}) : first;
+        Value count = trips(id);
+        for (const uint32_t first_id : firsts) {
+            const InstId other{first_id};
+            // Of that loop's iterations, the last are there. Their number is at most 2^32 - 1.
+            const Value runs = trips(other), there = b.op(Op::min, {runs, b.constant(Scalar::u32, uint64_t(iterations))});
+            const Value among = b.op(Op::sub, {b.bitcast(Scalar::u32, number(other, end)), b.op(Op::sub, {runs, there})});
+            const Value up_to = b.op(Op::add, {among, b.constant(Scalar::u32, 1)}), nothing = b.constant(Scalar::u32, 0);
+            count = b.op(Op::min, {count, b.select(b.op(Op::lt, {among, there}), up_to, nothing)});
+        }
+        const Value length = b.op(Op::mul, {b.bitcast(Scalar::i32, count), step});
+        const Value between = along ? b.op(Op::sub, {limit, length}) : b.op(Op::add, {first, length});
+        std::vector<Scalar> types;
+        for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
+        std::vector<Value> operands = given;
+        for (int which = 0; which < 2; ++which) {
+            recalling = (which == 1) == along;
+            operands[0] = which == 0 ? first : between, operands[1] = which == 0 ? between : limit;
+            const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
+                for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
+                insts(i.blocks[0]);
+            });
+            for (int r = 0; r < i.result_count; ++r) operands[size_t(3 + r)] = to.result(to[made], r);
+            map_results(i, made);
+        }
     }
 
-    /// Computes a value in the current block, with all that the loop computes for it alone.
-    void again(InstId id, std::set<uint32_t>& made) {
-        if (!made.insert(id.id).second) return;
-        for (const Value v : from.operands(from[id]))
-            if (from[v].inst.id != none && left_out.count(from[v].inst.id)) again(from[v].inst, made);
-        copy(id);
+    /// How often a loop runs, a u32.
+    Value trips(InstId loop) {
+        const auto bounds = from.operands(from[loop]);
+        const Value first = of(bounds[0]), limit = of(bounds[1]);
+        const Value runs = b.op(like.step(loop) > 0 ? Op::lt : Op::gt, {first, limit});
+        return b.select(runs, b.bitcast(Scalar::u32, number(loop, limit)), b.constant(Scalar::u32, 0));
     }
 
     struct Kept {
@@ -305,6 +339,7 @@ private:
     std::map<uint32_t, Kept> kept;  ///< by value
     std::map<Scalar, Room> rooms;
     int64_t iterations = 0;  ///< that are kept, a power of two
+    bool recalling = false;  ///< the innermost loop that is being written
 };
 
 }  // namespace
