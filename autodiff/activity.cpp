@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/rules.h"
+#include "autodiff/shifts.h"
 #include "core/error.h"
 #include "core/passes.h"
 
@@ -60,6 +61,7 @@ void check(const Kernel& k, const Signature& signature, bool reverse) {
 Analysis::Analysis(const Kernel& kernel, const Signature& signature, const Structure& structure)
     : k(kernel),
       where(structure),
+      unfelt(shifts(k, where)),
       varied(k.values.size()),
       useful(k.values.size()),
       leaf_varied(k.memories.size()),
@@ -97,7 +99,7 @@ bool Analysis::forwards() {
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
-        const auto vary = [&](Value result) { news |= raise(varied, result.id); };
+        const auto vary = [&](Value result) { news |= !unfelt[result.id] && raise(varied, result.id); };
         if (is_scalar_op(i.op)) {
             for (size_t o = 0; o < v.size(); ++o)
                 if (varied[v[o].id] && is_float(i.type) && !vanishes(i.op, int(o))) vary(k.result(i));
@@ -133,7 +135,9 @@ bool Analysis::backwards() {
     for (auto at = where.order().rbegin(); at != where.order().rend(); ++at) {
         const Inst& i = k[*at];
         const auto v = k.operands(i);
-        const auto use = [&](Value operand) { if (is_float(k.type_of(operand))) news |= raise(useful, operand.id); };
+        const auto use = [&](Value operand) {
+            if (is_float(k.type_of(operand)) && !unfelt[operand.id]) news |= raise(useful, operand.id);
+        };
         if (accesses(i.op)) {
             if (i.op != Op::load && leaf_useful[i.memory.id][i.leaf]) use(v.back());
             if (i.op != Op::store && useful[k.result(i).id] && !constant_memory[i.memory.id]) {

@@ -6,7 +6,7 @@
 namespace pumice::derive {
 
 /// What depends on an active input and reaches an active output, found by a fixed point over values, columns (see
-/// ir::Structure) and the scalars of memory. Integers and bools carry nothing. Needs a kernel without variables.
+/// ir::Structure) and the scalars of memory. Integers, bools and shifts() carry nothing. Needs a kernel without variables.
 class Analysis {
 public:
     Analysis(const ir::Kernel& kernel, const Signature& signature, const ir::Structure& structure);
@@ -27,6 +27,7 @@ private:
 
     const ir::Kernel& k;
     const ir::Structure& where;
+    const std::vector<bool> unfelt;    ///< values that are shifts
     std::vector<bool> varied, useful;  ///< values
     std::vector<std::vector<bool>> leaf_varied, leaf_useful;
     std::vector<bool> constant_memory;
