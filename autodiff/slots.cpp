@@ -9,11 +9,10 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
+bool is(const Kernel& k, Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; }
+
 /// The operand of a value that is its negative; none otherwise.
-Value negated(const Kernel& k, Value v) {
-    const InstId made = k[v].inst;
-    return made.id != none && k[made].op == Op::neg ? k.operands(k[made])[0] : Value{};
-}
+Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(k[k[v].inst])[0] : Value{}; }
 }  // namespace
 
 void Sweep::add(size_t at, Value term) {
@@ -29,24 +28,41 @@ void Sweep::add(size_t at, Value term) {
     s.zero = false;
 }
 
-/// sum + term, or sum - term. Of f a + (f c) x it makes f (a + c x): several such sums do without f c, and a product can be taken into
-/// what it is added to.
-Value Sweep::total(Op op, Value sum, Value term) {
-    using Factors = std::array<Value, 2>;  // none of what is no product
-    const auto factors = [&](Value v) {
-        const InstId source = v ? to[v].inst : InstId{};
-        if (source.id == none || to[source].op != Op::mul) return Factors{};
-        return Factors{to.operands(to[source])[0], to.operands(to[source])[1]};
-    };
-    const Factors of_sum = factors(sum), of_term = factors(term);
-    for (size_t n = 0; n < 2; ++n) {
-        const Factors inner = factors(of_term[n]);
-        for (size_t f = 0; f < 2; ++f) {
-            if (!inner[f] || (inner[f] != of_sum[0] && inner[f] != of_sum[1])) continue;
-            const Value a = of_sum[inner[f] == of_sum[0]], rest = b.op(Op::mul, {inner[1 - f], of_term[1 - n]});
-            return b.op(Op::mul, {b.op(op, {a, rest}), inner[f]});
-        }
+namespace {
+
+/// A product as a factor times all the rest, which is up to two values.
+struct Share {
+    Value factor;
+    std::array<Value, 2> rest;
+};
+/// The ways to see a product so: of (p q) y also p times q and y, and q times p and y.
+std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
+    std::vector<Share> all;
+    if (!v || !is(k, v, Op::mul)) return all;
+    const Value x = k.operands(k[k[v].inst])[0], y = k.operands(k[k[v].inst])[1];
+    for (const auto& [one, other] : {std::pair(x, y), std::pair(y, x)}) {
+        all.push_back({one, {other, {}}});
+        if (!inner) continue;
+        for (const Share& s : shares(k, one, false)) all.push_back({s.factor, {s.rest[0], other}});
     }
+    return all;
+}
+
+}  // namespace
+
+/// sum + term, or sum - term. Of f a + (f c) x it makes f (a + c x): several such sums do without f c, and a product can be taken into
+/// what it is added to. So it does of (f a) x + (f c) y; not where a choice may have made f zero because a x is infinite, nor for
+/// halves, which have little range without f.
+Value Sweep::total(Op op, Value sum, Value term) {
+    const bool short_range = to.type_of(sum) == Scalar::f16;
+    uint64_t bits = 0;
+    for (const bool inner : {false, true})
+        for (const Share& s : shares(to, sum, inner && !short_range))
+            for (const Share& t : shares(to, term, true)) {
+                if (s.factor != t.factor || to.constant(s.factor, bits) || (inner && is(to, s.factor, Op::select))) continue;
+                const auto rest = [&](const Share& of) { return of.rest[1] ? b.op(Op::mul, of.rest) : of.rest[0]; };
+                return b.op(Op::mul, {b.op(op, {rest(s), rest(t)}), s.factor});
+            }
     return b.op(op, {sum, term});
 }
 

@@ -236,6 +236,22 @@ TEST(transforms, sums_of_products_share_a_factor) {
     EXPECT_EQ(by_f, 2) << print(now);  // f x, and the adjoint
 }
 
+/// (dy a) x + (dy b) z is dy (a x + b z): of sin(x) exp(x) + x^3 the slope is computed whole, and multiplied by dy once.
+TEST(transforms, sums_of_products_of_products_share_a_factor) {
+    const ir::Kernel now = adjoint(kernel("%x = load arg2[%i] : f32 @4\n%s = sin %x : f32\n%e = exp %x : f32\n%p = mul %s, %e : f32\n"
+                                          "%xx = mul %x, %x : f32\n%c = mul %xx, %x : f32\n%y = add %p, %c : f32\nstore arg1[%i], %y : f32 @5"),
+                                   {{duplicated, duplicated}, 1})
+                               .kernel;
+    int products = 0, by_the_adjoint = 0;
+    for (const ir::Inst& i : now.insts) {
+        products += i.op == ir::Op::mul;
+        for (const ir::Value v : now.operands(i))
+            by_the_adjoint += i.op == ir::Op::mul && now[v].inst.id != ir::none && now[now[v].inst].op == ir::Op::load && now[now[v].inst].memory.id == 1;
+    }
+    EXPECT_EQ(by_the_adjoint, 1) << print(now);
+    EXPECT_EQ(products, 6) << print(now);  // two of x, the primal's of sin and exp, with cos and with 3, and the adjoint
+}
+
 TEST(transforms, refuse_with_a_sentence) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),
