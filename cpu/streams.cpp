@@ -182,8 +182,9 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
         lock.lock();
         if (point.reached()) return;
     }
-    // What changes soon is not worth sleeping for. The next work's job may be there by now: nobody is woken for it but who sleeps.
-    for (int round = 0; round < 10; ++round) {
+    // What changes soon is not worth sleeping for: of a job whose ranges are all taken little is left. The next work's job may be there by
+    // now: nobody is woken for it but who sleeps.
+    for (int round = 0; round < (job ? 40 : 10); ++round) {
         if (next.reached() || !next.stream->running || next.stream->current != job) return;
         lock.unlock();
         for (int spin = 0; spin < 50; ++spin) pause();
