@@ -37,13 +37,14 @@ private:
         fail("the derivative of kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", parts...);
     }
 
+    // Labels are made where something is wrong only: a launch should take no time.
     void check_scalar(size_t i, const Slot& slot) const {
-        if (slot.mixed) return;
-        if (const std::string wrong = wrong_scalar(slot, kernel->label(i), call.width, forward); !wrong.empty()) refuse(wrong);
+        if (!slot.mixed && !wrong_scalar(slot, "", call.width, forward).empty())
+            refuse(wrong_scalar(slot, kernel->label(i), call.width, forward));
     }
 
     void check_array(size_t i, const Slot& slot) const {
-        if (const std::string wrong = wrong_array(slot, kernel->label(i), call.width); !wrong.empty()) refuse(wrong);
+        if (!wrong_array(slot, "", call.width).empty()) refuse(wrong_array(slot, kernel->label(i), call.width));
     }
 
     // A shadow beside its own array, or two shadows of which one's array is written: no order of updates would be right.

@@ -1,5 +1,6 @@
 #include "autodiff/derived.h"
 
+#include <algorithm>
 #include <map>
 
 #include "autodiff/sweep.h"
@@ -81,13 +82,20 @@ std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& si
     return found;
 }
 
+bool depends_on_groups(const ir::Kernel& k) {
+    return k.whole_groups || std::any_of(k.memories.begin(), k.memories.end(), [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
+           std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) {
+               return (i.op >= ir::Op::local_index && i.op <= ir::Op::subgroup_count) || i.op == ir::Op::subgroup;
+           });
+}
+
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
     const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count,
                            std::optional<Wide>&& wide = {}, const std::vector<Accumulated>& accumulated = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, {}, {}, {},
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {},
                   std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), wide->before, wide->behind};
         for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.once});
@@ -107,7 +115,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
 
 /// Under which a kernel keeps a derivative.
 std::string key_of(const char* what, const Signature& signature) {
-    std::string key = text("derive ", what, " ", signature.width, " ");
+    std::string key = std::string("derive ") + what + ' ' + std::to_string(signature.width) + ' ';
     for (const Activity a : signature.params) key += "cadn"[int(a)];
     return key;
 }

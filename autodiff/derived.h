@@ -18,6 +18,7 @@ struct Derived {
     std::optional<AnyKernel> count;
     bool count_writes = false;
     std::shared_ptr<const ir::Kernel> primal;
+    bool by_group = false;         // what the primal does depends on how items are grouped
     // By parameter of the primal: whether the derivative loads from it, and whether it writes to it. A program's tape keeps only
     // what is read, and the adjoint of a program must not destroy what an earlier step needs.
     std::vector<bool> reads, writes;

@@ -81,21 +81,14 @@ int64_t items_of(const Range& range, bool whole_groups) {
     return items;
 }
 
-/// Whether what the instruction gives depends on how items are grouped.
-bool of_the_group(ir::Op op) { return (op >= ir::Op::local_index && op <= ir::Op::subgroup_count) || op == ir::Op::subgroup; }
-
 /// Fixes the group where the meaning of the kernel may depend on it, so that the primal and its derivatives agree.
-Range with_group(const Range& range, const ir::Kernel& primal, const Derived& derived, detail::DeviceState& device) {
-    bool depends = primal.whole_groups;
-    for (const ir::Memory& m : primal.memories) depends = depends || m.kind == ir::MemoryKind::local;
-    for (const ir::Inst& i : primal.insts)
-        depends = depends || of_the_group(i.op);
-    if (range.group_rank || !depends || items_of(range, false) <= 0) return range;
+Range with_group(const Range& range, const Derived& derived, detail::DeviceState& device) {
+    if (range.group_rank || !derived.by_group || items_of(range, false) <= 0) return range;
     Launch launch;
     launch.rank = range.rank;
     for (int d = 0; d < range.rank; ++d) launch.extent[size_t(range.rank - 1 - d)] = range.to[size_t(d)] - range.from[size_t(d)];
     launch.arguments.resize(derived.primal->params.size());
-    const std::array<int64_t, 3> group = device.backend->choose_group(primal, launch);
+    const std::array<int64_t, 3> group = device.backend->choose_group(*derived.primal, launch);
     Range fixed = range;
     fixed.group_rank = range.rank;
     fixed.group_extents = {1, 1, 1};
@@ -198,7 +191,7 @@ std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::ve
 TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots) {
     if (derived.tapes.empty()) return {};
     const auto device = device_of(range, slots);
-    const Range grouped = with_group(range, *derived.primal, derived, *device);
+    const Range grouped = with_group(range, derived, *device);
     const int64_t items = items_of(grouped, derived.primal->whole_groups);
     TapeArrays tapes;
     int64_t bytes = 0;
@@ -226,7 +219,7 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
 }
 
 void check_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const TapeArrays& tapes) {
-    const int64_t items = items_of(with_group(range, *derived.primal, derived, *device_of(range, slots)), derived.primal->whole_groups);
+    const int64_t items = items_of(with_group(range, derived, *device_of(range, slots)), derived.primal->whole_groups);
     if (items <= 0) return;
     const auto refuse = [&](const auto&... what) {
         fail("the reverse half of kernel \"", derived.primal->name, "\" is given a tape ", what...,
@@ -246,7 +239,7 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<S
 void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape,
             TapeArrays* sums) {
     const auto device = device_of(range, slots);
-    const Range grouped = with_group(range, *derived.primal, derived, *device);
+    const Range grouped = with_group(range, derived, *device);
     Arguments arguments(derived, grouped, slots);
     TapeArrays own;
     TapeArrays& tapes = tape ? *tape : own;
