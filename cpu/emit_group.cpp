@@ -75,7 +75,8 @@ void Emitter::place_memories() {
 }
 
 std::string Emitter::memory_text(MemoryId m) {
-    return k[m].kind == MemoryKind::array ? text("%array", k[m].argument) : text("%local", m.id);
+    if (k[m].kind == MemoryKind::array) return text("%array", k[m].argument);
+    return text("%local", m.id, staged(m) && !granted.empty() ? "free" : "");
 }
 
 std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
@@ -116,9 +117,19 @@ std::string Emitter::axis_text(const char* field, int axis) {
     return frame_load(text(field, axis), "i32", "%frame", int64_t(offset) + 4 * axis);
 }
 
+/// Frame::columns, an i32.
+std::string Emitter::column_text(int which) {
+    return frame_load(text("columns", which), "i32", "%frame", int64_t(offsetof(Frame, columns)) + 4 * which);
+}
+
 void Emitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
+    if (is_granted(r)) {
+        values[r.id] = {Kind::uniform, "true", "", 0};
+        has_value[r.id] = true;
+        return;
+    }
     switch (i.op) {
         case Op::constant:
             if (kind_of(r) == Kind::vector) return define(r, splat_constant(i.type, i.immediate, true));
@@ -192,7 +203,8 @@ void Emitter::group_without_barriers() {
         counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
     all_in_range = !k.whole_groups || variant.full;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
-    turned = turned_loads(k.body().insts);
+    row_insts = k.body().insts;
+    turned = turned_loads(row_insts);
     rows(counts, trimmed, [&] { sequence(k.body().insts); });
 }
 
@@ -245,8 +257,9 @@ void Emitter::next_group() {
     std::string carry = "1";
     for (int axis = 0; axis < 3; ++axis) {
         const std::string next = let(text("add i32 ", group_at[size_t(axis)], ", ", carry));
-        const std::string over = let(text("icmp eq i32 ", next, ", ", axis_text("count", axis)));
-        line(text("store i32 ", let(text("select i1 ", over, ", i32 0, i32 ", next)), ", ptr ", group_slots[size_t(axis)]));
+        const std::string first = axis == 0 ? column_text(0) : "0", end = axis == 0 ? column_text(1) : axis_text("count", axis);
+        const std::string over = let(text("icmp eq i32 ", next, ", ", end));
+        line(text("store i32 ", let(text("select i1 ", over, ", i32 ", first, ", i32 ", next)), ", ptr ", group_slots[size_t(axis)]));
         carry = let(text("zext i1 ", over, " to i32"));
     }
 }

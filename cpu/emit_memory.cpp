@@ -39,6 +39,13 @@ Held Emitter::integer(Value v, bool wide) {
     return now;
 }
 
+/// The extent of a memory along a dimension, the last of which is that of a row: an i32, or an i64.
+std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
+    if (k[m].kind != MemoryKind::array) return std::to_string(k[m].extents[dimension]);
+    const std::string extent = extent_text(m, k[m].rank - 1 - int(dimension));
+    return wide ? extent : let(text("trunc i64 ", extent, " to i32"));
+}
+
 /// An index without the constant that was added to it, which is left to the machine's addresses, as accesses side by side then share the
 /// rest. An index inside the array has not wrapped, and neither has one that is less by a little.
 Value Emitter::without_constant(Value v, int64_t& more) const {
@@ -60,14 +67,11 @@ Value Emitter::without_constant(Value v, int64_t& more) const {
 /// The element's row-major index less `more`, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
 Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
     const auto indices = indices_of(k, i);
-    const Memory& m = k[i.memory];
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
     Held whole = integer(indices.size() == 1 && !wide ? without_constant(indices[0], more) : indices[0], wide);
     for (size_t d = 1; d < indices.size(); ++d) {
-        const int axis = int(indices.size() - 1 - d);
-        std::string extent = m.kind == MemoryKind::array ? extent_text(i.memory, axis) : std::to_string(m.extents[d]);
-        if (m.kind == MemoryKind::array && !wide) extent = let(text("trunc i64 ", extent, " to i32"));
+        const std::string extent = extent_along(i.memory, d, wide);
         const Held next = integer(indices[d], wide);
         Held sum;
         if (whole.kind == Kind::uniform && next.kind != Kind::vector) {
@@ -120,6 +124,8 @@ std::string Emitter::pointer_along(const Inst& i, const std::string& index_type,
 Emitter::Place Emitter::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);
+    if (const auto walk = walking.find(&i); walk != walking.end() && !bringing_in)
+        return {Place::How::contiguous, place_in_walk(i, walk->second), alignment(m.element, m.element.leaves[i.leaf])};
     const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
     const std::string t = wide ? "i64" : "i32";
     bool contiguous = false;

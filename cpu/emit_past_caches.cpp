@@ -37,10 +37,12 @@ bool Emitter::streams(const Inst& i) const {
     return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
 }
 
+std::string Emitter::address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
+
 /// The instructions take aligned places alone: an i1.
 std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
     const int bytes = std::min(size_of(i.type) * width, line_bytes);
-    const std::string low = let(text("and i64 ", let(text("ptrtoint ptr ", a.pointer, " to i64")), ", ", bytes - 1));
+    const std::string low = let(text("and i64 ", address(a.pointer), ", ", bytes - 1));
     return let(text("icmp eq i64 ", low, ", 0"));
 }
 
@@ -51,8 +53,10 @@ std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{
 void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a) {
     if (!running.all()) return part_past_cache(i, value, a);
     const std::string type = vector_type(memory_type(i.type));
-    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
     const int align = std::min(size_of(i.type) * width, line_bytes);
+    if (on_lines && walking.count(&i))
+        return line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));
+    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
     branch(aligned_for_streaming(i, a), aligned, other);
     start(aligned);
     line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));

@@ -193,9 +193,7 @@ void Emitter::share_columns() {
 // ---- the group ----
 
 void Emitter::group_with_barriers() {
-    const auto& order = uniformity.structure().order();
-    const bool asks = std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });
-    const auto whole = [&] {
+    with_and_without_guards([&] {
         const std::vector<Held> before_values = values;
         const std::vector<bool> before_has = has_value;
         if (packet_returns)
@@ -208,29 +206,7 @@ void Emitter::group_with_barriers() {
         region_block(BlockId{0});
         values = before_values;
         has_value = before_has;
-    };
-    all_in_range = variant.full;
-    if (!asks || variant.full) return whole();
-    // Groups inside the range have no guards.
-    std::string inside;
-    for (int axis = 0; axis < 3; ++axis) {
-        const size_t a = size_t(axis);
-        if (axis > 0 && variant.group[a] == 1) continue;
-        const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));
-        const std::string left = let(text("sub i32 ", axis_text("extent", axis), ", ", base));
-        const std::string fits = let(text("icmp sge i32 ", left, ", ", variant.group[a]));
-        inside = inside.empty() ? fits : let(text("and i1 ", inside, ", ", fits));
-    }
-    const std::string full = label("full"), partial = label("partial");
-    branch(inside, full, partial);
-    const std::string end = return_label;
-    start(full);
-    all_in_range = true;
-    whole();
-    if (open) jump(end);
-    start(partial);
-    all_in_range = false;
-    whole();
+    });
 }
 
 /// Calls `body` in a loop over all packets of the group, those past the range included; where `row` says how many, over the first
@@ -282,7 +258,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     unrolled = unrolls(insts);
     transpose_products(insts);
     const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
-    if (!packet_returns && !bound) turned = turned_loads(insts);
+    if (!packet_returns && !bound) row_insts = insts, turned = turned_loads(insts);
     packets_of_group([&] {
         if (packet_returns) {
             const std::string v = vector_type("i8");
@@ -317,7 +293,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         }
     }, bound ? bounded_row(bound) : "");
     unrolled = false;
-    turned.clear();
+    row_insts = {}, turned.clear();
     for (auto& [add, row] : sum_rows) row.lines.clear();
     if (hands) hand_on(end, given, false);
 }
@@ -327,8 +303,9 @@ std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
     std::vector<InstId> all;
     for (const InstId id : insts) {
         const Inst& i = k[id];
-        const InstId condition = i.op == Op::if_ ? k[k.operands(i)[0]].inst : InstId{};
-        if (!all_in_range || condition.id == none || k[condition].op != Op::in_range) {
+        const Value condition = i.op == Op::if_ ? k.operands(i)[0] : Value{};
+        const InstId source = condition ? k[condition].inst : InstId{};
+        if (!condition || (!is_granted(condition) && !(all_in_range && source.id != none && k[source].op == Op::in_range))) {
             all.push_back(id);
             continue;
         }

@@ -212,12 +212,17 @@ void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const
 
 void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     counted("z", counts[2], [&](const std::string& z) {
-        counted("y", counts[1], [&](const std::string& y) {
-            local_at[1] = y, local_at[2] = z;
-            if (main)
-                row_with_lead(body);
-            else
-                packets_of_row(counts[0], trimmed, body);
+        local_at = {"0", "0", z};
+        if (unrolled && !main) open_walks(row_insts);
+        along_walks([&] {
+            counted("y", counts[1], [&](const std::string& y) {
+                local_at[1] = y;
+                if (main)
+                    row_with_lead(body);
+                else
+                    packets_of_row(counts[0], trimmed, body);
+                next_in_walks();
+            });
         });
     });
 }

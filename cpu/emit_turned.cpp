@@ -100,10 +100,15 @@ void Emitter::keep_staging_on_stack() {
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
         if (!only_turned({m})) continue;
         const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
-        if (bytes > most_staged) continue;
-        memory_places[m] = -1;
-        allocas += text("  ", memory_text({m}), " = alloca [", bytes, " x i8], align 64\n");
+        if (bytes <= most_staged) memory_places[m] = -1;
     }
+    place_staging();
+}
+
+/// Groups without guards have memory of their own, or those that need masks would keep it out of registers.
+void Emitter::place_staging() {
+    for (uint32_t m = 0; m < k.memories.size(); ++m)
+        if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
 }
 
 // ---- the rows ----
@@ -129,11 +134,16 @@ void Emitter::turned_rows(const Body& body) {
                     for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n]);
                 });
                 const bool before = std::exchange(unrolled, unrolled || stays_short());
-                counted("row", std::to_string(width), [&](const std::string& row) {
-                    local_at[1] = let(text("add i32 ", first, ", ", row));
-                    for (size_t n = 0; n < turned.size(); ++n)
-                        in_tiles[&k[turned[n]]] = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", row), "p");
-                    packet({}, body);
+                for (const InstId id : turned) in_tiles[&k[id]];
+                if (unrolled) open_walks(row_insts);
+                along_walks([&] {
+                    counted("row", std::to_string(width), [&](const std::string& row) {
+                        local_at[1] = let(text("add i32 ", first, ", ", row));
+                        for (size_t n = 0; n < turned.size(); ++n)
+                            in_tiles[&k[turned[n]]] = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", row), "p");
+                        packet({}, body);
+                        next_in_walks();
+                    });
                 });
                 unrolled = before;
                 for (const InstId id : turned) in_tiles.erase(&k[id]);
@@ -142,22 +152,46 @@ void Emitter::turned_rows(const Body& body) {
     });
 }
 
+/// The places of a load's lanes. Where no index is a vector, they are found one from the other.
+std::vector<std::string> Emitter::lane_places(const Inst& load) {
+    const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
+    const Scalar type = wide ? Scalar::i64 : Scalar::i32;
+    const std::string t = scalar_type(type);
+    const auto indices = indices_of(k, load);
+    std::vector<std::string> places;
+    if (std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector || size_of(k.type_of(v)) < 4; })) {
+        bool contiguous = false;
+        int64_t more = 0;
+        const std::string index = vector_of(offset(load, wide, contiguous, more), type);
+        for (int lane = 0; lane < width; ++lane) places.push_back(pointer_to(load, t, extract(t, index, std::to_string(lane)), more));
+        return places;
+    }
+    std::string first = "0", apart = "0";
+    for (size_t d = 0; d < indices.size(); ++d) {
+        const Held index = integer(indices[d], wide);
+        const auto on = [&](const std::string& rows, const std::string& here) {
+            const std::string row = let(text("mul ", t, " ", rows, ", ", extent_along(load.memory, d, wide)));
+            return let(text("add ", t, " ", row, ", ", here));
+        };
+        first = d == 0 ? index.scalar : on(first, index.scalar);
+        apart = d == 0 ? std::to_string(index.step) : on(apart, std::to_string(index.step));
+    }
+    places.push_back(pointer_to(load, t, first));
+    while (int(places.size()) < width)
+        places.push_back(let(text("getelementptr [", element_bytes, " x i8], ptr ", places.back(), ", ", t, " ", apart), "p"));
+    return places;
+}
+
 /// What the packets of these rows load, a vector a row.
 void Emitter::fill_turned(const Inst& load, const std::string& tile) {
     const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
     for (const Value v : indices_of(k, load)) follow(v);
-    const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
-    bool contiguous = false;
-    int64_t more = 0;
-    const std::string index = vector_of(offset(load, wide, contiguous, more), wide ? Scalar::i64 : Scalar::i32);
+    const std::vector<std::string> places = lane_places(load);
     bringing_in = before;
-    const std::string type = memory_type(load.type), v = vector_type(type), integer = wide ? "i64" : "i32";
+    const std::string type = memory_type(load.type), v = vector_type(type);
     // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
-    for (int lane = 0; lane < width; ++lane) {
-        const std::string row = pointer_to(load, integer, extract(integer, index, std::to_string(lane)), more);
-        rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
-    }
+    for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
     const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {
         const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p");

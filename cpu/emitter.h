@@ -162,6 +162,7 @@ private:
     Place lane_access(const ir::Inst& i);  ///< private memory
     ir::Value without_constant(ir::Value v, int64_t& more) const;
     Held offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
+    std::string extent_along(ir::MemoryId m, size_t dimension, bool wide);
     Held integer(ir::Value v, bool wide);
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
@@ -191,6 +192,7 @@ private:
     // ---- stores past the caches (emit_past_caches.cpp) ----
     bool only_written(ir::MemoryId m) const;
     bool streams(const ir::Inst& i) const;
+    std::string address(const std::string& pointer);
     std::string aligned_for_streaming(const ir::Inst& i, const Place& a);
     std::string nontemporal();
     void past_cache(const ir::Inst& i, const std::string& value, const Place& a);
@@ -238,9 +240,25 @@ private:
     bool stays_short() const;
     bool only_turned(ir::MemoryId m) const;
     void keep_staging_on_stack();
+    void place_staging();
     bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_places[m.id] < 0; }
     void turned_rows(const Body& body);
+    std::vector<std::string> lane_places(const ir::Inst& load);
     void fill_turned(const ir::Inst& load, const std::string& tile);
+
+    // ---- places that grow from row to row (emit_walk.cpp) ----
+    struct Walk {
+        std::string first;  ///< ptr: the place in the first row
+        std::string pitch;  ///< bytes to the next row's, an i64
+        std::string slot;   ///< where the row's place is kept, for the packet at `x`
+        std::string x;
+    };
+    bool walks(const ir::Inst& i) const;
+    void open_walks(std::span<const ir::InstId> insts);
+    void next_in_walks();
+    std::string place_in_walk(const ir::Inst& i, const Walk& w);
+    std::string walks_on_lines();
+    void along_walks(const Body& packets);
 
     // ---- transposes in registers (emit_transpose.cpp) ----
     static constexpr int quad = 4;  ///< lanes that stay together: 128 bits
@@ -373,12 +391,24 @@ private:
     std::string argument_text(int parameter, Scalar type);
     std::string extent_text(ir::MemoryId m, int axis);
     std::string axis_text(const char* field, int axis);
+    std::string column_text(int which);
     void function();
     void first_group();
     void next_group();
     void group();
     void group_without_barriers();
     std::string parameters(bool call);
+
+    // ---- conditions that hold for all of a group (emit_guards.cpp) ----
+    bool follows_anywhere(ir::Value v, int& steps) const;
+    std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
+    bool is_guard(ir::Value condition) const;
+    std::string holds_in_group(ir::Value condition);
+    std::pair<std::string, std::string> extremes_in_group(ir::Value v);
+    std::string group_inside();
+    void find_guards(ir::BlockId block, std::vector<ir::Value>& found) const;
+    bool is_granted(ir::Value condition) const;
+    void with_and_without_guards(const Body& whole);
 
     // ---- barriers (emit_regions.cpp) ----
     /// Where a value is kept that items need behind a barrier.
@@ -444,7 +474,10 @@ private:
     bool open = true;   ///< the current LLVM block has no terminator yet
     bool lost = false;  ///< items may have left since the block began
     Mask running;
+    std::span<const ir::InstId> row_insts;  ///< what the packets of the rows run that are being written
     std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
+    std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
+    bool on_lines = false;                    ///< their stores past the caches take whole lines
     std::vector<Held> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
@@ -455,6 +488,7 @@ private:
     std::map<std::string, std::string> frame_texts;
     std::array<std::string, 3> group_slots;  ///< where group_at is counted
     bool all_in_range = false;
+    std::vector<ir::Value> granted;  ///< conditions that hold for all items of the group that is being written
     int64_t scratch_bytes = 0;
     std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
     std::vector<std::vector<std::string>> private_names;

@@ -20,11 +20,13 @@ struct Frame {
     int32_t extent[3] = {1, 1, 1};  ///< items along each axis
     int32_t count[3] = {1, 1, 1};   ///< groups along each axis
     uint32_t launch = 0;            ///< the launch's number in the ring's records
+    int32_t columns[2] = {0, 1};    ///< the groups along axis 0 that are run in each row: from the one on, before the other
 };
-static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48);
+static_assert(offsetof(Frame, start) == 24 && offsetof(Frame, extent) == 36 && offsetof(Frame, count) == 48 &&
+              offsetof(Frame, columns) == 64);
 
-/// A compiled kernel: runs `count` groups from the linear index `first` on (axis 0 is the fastest). Of a streaming variant's stores
-/// others know only behind a fence.
+/// A compiled kernel: runs `count` groups of Frame::columns, from the linear index `first` on (axis 0 is the fastest). Of a streaming
+/// variant's stores others know only behind a fence.
 using Entry = void(const Frame* frame, int64_t first, int64_t count);
 
 }  // namespace pumice::cpu

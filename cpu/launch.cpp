@@ -62,6 +62,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool 
         frame.count[axis] = int32_t(count);
         groups *= count;
     }
+    frame.columns[1] = frame.count[0];
     frame.arguments = arguments.data();
     units = groups;
     for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items[axis] / launch.group[axis]);
@@ -85,11 +86,12 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool 
 LaunchWork::LaunchWork(LaunchWork&& other) = default;
 
 /// The patch's groups, row by row; their number.
-int64_t LaunchWork::run_patch(const Frame& own, int64_t number) const {
+int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
     const int64_t down = (frame.count[1] + patch[1] - 1) / patch[1];
     const int64_t x = number % across * patch[0], y = number / across % down * patch[1], z = number / across / down;
     const int64_t wide = std::min(patch[0], frame.count[0] - x), end = std::min<int64_t>(y + patch[1], frame.count[1]);
-    for (int64_t row = y; row < end; ++row) native->entry(&own, (z * frame.count[1] + row) * frame.count[0] + x, wide);
+    own.columns[0] = int32_t(x), own.columns[1] = int32_t(x + wide);
+    native->entry(&own, (z * frame.count[1] + y) * frame.count[0] + x, wide * (end - y));
     return wide * (end - y);
 }
 

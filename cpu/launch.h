@@ -30,7 +30,7 @@ public:
 private:
     void run_all(const Crew& crew);
     void run_groups(int64_t first, int64_t count) const;
-    int64_t run_patch(const Frame& own, int64_t number) const;
+    int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
     std::unique_ptr<SumCopies> sums;  ///< where the kernel has some

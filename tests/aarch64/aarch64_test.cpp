@@ -82,6 +82,7 @@ std::string on_host(const Case& c, int width) {
     frame.arguments = arguments.data();
     frame.scratch = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     for (size_t a = 0; a < 3; ++a) frame.extent[a] = int32_t(c.extent[a]), frame.count[a] = int32_t(c.count()[a]);
+    frame.columns[1] = frame.count[0];
     reinterpret_cast<Entry*>(code->entry)(&frame, 0, c.count()[0] * c.count()[1] * c.count()[2]);
     std::string all;
     for (const Argument& a : own) all += a.bytes;

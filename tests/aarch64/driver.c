@@ -16,6 +16,7 @@ struct frame { /* cpu/frame.h */
     char* ring;
     int32_t start[3], extent[3], count[3];
     uint32_t launch;
+    int32_t columns[2];
 };
 
 void pumice_kernel(const struct frame* frame, int64_t first, int64_t count);
@@ -60,6 +61,7 @@ int main(void) {
         arguments[i].bits = (uint64_t)(uintptr_t)data;
     }
     f.arguments = arguments;
+    f.columns[1] = f.count[0];
     const int64_t groups = (int64_t)f.count[0] * f.count[1] * f.count[2], half = groups / 2;
     pumice_kernel(&f, 0, half); /* in two parts, as two threads would */
     pumice_kernel(&f, half, groups - half);

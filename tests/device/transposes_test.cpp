@@ -118,6 +118,27 @@ TEST(Transposes, ByTilesThatChange) {
     tiles(true);
 }
 
+TEST(Transposes, ByTilesInsideOfABorder) {
+    // Conditions that hold for all items of some groups, for some of others, and for none; one adds up to more than an int holds.
+    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
+    const auto k = kernel("border", whole_groups, [](Out<int, 2> to, In<int, 2> from) {
+        Local<int, 16, 17> tile;
+        auto [i, j] = local_index<2>();
+        auto [row, column] = group_index<2>();
+        auto x = column * 16 + i, y = row * 16 + j;
+        $if(x < from.size(0) && from.size(1) - 3 > y && x >= 2 && y + 2147483628 > 2147483600) { tile(i, j) = from(x, y); }
+        $else { tile(i, j) = -1; }
+        synchronize();
+        $if(in_range()) { to(row * 16 + i, column * 16 + j) = tile(j, i); }
+    });
+    check<int>(
+        [&](Size s, const Array<int, 2>& to, const Array<int, 2>& from) {
+            s.group = {16, 16};
+            k(range_of(s), to, from).wait();
+        },
+        [](int i, int j, const Size& s) { return j >= 2 && i < std::min(s.rows - 3, 20) ? j * s.rows + i : -1; });
+}
+
 TEST(Transposes, RowsOfPlanes) {
     // The axes the other way round, and the row's number among the places.
     const Device d = device();
