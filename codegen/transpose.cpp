@@ -3,6 +3,7 @@
 #include "codegen/transpose.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -94,6 +95,7 @@ private:
         InstId atomic;
         int axis;    ///< along which items share the place
         bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
+        bool rows;   ///< items that stand next to each other load from rows of their own
         Needs place, value;
     };
 
@@ -147,7 +149,7 @@ private:
     std::optional<Shared> shared(InstId loop, InstId id) const {
         const Inst& i = from[id];
         if (!adds(i) || from[i.memory].kind != MemoryKind::local || used[from.result(i).id]) return {};
-        Shared s{id, -1, false, {from, uniformity, loop}, {from, uniformity, loop}};
+        Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}};
         const auto indices = indices_of(from, i);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
         if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
@@ -163,8 +165,25 @@ private:
         const auto loads = [](const Inst& other) { return other.op == Op::load; };
         for (const MemoryId m : value.memories)
             if (!between_barriers(loop, m, loads)) return {};
+        s.rows = loads_rows(loop, value);
         s.alone = apart(loop, indices) && between_barriers(loop, i.memory, [&](const Inst& other) { return &other == &i; });
         return s;
+    }
+
+    /// Whether what is loaded for an iteration lies elsewhere than next to what is loaded for the next one.
+    bool loads_rows(InstId loop, const Needs& value) const {
+        const Value index = from[from[loop].blocks[0]].params[0];
+        const std::function<bool(Value)> follows = [&](Value v) {
+            if (v == index) return true;
+            if (!has(value.anew, v)) return false;
+            const auto operands = from.operands(from[from[v].inst]);
+            return std::any_of(operands.begin(), operands.end(), follows);
+        };
+        return std::any_of(value.anew.begin(), value.anew.end(), [&](Value v) {
+            if (from[from[v].inst].op != Op::load) return false;
+            const auto places = indices_of(from, from[from[v].inst]);
+            return std::any_of(places.begin(), places.end() - 1, follows) || (places.back() != index && follows(places.back()));
+        });
     }
 
     /// Whether items and iterations have places of their own: each index is that of an axis, or of the loop, and each of these is there.
@@ -280,22 +299,28 @@ private:
         map(from[loop.blocks[0]].params[0], b.op(Op::add, {first, b.op(Op::mul, {iteration, step})}));
         for (const Value v : s.place.anew) copy(from[v].inst);
         const std::vector<Value> indices = of(indices_of(from, i));
-        // Each begins with itself: items next to each other then reach into different banks of local memory.
-        const Scalar i32 = Scalar::i32, types[] = {i32, i32, i.type};
-        const Value one = b.constant_int(i32, 1), bounds[] = {zero(i32), count, one, b.index(Op::local_index, s.axis), zero(i.type)};
+        // Where they go through rows of their own, each begins with itself: items next to each other then reach into different banks
+        // of local memory.
+        const Scalar i32 = Scalar::i32;
+        const Value one = b.constant_int(i32, 1);
+        std::vector<Scalar> types{i32, i.type};
+        std::vector<Value> bounds{zero(i32), count, one, zero(i.type)};
+        if (s.rows) types.push_back(i32), bounds.push_back(b.index(Op::local_index, s.axis));
         Inst members;
         members.op = Op::for_;
         members.loc = b.loc;
         const InstId sum = control(members, bounds, types, [&](int, std::span<const Value> now) {
-            have(s, now[1]);
-            const Value next = b.op(Op::add, {now[1], one});
-            const Value yielded[] = {b.select(b.op(Op::eq, {next, count}), zero(i32), next),
-                                     b.op(Op::add, {now[2], of(from.operands(i).back())})};
+            have(s, s.rows ? now[2] : now[0]);
+            std::vector<Value> yielded{b.op(Op::add, {now[1], of(from.operands(i).back())})};
+            if (s.rows) {
+                const Value next = b.op(Op::add, {now[2], one});
+                yielded.push_back(b.select(b.op(Op::eq, {next, count}), zero(i32), next));
+            }
             b.terminate(Op::yield, yielded);
         });
         b.loc = i.loc;
         const MemoryId m = of(i.memory);
-        const Value total = to.result(to[sum], 1);
+        const Value total = to.result(to[sum], 0);
         const Op how = Atomic(i.immediate) == Atomic::add ? Op::add : Op::sub;
         if (s.alone) b.store(m, i.leaf, indices, b.op(how, {b.load(m, i.leaf, indices), total}));
         else b.atomic(m, i.leaf, Atomic(i.immediate), indices, total);
