@@ -262,8 +262,11 @@ struct Swept {
 template <class Made>
 void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, const Kernel& kernel) {
     made.wide = widened(primal, part);
-    if (sweep.has_cells()) made.after.push_back({tidy(sweep.sum_of_cells(kernel)), true});
-    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, kernel)), false});
+    if (sweep.has_cells()) {
+        made.after.push_back(sweep.sum_of_cells(kernel));
+        made.after.back().kernel = tidy(made.after.back().kernel);
+    }
+    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, kernel))});
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
     made.count = count_of(primal, made.tapes);

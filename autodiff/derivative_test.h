@@ -201,9 +201,9 @@ private:
         const std::string text = ir::print(k);
         ASSERT_EQ(ir::print(ir::parse(text)), text);
     }
-    void launch(const ir::Kernel& k, const Arguments& a, bool once = false) const {
+    void launch(const ir::Kernel& k, const Arguments& a, int64_t items = 0) const {
         Range r = range;
-        if (once) r.extent.assign(r.extent.size(), 1), r.start.clear();
+        if (items > 0) r.extent.assign(r.extent.size(), 1), r.extent.back() = items, r.start.clear();
         interp_test::run(*device, ir::print(k), r, a.list);
     }
     void sweep(const ir::Kernel& k, const std::optional<Wide>& wide, const Arguments& a) const {
@@ -220,7 +220,7 @@ private:
         interp_test::run(*device, ir::print(wide->kernel), r, a.list);
     }
     void steps(const std::vector<Step>& all, const Arguments& a) const {
-        for (const Step& step : all) launch(step.kernel, a, step.once);
+        for (const Step& step : all) launch(step.kernel, a, step.items);
     }
     void add_tapes(Arguments& a, const Values& values, const std::vector<Tape>& tapes, const std::optional<Count>& count) const {
         const int64_t n = items(range, kernel.whole_groups);

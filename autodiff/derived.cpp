@@ -98,7 +98,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {},
                   std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), wide->before, wide->behind};
-        for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.once});
+        for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.items});
         if (count) d.count = as_kernel(std::move(count->kernel));
         return d;
     };

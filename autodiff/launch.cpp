@@ -252,9 +252,10 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         if (const auto wide = wider(derived, grouped, *device)) derived.wide->kernel.launch(*wide, arguments.list);
         else launch_in_pieces(derived, grouped, arguments.list, *device);
         for (const Derived::After& after : derived.after) {
-            Range one = range;
-            one.from = {}, one.to = {1, 1, 1}, one.group_rank = 0;
-            after.kernel.launch(after.once ? one : grouped, arguments.list);
+            Range own = range;
+            own.from = {}, own.to = {1, 1, 1}, own.group_rank = 0;
+            own.to[size_t(range.rank - 1)] = after.items;
+            after.kernel.launch(after.items > 0 ? own : grouped, arguments.list);
         }
     }
     arguments.finish(adjoints);

@@ -1,8 +1,10 @@
-// Sums to which all items contribute: adjoints of scalars, and shadow elements that every item adds to. Each item sums its own
-// part in a variable; the group adds these up in local memory; one item adds the group's sum to one of some cells, and a kernel
-// of one item adds up the cells. So no number is added to a sum much larger than itself: of a million floats the error is a
-// few hundred roundings of the mean part at most, where one cell alone would take every group's rounding. A kernel that does all
-// alone has no cells: the groups add to the sum itself.
+// Sums to which all items contribute: adjoints of scalars, and shadow elements that every item adds to. Each item sums up its own
+// part in a variable and adds that to one of some cells, its group's; devices make one addition of a subgroup's. Another kernel adds
+// up the cells. So no number is added to a sum much larger than itself: of a million floats the error is a few hundred roundings of
+// the mean part, where one cell alone would take every subgroup's rounding, and few groups wait for each other. A kernel that does
+// all alone has no cells: the items add to the sum itself.
+#include <functional>
+
 #include "autodiff/sweep.h"
 #include "core/error.h"
 
@@ -11,9 +13,37 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-constexpr int64_t rows = 16;      ///< of items that add up one part of the group's values each
-constexpr size_t at_a_time = 4;  ///< sums that lie in local memory together
-constexpr int64_t cells = 64;    ///< a sum
+constexpr int64_t cells = 64;    ///< a sum; a power of two
+constexpr int64_t in_line = 16;  ///< sums whose cells of one number share a line of memory
+
+void when(Builder& at, Value condition, const std::function<void()>& fill) {
+    const BlockId yes = at.new_block(), no = at.new_block();
+    at.enter(yes);
+    fill();
+    at.terminate(Op::yield);
+    at.leave();
+    at.enter(no);
+    at.terminate(Op::yield);
+    at.leave();
+    at.control(Op::if_, {&condition, 1}, {yes, no});
+}
+
+/// What the cells hold together.
+Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t apart) {
+    const Scalar types[] = {Scalar::i32, type};
+    const BlockId block = at.new_block(types);
+    at.enter(block);
+    const Value place = at.op(Op::add, {at.op(Op::mul, {k[block].params[0], at.constant_int(Scalar::i32, apart)}), first});
+    const Value next = at.op(Op::add, {k[block].params[1], at.load(memory, 0, {&place, 1})});
+    at.terminate(Op::yield, {&next, 1});
+    at.leave();
+    const Value bounds[] = {at.constant_int(Scalar::i32, 0), at.constant_int(Scalar::i32, cells), at.constant_int(Scalar::i32, 1),
+                            at.constant(type, 0)};
+    return k.result(k[at.control(Op::for_, bounds, {block})]);
+}
+
+/// Cells are no narrower than what devices add up best.
+Scalar cell_type(Scalar type) { return type == Scalar::f16 ? Scalar::f32 : type; }
 }  // namespace
 
 /// The slot of a sum; equal places share one.
@@ -49,74 +79,38 @@ void Sweep::find_sums() {
 }
 
 void Sweep::reduce_sums() {
-    for (size_t n = 0; n < sums.size(); n += at_a_time) {
-        if (n > 0) b.barrier();  // until all have read what lies there
-        reduce_some(std::span(sums).subspan(n, std::min(at_a_time, sums.size() - n)));
+    b.loc = from.loc;
+    for (const Sum& s : sums) {
+        const Value part = take(s.slot);
+        if (!part) continue;
+        if (primal.alone) {
+            b.atomic(s.memory, s.leaf, Atomic::add, place_of(b, s, [](MemoryId m) { return m; }), part);
+            continue;
+        }
+        const Scalar type = cell_type(s.type);
+        const CellTape& tape = cell_tapes.at(type);
+        const Value number = b.op(Op::and_, {members().group, b.constant_int(Scalar::i32, cells - 1)});
+        const Value first = b.op(Op::mul, {number, b.constant_int(Scalar::i32, tape.apart())});
+        const Value at = b.op(Op::add, {first, b.constant_int(Scalar::i32, s.number)});
+        b.atomic(tape.memory, 0, Atomic::add, {&at, 1}, b.cast(type, part));
     }
 }
+
+/// From a sum's cell to its next one: the cells of one number lie together.
+int64_t Sweep::CellTape::apart() const { return (sums + in_line - 1) / in_line * in_line; }
 
 void Sweep::add_cells() {
     if (primal.alone) return;
     for (Sum& s : sums) {
-        CellTape& tape = cell_tapes[s.type];
-        s.cell = cells * tape.sums++;
+        const Scalar type = cell_type(s.type);
+        CellTape& tape = cell_tapes[type];
+        s.number = tape.sums++;
         if (tape.memory.id != none) continue;
         tape.tape = tapes.size();
-        tapes.push_back({s.type, Tape::Size::fixed, 0, {}, true});
-        tape.memory = Shadows::add_array(to, s.type, Access::inout, text("the cells of sums of ", name_of(s.type)));
+        tapes.push_back({type, Tape::Size::fixed, 0, {}, true});
+        tape.memory = Shadows::add_array(to, type, Access::inout, text("the cells of sums of ", name_of(type)));
     }
-    for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.sums;
-}
-
-void Sweep::reduce_some(std::span<const Sum> some) {
-    b.loc = from.loc;
-    const Members& m = members();
-    const Value zero_index = zero(Scalar::i32), row_count = b.constant_int(Scalar::i32, rows);
-    std::vector<MemoryId> parts;
-    for (size_t n = 0; n < some.size(); ++n) {
-        const Value sum = take(some[n].slot), mine = sum ? sum : zero(some[n].type);
-        parts.push_back(part_of_sum(n, some[n].type));
-        b.store(parts[n], 0, {&m.rank, 1}, mine);
-    }
-    const auto add_up = [&](size_t n, Value first, Value limit, Value step) {
-        const Value total = b.var(zero(some[n].type));
-        emit_for(first, limit, step, [&](Value at) {
-            b.set(total, b.op(Op::add, {b.get(total), b.load(parts[n], 0, {&at, 1})}));
-        });
-        return b.get(total);
-    };
-    b.barrier();
-    emit_if(b.op(Op::lt, {m.rank, row_count}), [&] {
-        for (size_t n = 0; n < some.size(); ++n) b.store(parts[n], 0, {&m.rank, 1}, add_up(n, m.rank, m.count, row_count));
-    });
-    b.barrier();
-    emit_if(b.op(Op::eq, {m.rank, zero_index}), [&] {
-        for (size_t n = 0; n < some.size(); ++n) {
-            const Value total = add_up(n, zero_index, b.op(Op::min, {m.count, row_count}), b.constant_int(Scalar::i32, 1));
-            if (primal.alone) {
-                const std::vector<Value> place = place_of(b, some[n], [](MemoryId m) { return m; });
-                b.atomic(some[n].memory, some[n].leaf, Atomic::add, place, total);
-                continue;
-            }
-            const Value cell = b.op(Op::and_, {m.group, b.constant_int(Scalar::i32, cells - 1)});
-            const Value at = b.op(Op::add, {cell, b.constant_int(Scalar::i32, some[n].cell)});
-            b.atomic(cell_tapes.at(some[n].type).memory, 0, Atomic::add, {&at, 1}, total);
-        }
-    });
-}
-
-/// Local memory of one element an item, shared by sums of the same type that are not added up together.
-MemoryId Sweep::part_of_sum(size_t n, Scalar type) {
-    const auto found = sum_parts.find({n, type});
-    if (found != sum_parts.end()) return found->second;
-    Memory memory;
-    memory.kind = MemoryKind::local;
-    memory.name = text("sum", n + 1, "_", name_of(type));
-    memory.element = Element::of(type);
-    memory.size =
-        b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
-    memory.loc = from.loc;
-    return sum_parts[{n, type}] = add_own_memory(to, memory);
+    for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.apart();
 }
 
 /// A value that is the same for all items of all launches, in another kernel.
@@ -139,9 +133,10 @@ std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) 
     return indices;
 }
 
-/// Adds up the cells, with the parameters of the kernel that filled them.
-Kernel Sweep::sum_of_cells(const Kernel& filled) const {
-    Kernel k;
+/// Each item adds up the cells of one sum of each type, with the parameters of the kernel that filled them.
+Step Sweep::sum_of_cells(const Kernel& filled) const {
+    Step step;
+    Kernel& k = step.kernel;
     k.name = filled.name + ".sum";
     k.files = filled.files;
     k.loc = filled.loc;
@@ -156,23 +151,25 @@ Kernel Sweep::sum_of_cells(const Kernel& filled) const {
     const auto number = [&](int64_t n) { return at.constant_int(Scalar::i32, n); };
     // The memories of `filled` are in the order of its parameters; those of `to` know theirs.
     const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
-    for (const Sum& s : sums) {
-        const Scalar types[] = {Scalar::i32, s.type};
-        const BlockId block = at.new_block(types);
-        at.enter(block);
-        const Value index = k[block].params[0], sum = k[block].params[1];
-        const Value next = at.op(Op::add, {sum, at.load(now(cell_tapes.at(s.type).memory), 0, {&index, 1})});
-        at.terminate(Op::yield, {&next, 1});
-        at.leave();
-        const Value bounds[] = {number(s.cell), number(s.cell + cells), number(1), at.constant(s.type, 0)};
-        const Value total = k.result(k[at.control(Op::for_, bounds, {block})]);
-        const std::vector<Value> indices = place_of(at, s, now);
-        const MemoryId target = now(s.memory);
-        at.store(target, s.leaf, indices, at.op(Op::add, {at.load(target, s.leaf, indices), total}));
+    const Value mine = at.index(Op::global_index, 0);
+    for (const auto& entry : cell_tapes) {
+        const Scalar type = entry.first;
+        const CellTape& tape = entry.second;
+        step.items = std::max(step.items, tape.sums);
+        when(at, at.op(Op::lt, {mine, number(tape.sums)}), [&] {
+            const Value total = total_of(k, at, now(tape.memory), type, mine, tape.apart());
+            for (const Sum& s : sums) {
+                if (cell_type(s.type) != type) continue;
+                when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {
+                    // Two sums may be one element's, whose indices have turned out to be equal.
+                    at.atomic(now(s.memory), s.leaf, Atomic::add, place_of(at, s, now), at.cast(s.type, total));
+                });
+            }
+        });
     }
     at.terminate(Op::return_);
     at.leave();
-    return k;
+    return step;
 }
 
 }  // namespace pumice::derive

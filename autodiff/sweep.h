@@ -17,8 +17,8 @@ namespace pumice::derive {
 /// What of the two sweeps a kernel has.
 enum class Part { both, augmented, reverse, count };
 
-/// Reverse mode in one kernel, with no steps after it: nothing is gathered, and each group adds to a sum itself, which rounds sums of
-/// many groups more than cells do. For kernels that users launch themselves.
+/// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
+/// many more than cells do. For kernels that users launch themselves.
 Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
 
 /// What several kernels of one derivative share.
@@ -57,8 +57,8 @@ public:
     bool has_cells() const { return !cell_tapes.empty(); }
     /// Its code got too long by gathering: to be made anew without.
     bool gave_up = false;
-    /// The kernel that adds up the cells of sums; for the finished kernel that this sweep made.
-    ir::Kernel sum_of_cells(const ir::Kernel& filled) const;
+    /// Adds up the cells of sums; for the finished kernel that this sweep made.
+    Step sum_of_cells(const ir::Kernel& filled) const;
 
 private:
     // ---- adjoint.cpp: the primal's copy ----
@@ -184,19 +184,18 @@ private:
         std::vector<ir::Value> indices;  ///< of `from`; none for a scalar's adjoint
         Scalar type;
         size_t slot;
-        int64_t cell = 0;  ///< the first of its cells
+        int64_t number = 0;  ///< among those whose cells are of one type
     };
     struct CellTape {
         ir::MemoryId memory;
         int64_t sums = 0;
         size_t tape = 0;
+        int64_t apart() const;
     };
     size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
     void find_sums();
     void add_cells();
     void reduce_sums();
-    void reduce_some(std::span<const Sum> some);
-    ir::MemoryId part_of_sum(size_t n, Scalar type);
     template <class Now>
     std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
     template <class Now>
@@ -231,7 +230,6 @@ private:
     std::vector<Sum> sums;
     std::map<Scalar, CellTape> cell_tapes;
     std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
-    std::map<std::pair<size_t, Scalar>, ir::MemoryId> sum_parts;
 };
 
 template <class Emit>

@@ -50,7 +50,7 @@ struct Tape {
 /// Kernels that one after another do what one kernel means; each takes the same arguments.
 struct Step {
     ir::Kernel kernel;
-    bool once = false;  ///< runs over a range of one item of the primal's rank, else over the primal's range
+    int64_t items = 0;  ///< it runs over so many items along axis 0; 0: over the primal's range
 };
 
 /// Does what an adjoint does that gathers all it adds up, over a range that begins `before` items earlier along each axis and ends
@@ -71,7 +71,7 @@ struct Count {
 /// How what a load's adjoint adds to the shadow is added, the cheapest way that is proven safe.
 enum class Accumulation {
     plain,   ///< load, add, store: no other item touches the element meanwhile
-    group,   ///< all items hit one element: summed over each group, then one atomic a group
+    group,   ///< all items hit one element: each adds to one of several cells, which another kernel adds up
     gather,  ///< a stencil, turned: the item of the element adds what its neighbours give, but for few that belong to no item
     atomic,  ///< an atomic add an item
 };
