@@ -70,8 +70,8 @@ std::shared_ptr<Backend> open() {
     return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
 }
 
-Device::Device(int width, int threads, bool fixed_parts)
-    : compiler(std::make_shared<Compiler>(width)),
+Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
+    : compiler(std::make_shared<Compiler>(width, machine)),
       owned_team(std::make_unique<Team>(threads, fixed_parts)),
       owned_streams(std::make_unique<Streams>(*owned_team)),
       team(*owned_team),

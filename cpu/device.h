@@ -9,7 +9,7 @@ namespace pumice::cpu {
 
 class Device final : public Backend {
 public:
-    Device(int width, int threads, bool fixed_parts);
+    Device(int width, int threads, bool fixed_parts, const Machine& machine = host_machine());
     ~Device() override;
 
     std::string name() const override;

@@ -60,6 +60,15 @@ public:
     std::string bits(const std::string& x) { return e.convert("bitcast", t, x, i); }
     std::string of_bits(const std::string& x) { return e.convert("bitcast", i, x, t); }
     std::string of_whole(const std::string& x) { return e.convert("sitofp", i, x, t); }
+    /// 1 / sqrt(x) to 11.4 bits; exact where x is 0 or infinite, and infinite where it is subnormal.
+    std::string rough_rsqrt(const std::string& x) {
+        return native(x, "float", [&](const std::string& part, int lanes) {
+            const std::string v = text("<", lanes, " x float>");
+            const char* const function = lanes == 8 ? "@llvm.x86.avx.rsqrt.ps.256" : "@llvm.x86.sse.rsqrt.ps";
+            e.declare(text("declare ", v, " ", function, "(", v, ")"));
+            return e.let(text("call ", v, " ", function, "(", v, " ", part, ")"));
+        });
+    }
     /// 1 / sqrt(x) and 1 / x to 14 bits; exact where x is 0 or infinite.
     std::string estimate(const char* of, const std::string& x) {
         return native(x, "float", [&](const std::string& part, int lanes) {
@@ -80,10 +89,10 @@ public:
     }
 
 private:
-    /// By an instruction of the machine's, which takes no more than 16 floats.
+    /// By an instruction of the machine's, which takes no more than 16 floats, or 8.
     std::string native(const std::string& x, const char* result,
                        const std::function<std::string(const std::string&, int)>& part) {
-        const int lanes = std::min(e.width, 16);
+        const int lanes = std::min(e.width, e.target.isa == Isa::avx512 ? 16 : 8);
         const auto one = [&](const std::vector<std::string>& pieces) { return part(pieces[0], lanes); };
         return e.in_parts(lanes, "float", {x}, result, one);
     }
@@ -223,11 +232,14 @@ std::string Emitter::written_out(Op op, const std::string& x) {
 // ---- by the machine's estimates, within the rows' tolerances, and several times as fast as its roots and divisions ----
 
 /// One step of Newton's method. Of 0 and infinity, where the error has no number, the estimate is exact, and any error above -1
-/// leaves it as it is; what the estimate lacks is 2^-14 of it at most.
+/// leaves it as it is; what the estimate lacks is 2^-14 of it at most. Where it may be 2^-11.4, a term more of (1 + error)^(-1/2) =
+/// 1 - error / 2 + 3 error^2 / 8 ... is taken, as a factor, which leaves estimates that are infinite as they are.
 std::string Emitter::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
-    const std::string y = f.estimate("rsqrt14", x), least = f.constant(-0.5f);
+    const bool rough = target.isa != Isa::avx512;
+    const std::string y = rough ? f.rough_rsqrt(x) : f.estimate("rsqrt14", x), least = f.constant(-0.5f);
     const std::string lacks = f.fma(f.mul(x, y), y, f.constant(-1)), error = f.select(f.compare("ogt", lacks, least), lacks, least);
+    if (rough) return f.mul(y, f.fma(error, f.fma(error, f.constant(0.375f), least), f.constant(1)));
     return f.fma(f.mul(y, least), error, y);
 }
 

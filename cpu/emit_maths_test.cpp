@@ -10,7 +10,7 @@
 #include "core/functions.h"
 #include "core/indices.h"
 #include "core/kernel.h"
-#include "cpu/cpu.h"
+#include "cpu/device.h"
 
 namespace pumice::cpu {
 namespace {
@@ -33,7 +33,7 @@ std::vector<float> operands() {
 }
 
 /// Equal in kind, and within `ulps` of the double result. What is below the normal floats may be
-/// zero, as operand and result, and the former inexact.
+/// zero of that sign, as operand and result, and the former inexact.
 void compare(const char* what, double ulps, double (*exact)(double), const std::vector<float>& x, const std::vector<float>& got) {
     constexpr double least = 1.1754943508222875e-38;
     int wrong = 0;
@@ -41,7 +41,7 @@ void compare(const char* what, double ulps, double (*exact)(double), const std::
         const double want = exact(double(x[i])), size = std::fabs(want);
         const bool small = x[i] != 0 && std::fabs(x[i]) < least;
         bool right = std::isnan(want) ? std::isnan(got[i]) : got[i] == float(want);
-        if (!right && small) right = got[i] == float(exact(0)) || std::fabs(got[i] - want) <= 1e-4 * size;
+        if (!right && small) right = got[i] == float(exact(std::copysign(0.0, double(x[i])))) || std::fabs(got[i] - want) <= 1e-4 * size;
         if (!right && size < least) right = std::fabs(got[i]) <= least;
         if (!right && std::isfinite(want) && size >= least)
             right = std::fabs(double(got[i]) - want) <= ulps * std::ldexp(1.0, std::ilogb(size) - 23);
@@ -52,7 +52,7 @@ void compare(const char* what, double ulps, double (*exact)(double), const std::
 }
 
 template <class F>
-void check(const Device& device, const char* what, double ulps, double (*exact)(double), F function) {
+void check(const pumice::Device& device, const char* what, double ulps, double (*exact)(double), F function) {
     const auto k = kernel(what, [&](Out<float> y, In<float> x) { y[global_index()] = function(x[global_index()]); });
     const std::vector<float> x = operands();
     Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
@@ -60,9 +60,7 @@ void check(const Device& device, const char* what, double ulps, double (*exact)(
     compare(what, ulps, exact, x, y.download());
 }
 
-TEST(Maths, floats) {
-    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
-    const Device device(open());
+void check_floats(const pumice::Device& device) {
     using V = Val<float>;
     check(device, "exp", 2, std::exp, [](V x) { return exp(x); });
     check(device, "exp2", 2, std::exp2, [](V x) { return exp2(x); });
@@ -76,9 +74,22 @@ TEST(Maths, floats) {
     check(device, "third", 2.5, [](double x) { return x / 3; }, [](V x) { return x / 3.0f; });
 }
 
+TEST(Maths, floats) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    check_floats(pumice::Device(open()));
+}
+
+/// As a machine has it that lacks this one's newer instructions.
+TEST(Maths, floats_by_avx2) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    if (native_width(host_machine()) < 8) GTEST_SKIP() << "SKIPPED: this machine has no AVX2";
+    const Machine machine{host_machine().triple, "x86-64-v3", "+sse2,+sse4.1,+avx,+avx2,+fma"};
+    for (const int width : {4, 8}) check_floats(pumice::Device(std::make_shared<cpu::Device>(width, 1, false, machine)));
+}
+
 TEST(Maths, sine_and_cosine_of_one_value) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
-    const Device device(open());
+    const pumice::Device device(open());
     const auto both = kernel("both", [](Out<float> s, Out<float> c, In<float> x) {
         auto i = global_index();
         auto v = x[i];
@@ -94,7 +105,7 @@ TEST(Maths, sine_and_cosine_of_one_value) {
 /// What divides without a rest gives whole numbers, and squares have their roots.
 TEST(Maths, exact_quotients_and_roots) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
-    const Device device(open());
+    const pumice::Device device(open());
     constexpr int n = 4096;
     const auto k = kernel("exact", [](Out<float> quotient, Out<float> root) {
         auto i = global_index();

@@ -129,10 +129,11 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
         return cell.starts_with(w) && (cell.size() == w.size() || cell[w.size()] == ' ');
     };
     if (cell == "-") library_bug(text("op ", name_of(op), " has no LLVM text for ", name_of(type)));
-    if (type == Scalar::f32 && vector && width >= 4 && target.isa == Isa::avx512 && k.math != Math::strict) {
-        if (op == Op::rsqrt) return estimated_rsqrt(operands[0]);
-        if (op == Op::sqrt) return estimated_sqrt(operands[0]);
-        if (op == Op::div) return estimated_quotient(operands[0], operands[1]);
+    if (type == Scalar::f32 && vector && width >= 4 && k.math != Math::strict) {
+        const bool all = target.isa == Isa::avx512;
+        if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return estimated_rsqrt(operands[0]);
+        if (op == Op::sqrt && all) return estimated_sqrt(operands[0]);
+        if (op == Op::div && all) return estimated_quotient(operands[0], operands[1]);
     }
     if (word("host")) return host_call(op, type, operands, vector);
     if (word("sleef")) return maths(op, type, operands, vector);

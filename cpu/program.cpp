@@ -67,7 +67,7 @@ struct Compiler::Unloaded {
     }
 };
 
-Compiler::Compiler(int width) : machine(host_machine()), cache(debug::cache_folder()) {
+Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cache_folder()) {
     target.width = width > 0 ? width : native_width(machine);
     target.isa = isa_of(machine);
     target.triple = machine.triple;

@@ -33,8 +33,8 @@ struct Native {
 /// What all kernels of a device are compiled with.
 class Compiler {
 public:
-    /// `width`: items a packet, 0 for the machine's own. Begins to load and warm up LLVM's parts on another thread.
-    explicit Compiler(int width);
+    /// `width`: items a packet, 0 for the machine's own; `machine`: this one, or with fewer instructions. Begins to load and warm up LLVM's parts on another thread.
+    Compiler(int width, const Machine& machine);
     ~Compiler();
 
     /// Throws Error when the kernel cannot be compiled.
