@@ -15,6 +15,7 @@ constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved
 constexpr int arithmetic_of_a_spill = 4;    ///< instructions for a vector that waits in memory, beyond which it does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors: each has more to do meanwhile
 constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
+constexpr int seen_ahead = 100;             ///< instructions for a vector, beyond which the machine sees nothing of the next packet
 constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
@@ -35,14 +36,17 @@ void Emitter::choose_width() {
     if (subgroups) return;  // whose size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
     if (width == 1 || width != target.width || has_barriers || has_long_lanes()) return;
-    if (uniformity.structure().order().size() > most_doubled) return;
+    const auto& order = uniformity.structure().order();
+    if (order.size() > most_doubled) return;
     const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
-    // Four in loops alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for it. The last
-    // packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
+    // Four in loops and long packets alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for
+    // it. The last packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
     const bool could = registers == 32 && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
-    const bool in_line = spilled(2) == 0 && waits(uniformity.structure().order(), 0, arithmetic_of_an_access, false);
-    if (could && loop_waits(4, spilled(4)))
+    const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
+    const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
+    const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
+    if (could && (long_line || loop_waits(4, spilled(4))))
         width *= 4;
     else if (variant.group[0] >= 2 * width && (in_line || loop_waits(2, spilled(2))))
         width *= 2;

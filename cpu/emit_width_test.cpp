@@ -54,5 +54,22 @@ TEST(Width, loops_of_several_vectors) {
     }
 }
 
+TEST(Width, long_lines_of_several_vectors) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const Device device(open());
+    const auto k = kernel("line", [](Out<uint32_t> y, In<uint32_t> x) {
+        auto i = global_index();
+        y[i] = mixed<60>(Val<uint32_t>(x[i]));
+    });
+    for (const int n : {1, 16, 17, 64, 65, 127, 128, 129, 1000, 70001}) {
+        std::vector<uint32_t> x(size_t(n), 0u);
+        for (size_t i = 0; i < x.size(); ++i) x[i] = uint32_t(i) * 2654435761u;
+        Array<uint32_t> y = device.zeros<uint32_t>(n), given = device.upload(x);
+        k(ndrange(n), y, given);
+        const std::vector<uint32_t> got = y.download();
+        for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], mixed<60>(x[i])) << i << " of " << n;
+    }
+}
+
 }  // namespace
 }  // namespace pumice::cpu
