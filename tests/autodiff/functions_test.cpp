@@ -191,6 +191,28 @@ TEST(AutodiffFunctions, Case15_NestedModes) {
     EXPECT_NEAR(fourth(x), std::sin(x), 1e-10);
     EXPECT_NEAR(hessian_vector(series, x, 2.0), -2 * std::sin(x), 1e-12);
     EXPECT_NEAR(gradient(second, x), -std::cos(x), 1e-11);  // reverse over forward over forward
+    // On the device, in float.
+    const auto sine = function("sine", [](Val<float> x) {
+        Var term = x;
+        Var sum = x;
+        $for (k, range(1, 9)) {
+            term *= -x * x / cast<float>(2 * k * (2 * k + 1));
+            sum += term;
+        }
+        return sum;
+    });
+    const auto orders = kernel("orders", [&](Out<float, 2> y, In<float> x) {
+        auto i = global_index();
+        y(0, i) = gradient(gradient(sine))(x[i]);
+        y(1, i) = gradient(gradient(gradient(gradient(sine))))(x[i]);
+    });
+    const std::vector<float> at{1.23f, -0.4f, 0.0f};
+    Array<float, 2> y = device().zeros<float>({2, 3});
+    orders(ndrange(3), y, device().upload(at));
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(y.get(0, i), -std::sin(at[size_t(i)]), 1e-5) << i;
+        EXPECT_NEAR(y.get(1, i), std::sin(at[size_t(i)]), 1e-5) << i;
+    }
 }
 
 TEST(AutodiffFunctions, InKernels) {

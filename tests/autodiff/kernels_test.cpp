@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/device/suite.h"
+#include "tests/autodiff/derivatives.h"
 
 using namespace pumice;
 using suite::device;
@@ -40,6 +40,7 @@ TEST(Autodiff, Case1_SquareInPlace) {
     autodiff(Forward, square, ndrange(64), Duplicated(a, da));
     EXPECT_EQ(da.download(), times(host, 2));
     EXPECT_EQ(a.download()[7], 64.0f);
+    suite::expect_derivatives(square, ndrange(64), device().upload(host));
 }
 
 TEST(Autodiff, Case2_ActiveScalar) {
@@ -47,6 +48,12 @@ TEST(Autodiff, Case2_ActiveScalar) {
     const auto [db] = autodiff(Reverse, scale, ndrange(64), Duplicated(a, da), Active(1.2f));
     EXPECT_EQ(da.download(), std::vector<float>(64, 1.2f));
     EXPECT_NEAR(db, 2080.0f, 1e-3f);
+    a.copy_from(iota<float>(64, 1.0f));
+    const GradientCheck found = check_gradient(scale, ndrange(64), a, 1.2f);
+    EXPECT_TRUE(found) << found.text();
+    da.fill(0.0f);
+    autodiff(Forward, scale, ndrange(64), Duplicated(a, da), Duplicated(1.2f, 1.0f));
+    EXPECT_EQ(da.download(), iota<float>(64, 1.0f));
 }
 
 /// Whoever launches the adjoint himself launches one kernel: the sum over 10 groups is in the scalar's array when it is done, and that over
@@ -147,6 +154,7 @@ TEST(Autodiff, Case5_Copy) {
     autodiff(Reverse, copy, ndrange(8), BatchDuplicated(dst, {d1, d2}), BatchDuplicated(src, {s1, s2}));
     EXPECT_EQ(s1.download(), std::vector<float>(8, 1.0f));
     EXPECT_EQ(s2.download(), std::vector<float>(8, 2.0f));
+    suite::expect_derivatives(copy, ndrange(8), dst, src);
 }
 
 }  // namespace

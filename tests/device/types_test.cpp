@@ -142,8 +142,6 @@ TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
     integer_corners<uint64_t>(), float_corners<uint64_t>();
 }
 
-// ---- line 21 ----
-
 // Items share the roots: on the device cpu they are no vectors.
 TEST(Types, ReciprocalRootsAtTheirCorners) {
     const auto scaled = kernel("scaled", [](Out<float> y, In<float> x) {
@@ -161,6 +159,8 @@ TEST(Types, ReciprocalRootsAtTheirCorners) {
     for (const float y : of(16.0f)) EXPECT_FLOAT_EQ(y, 0.5f);
     for (const float y : of(-1.0f)) EXPECT_TRUE(std::isnan(y));
 }
+
+// ---- line 21 ----
 
 TEST(Types, Case21_HalfArithmeticAndStorage) {
     NEEDS(float16, "half");
