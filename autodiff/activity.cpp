@@ -105,7 +105,7 @@ bool Analysis::forwards() {
                 if (varied[v[o].id] && is_float(i.type) && !vanishes(i.op, int(o))) vary(k.result(i));
         } else if (i.op == Op::select) {
             if (varied[v[1].id] || varied[v[2].id]) vary(k.result(i));
-        } else if (i.op == Op::cast) {
+        } else if (i.op == Op::cast || i.op == Op::uniform) {
             if (varied[v[0].id] && is_float(i.type)) vary(k.result(i));
         } else if (accesses(i.op)) {
             const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
@@ -162,7 +162,7 @@ bool Analysis::backwards() {
                     if (is_float(k.type_of(v[o])) && !vanishes(i.op, int(o))) use(v[o]);
             } else if (i.op == Op::select) {
                 use(v[1]), use(v[2]);
-            } else if (i.op == Op::cast || (i.op == Op::subgroup && !v.empty())) {
+            } else if (i.op == Op::cast || i.op == Op::uniform || (i.op == Op::subgroup && !v.empty())) {
                 use(v[0]);
             }
         }

@@ -49,5 +49,46 @@ TEST(derivatives, of_running_extremes) {
     EXPECT_EQ(loops, 2u) << "one iteration of each is reversed\n" << text;
 }
 
+const char* log_sum_exp = R"(kernel "lse" math contract rank 1 (arg1: out f64[1], arg2: in f64[2]) files ["l.cpp"] {
+    %i = global_index 0 : i32
+    %n = extent arg2, 0 : i32
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    %none = constant 0.0 : f64
+    %x0 = load arg2[%i, %zero] : f64
+    %m = for %k = %zero to %n step %one carry (%c = %x0) : f64 {
+      %x = load arg2[%i, %k] : f64
+      %d = max %c, %x : f64
+      yield %d
+    }
+    %s = for %l = %zero to %n step %one carry (%e = %none) : f64 {
+      %y = load arg2[%i, %l] : f64
+      %z = sub %y, %m : f64
+      %f = exp %z : f64
+      %g = add %e, %f : f64
+      yield %g
+    }
+    %log = log %s : f64
+    %cube = mul %m, %m : f64
+    %sum = add %log, %cube : f64
+    store arg1[%i], %sum : f64
+    return
+})";
+
+TEST(derivatives, of_a_running_maximum_need_no_tape) {
+    check_derivatives(log_sum_exp, {some(9), some(63, -1, 1, {9, 7})}, {{9}, {4}});
+    const Derivatives d(log_sum_exp, {{9}});
+    const Adjoint adjoint = derive::adjoint(d.kernel, {{Activity::duplicated, Activity::duplicated}, 1});
+    EXPECT_TRUE(adjoint.tapes.empty());
+    for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::plain) << "rows of items are disjoint";
+    // Where several attain the maximum, the last one takes all.
+    const std::vector<double> x{1, 3, 3, 2, 3, 0, 0};
+    const Derivatives one(log_sum_exp, {{1}, {1}});
+    const auto gradient = one.reverse({reals({0}), reals(x, {1, 7})}, {{{1}, std::vector<double>(7, 0)}}).adjoints[1];
+    double sum = 0;
+    for (const double v : x) sum += std::exp(v - 3);
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
+}
+
 }  // namespace
 }  // namespace pumice::derive::test

@@ -82,6 +82,7 @@ private:
         const auto v = from.operands(i);
         if (i.op == Op::select) return b.select(of(v[0]), tangent_or_zero(v[1], w), tangent_or_zero(v[2], w));
         if (i.op == Op::cast) return b.cast(i.type, tangent_or_zero(v[0], w));
+        if (i.op == Op::uniform) return tangent_or_zero(v[0], w);
         if (i.op == Op::subgroup) {
             const std::vector<Value> operands = of(v);
             return SubgroupRule(b, to, Subgroup(i.immediate), operands, false).tangent(tangent_or_zero(v[0], w));
