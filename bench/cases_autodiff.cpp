@@ -263,17 +263,21 @@ Case rows(const Device& d) {
 
 // ---- Gaussian mixture: ADBench's objective without its constants, which are no kernel's work ----
 constexpr int dims = 4, lower = dims * (dims - 1) / 2;
-/// alpha[k] + sum(q) - |Q (x - mu)|^2 / 2, where Q is lower triangular with exp(q) on its diagonal.
-Val<float> term(Val<int> k, Val<int> i, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x) {
+/// alpha[k] + sum(q) - |Q (x - mu)|^2 / 2, where Q is lower triangular with exp(q), the scales, on its diagonal.
+template <class Scale>
+Val<float> term_by(Scale scale, Val<int> k, Val<int> i, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x) {
     std::vector<Val<float>> c;
     for (int d = 0; d < dims; ++d) c.push_back(x(i, d) - mu(k, d));
     Var sum = alpha[k], squares = 0.0f;
     for (int d = 0, at = 0; d < dims; ++d) {
-        Var y = exp(q(k, d)) * c[size_t(d)];
+        Var y = scale(k, d) * c[size_t(d)];
         for (int e = 0; e < d; ++e, ++at) y += l(k, at) * c[size_t(e)];
         sum += q(k, d), squares += y * y;
     }
     return sum - 0.5f * squares;
+}
+Val<float> term(Val<int> k, Val<int> i, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x) {
+    return term_by([&](Val<int> row, int d) { return exp(q(row, d)); }, k, i, alpha, mu, q, l, x);
 }
 const auto mixture = kernel("mixture", [](Out<float> y, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x) {
     auto i = global_index();
@@ -282,45 +286,75 @@ const auto mixture = kernel("mixture", [](Out<float> y, In<float> alpha, In<floa
     $for(k, range(alpha.size())) { sum += exp(term(k, i, alpha, mu, q, l, x) - most); }
     y[i] = most + log(sum);
 });
-/// Each item sums up what a chunk of the points gives to one component, by the weights exp(term - y); y is the primal's result.
+const auto mixture_scales = kernel("mixture_scales", [](Out<float> scale, In<float> q) { scale[global_index()] = exp(q[global_index()]); });
+/// What each point gives to each component's term: dy exp(term - y), by one sweep for all.
+const auto mixture_weights = kernel("mixture_weights", [](InOut<float, 2> w, InOut<float> dy, In<float, 2> scale, In<float> alpha, In<float, 2> mu,
+                                                          In<float, 2> q, In<float, 2> l, In<float, 2> x) {
+    auto i = global_index();
+    const auto value = [&](Val<int> k) { return term_by([&](Val<int> row, int d) { return scale(row, d); }, k, i, alpha, mu, q, l, x); };
+    Var most = value(0), sum = 0.0f;
+    $for(k, range(alpha.size())) {
+        auto t = value(k);
+        w(k, i) = t, most = max(most, t);
+    }
+    $for(k, range(alpha.size())) {
+        auto e = exp(w(k, i) - most);
+        w(k, i) = e, sum += e;
+    }
+    auto factor = dy[i] / sum;
+    $for(k, range(alpha.size())) { w(k, i) = factor * w(k, i); }
+    dy[i] = 0.0f;
+});
+/// All that a component's derivatives take of the points are the sums of w, w x and w x x: each item adds up those of a chunk, for one
+/// component. With c = x - mu, Q the component's triangle and y = Q c, the term's derivative is Q^T y in mu, and -y c^T in Q.
 constexpr int chunk = 256;
-const auto mixture_by_hand = kernel("mixture_by_hand", [](In<float> dy, In<float> y, In<float> alpha, In<float, 2> mu, In<float, 2> q, In<float, 2> l,
-                                                          In<float, 2> x, InOut<float> dalpha, InOut<float, 2> dmu, InOut<float, 2> dq, InOut<float, 2> dl) {
+const auto mixture_by_hand = kernel("mixture_by_hand", [](In<float, 2> w, In<float, 2> mu, In<float, 2> q, In<float, 2> l, In<float, 2> x,
+                                                          InOut<float> dalpha, InOut<float, 2> dmu, InOut<float, 2> dq, InOut<float, 2> dl) {
     const auto at = global_index<2>();
     const auto from = at[0] * chunk, k = at[1];
-    std::vector<Val<float>> m, scale, row;
-    Var weight = alpha[k];
-    for (int d = 0; d < dims; ++d) m.push_back(mu(k, d)), scale.push_back(exp(q(k, d))), weight += q(k, d);
-    for (int e = 0; e < lower; ++e) row.push_back(l(k, e));
-    Var galpha = 0.0f;
-    std::vector<Var<float>> gmu(dims, 0.0f), gq(dims, 0.0f), gl(lower, 0.0f);
+    Var weight = 0.0f;
+    std::vector<Var<float>> first(dims, 0.0f), second(dims * dims, 0.0f);
     $for(i, range(from, from + chunk)) {
-        std::vector<Val<float>> c, g;
-        for (int d = 0; d < dims; ++d) c.push_back(x(i, d) - m[size_t(d)]);
-        Var squares = 0.0f;
-        for (int d = 0, e = 0; d < dims; ++d) {
-            Var sum = scale[size_t(d)] * c[size_t(d)];
-            for (int o = 0; o < d; ++o, ++e) sum += row[size_t(e)] * c[size_t(o)];
-            squares += sum * sum;
-            g.push_back(sum);
-        }
-        const Val<float> w = dy[i] * exp(weight - 0.5f * squares - y[i]);
-        galpha += w;
-        for (int d = 0, e = 0; d < dims; ++d) {
-            const Val<float> given = w * g[size_t(d)], scaled = given * scale[size_t(d)];
-            gq[size_t(d)] += w - scaled * c[size_t(d)], gmu[size_t(d)] += scaled;
-            for (int o = 0; o < d; ++o, ++e) gl[size_t(e)] -= given * c[size_t(o)], gmu[size_t(o)] += given * row[size_t(e)];
+        const Val<float> own = w(k, i);
+        weight += own;
+        for (int d = 0; d < dims; ++d) {
+            const Val<float> xd = x(i, d);
+            first[size_t(d)] += own * xd;
+            for (int e = 0; e <= d; ++e) second[size_t(d * dims + e)] += own * (xd * x(i, e));
         }
     }
-    atomic_add(dalpha[k], galpha);
-    for (int d = 0; d < dims; ++d) atomic_add(dmu(k, d), gmu[size_t(d)]), atomic_add(dq(k, d), gq[size_t(d)]);
-    for (int e = 0; e < lower; ++e) atomic_add(dl(k, e), gl[size_t(e)]);
+    std::vector<Val<float>> m, c;                                                   // mu; the sums of w c
+    std::vector<Var<float>> cc(dims * dims, 0.0f), triangle(dims * dims, 0.0f);  // the sums of w c c; Q
+    for (int d = 0; d < dims; ++d) m.push_back(mu(k, d)), c.push_back(first[size_t(d)] - m[size_t(d)] * weight);
+    for (int d = 0, at_l = 0; d < dims; ++d) {
+        triangle[size_t(d * dims + d)] = exp(q(k, d));
+        for (int e = 0; e < d; ++e, ++at_l) triangle[size_t(d * dims + e)] = l(k, at_l);
+        for (int e = 0; e <= d; ++e) {
+            const Val<float> one = second[size_t(d * dims + e)] - m[size_t(d)] * first[size_t(e)] - m[size_t(e)] * c[size_t(d)];
+            cc[size_t(d * dims + e)] = one, cc[size_t(e * dims + d)] = one;
+        }
+    }
+    atomic_add(dalpha[k], Val<float>(weight));
+    std::vector<Var<float>> gmu(dims, 0.0f);
+    for (int d = 0, at_l = 0; d < dims; ++d) {
+        Var y = 0.0f;
+        std::vector<Var<float>> yc(dims, 0.0f);
+        for (int e = 0; e <= d; ++e) {
+            const Val<float> factor(triangle[size_t(d * dims + e)]);
+            y += factor * c[size_t(e)];
+            for (int o = 0; o <= d; ++o) yc[size_t(o)] += factor * cc[size_t(e * dims + o)];
+        }
+        for (int o = 0; o <= d; ++o) gmu[size_t(o)] += triangle[size_t(d * dims + o)] * y;
+        for (int o = 0; o < d; ++o, ++at_l) atomic_add(dl(k, at_l), -yc[size_t(o)]);
+        atomic_add(dq(k, d), weight - triangle[size_t(d * dims + d)] * yc[size_t(d)]);
+    }
+    for (int d = 0; d < dims; ++d) atomic_add(dmu(k, d), Val<float>(gmu[size_t(d)]));
 });
 Case gmm(const Device& d) {
     const int n = 16384, k = 16;
     Array<float> alpha = d.upload(noise(k, 14)), y = d.zeros<float>(n), dy = d.zeros<float>(n), dalpha = d.zeros<float>(k);
     Array<float, 2> mu = d.upload(noise(k * dims, 15)).reshape({k, dims}), q = d.upload(noise(k * dims, 16)).reshape({k, dims});
-    Array<float, 2> l = d.upload(noise(k * lower, 17)).reshape({k, lower}), x = d.upload(noise(n * dims, 18)).reshape({n, dims});
+    Array<float, 2> l = d.upload(noise(k * lower, 17)).reshape({k, lower}), x = d.upload(noise(n * dims, 18)).reshape({n, dims}), w = d.zeros<float>({k, n}), scale = d.zeros<float>({k, dims});
     Array<float, 2> dmu = d.zeros<float>({k, dims}), dq = d.zeros<float>({k, dims}), dl = d.zeros<float>({k, lower});
     return {"gradient: Gaussian mixture, 16K", 2.5, [=] { dalpha.fill(0), dmu.fill(0), dq.fill(0), dl.fill(0), dy.fill(1); },
             [=] { mixture(ndrange(n), y, alpha, mu, q, l, x).wait(); },
@@ -330,8 +364,9 @@ Case gmm(const Device& d) {
                 d.synchronize();
             },
             [=] {
-                mixture(ndrange(n), y, alpha, mu, q, l, x);
-                mixture_by_hand(ndrange(n / chunk, k), dy, y, alpha, mu, q, l, x, dalpha, dmu, dq, dl), dy.fill(0), d.synchronize();
+                mixture_scales(ndrange(k * dims), scale.reshape({k * dims}), q.reshape({k * dims}));
+                mixture_weights(ndrange(n), w, dy, scale, alpha, mu, q, l, x);
+                mixture_by_hand(ndrange(n / chunk, k), w, mu, q, l, x, dalpha, dmu, dq, dl), d.synchronize();
             },
             [=] {
                 std::vector<float> all = dalpha.download();
