@@ -260,18 +260,10 @@ void Sweep::reverse_loop(InstId id) {
         for (int w = 0; w < width; ++w) open_slot(slot(params[leading + c], w), from.type_of(params[leading + c]));
     for (const auto& [at, adjoint] : initial) add(at, adjoint);
 
-    const Value count = i.op == Op::while_
-                            ? counts.at(id.id)
-                            : trip_count(b, to, provided(operands[0]), provided(operands[1]), provided(operands[2]));
-    const Scalar counter = to.type_of(count);
     const std::vector<Slot> before = slots;
     for (Slot& s : slots)
         if (s.var) s.zero = false, s.touched = false;
-    const auto one_iteration = [&](Value iteration) {
-        if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
-            const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
-            known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
-        }
+    const auto reverse_contents = [&](Value iteration) {
         provide(contents, iteration);
         open_slots(contents);
         std::vector<std::pair<size_t, Value>> incoming;  // of columns
@@ -289,10 +281,26 @@ void Sweep::reverse_loop(InstId id) {
         if (i.op == Op::while_) reverse_block(i.blocks[0]);
         flush();
     };
+    const auto one_iteration = [&](Value iteration) {
+        if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
+            const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
+            known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
+        }
+        reverse_contents(iteration);
+    };
     if (plan.extreme(id)) {
         const Value last = b.get(last_attained.at(id.id));
-        emit_if(b.op(Op::ge, {last, zero(counter)}), [&] { one_iteration(last); });
+        emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
+    } else if (plan.any_order(id)) {
+        emit_for(provided(operands[0]), provided(operands[1]), provided(operands[2]), [&](Value index) {
+            known[params[0].id] = index;
+            reverse_contents({});
+        });
     } else {
+        const Value count = i.op == Op::while_
+                                ? counts.at(id.id)
+                                : trip_count(b, to, provided(operands[0]), provided(operands[1]), provided(operands[2]));
+        const Scalar counter = to.type_of(count);
         // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
         const bool in_step = plan.in_step(id);
         const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, minus_one = b.constant_int(counter, -1);

@@ -19,8 +19,10 @@ void Sweep::add(size_t at, Value term) {
     Slot& s = slots[at];
     s.touched = true;
     const auto plus = [&](Value sum) {
-        if (const Value minus = negated(to, term)) return total(Op::sub, sum, minus);
-        if (const Value minus = negated(to, sum)) return total(Op::sub, term, minus);
+        const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
+        if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
+        if (minus_term) return total(Op::sub, sum, minus_term);
+        if (minus_sum) return total(Op::sub, term, minus_sum);
         return total(Op::add, sum, term);
     };
     if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var)));

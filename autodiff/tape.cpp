@@ -56,6 +56,28 @@ BlockId Plan::home(Value v) const {
     return home(info.inst.id == none ? info.block : where.block_of(info.inst));
 }
 
+bool Plan::any_order(InstId id) const {
+    const Inst& loop = k[id];
+    if (loop.op != Op::for_ || in_step(id) || extreme(id) || pushes_inside(id)) return false;
+    const BlockId contents = loop.blocks[0];
+    const auto yielded = k.operands(last_inst(k, contents));
+    for (uint32_t c = 0; c < loop.result_count; ++c) {
+        const Value param = k[contents].params[1 + c];
+        if (holds[param.id] == Hold::induction) return false;
+        if (!analysis.active(param) || yielded[c] == param) continue;
+        const Inst* next = k[yielded[c]].inst.id == none ? nullptr : &k[k[yielded[c]].inst];
+        if (!next || (next->op != Op::add && next->op != Op::sub) || use_counts[param.id] != 1) return false;
+        if (k.operands(*next)[0] != param && (next->op == Op::sub || k.operands(*next)[1] != param)) return false;
+    }
+    bool fits = true;
+    each_inside(k, loop, [&](InstId inner) {
+        const Op op = k[inner].op;
+        if (op == Op::barrier) fits = false;
+        if (analysis.moves(inner)) fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
+    });
+    return fits;
+}
+
 // ---- what is needed ----
 
 void Plan::demand(InstId id) {

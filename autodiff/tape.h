@@ -55,6 +55,9 @@ public:
     /// Such an m, where derivatives flow through the loop by it alone: the loop's reverse is that of one iteration, the last
     /// whose x attained m, which the primal's copy notes. None for other loops.
     ir::Value extreme(ir::InstId loop) const { return extremes[loop.id]; }
+    /// Whether a for may be reversed in any order, such as its own: it carries but sums, whose adjoints are the same in all
+    /// iterations, and nothing that the reverse needs comes from a stack.
+    bool any_order(ir::InstId loop) const;
     /// What a value of Hold::induction grows by.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.

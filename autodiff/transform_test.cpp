@@ -213,6 +213,22 @@ TEST(transforms, products_of_one_adjoint_are_one) {
     EXPECT_EQ(products(rates + "%t = exp %s : f32\n%r = add %t, %p : f32\n"), 2);
 }
 
+/// The reverse of a loop that carries a sum goes the same way; that of a product goes back, from one iteration to the one before.
+TEST(transforms, loops_of_sums_are_reversed_in_their_own_order) {
+    const auto goes_back = [](const std::string& next) {
+        const ir::Kernel k = kernel(
+            "%zero = constant 0 : i32\n%one = constant 1 : i32\n%n = extent arg2, 0 : i32\n%start = constant 1.0 : f32\n"
+            "%y = for %k = %zero to %n step %one carry (%c = %start) : f32 {\n%x = load arg2[%k] : f32 @4\n" +
+            next + "yield %d\n}\nstore arg1[%i], %y : f32 @6");
+        return ir::print(adjoint(k, {{duplicated, duplicated}, 1}).kernel).find("constant -1") != std::string::npos;
+    };
+    EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
+    EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = sub %c, %s : f32 @5\n"));
+    EXPECT_TRUE(goes_back("%d = mul %c, %x : f32 @5\n"));
+    EXPECT_TRUE(goes_back("%s = sin %x : f32 @5\n%d = sub %s, %c : f32 @5\n")) << "the adjoint changes its sign each time";
+    EXPECT_TRUE(goes_back("%s = mul %c, %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
+}
+
 /// f a - (f c) x is f (a - c x), in whichever order the sweep comes to the terms: here f = r^3, with r = rsqrt(x^2 + 1), which flows back
 /// to x from f x by itself and by r.
 TEST(transforms, sums_of_products_share_a_factor) {
