@@ -21,7 +21,7 @@ void ProgramTape::reverse() {
             const half h(1);
             detail::fill(*shadow, type == Scalar::f64 ? static_cast<const void*>(&d) : type == Scalar::f32 ? static_cast<const void*>(&f) : &h, size_of(type));
         }
-    debug::log_line(text("the tape of a program has ", commands.size(), " commands and keeps ", saved_bytes, " bytes",
+    debug::log_line(text("the tape of a program has ", commands.size(), commands.size() == 1 ? " command" : " commands", " and keeps ", saved_bytes, " bytes",
                          states ? text("; ", states, " of its states are kept at most") : std::string()));
     states > 0 ? reverse_from_states() : reverse_all();
     for (const ScalarSum& sum : scalar_sums) {

@@ -1,6 +1,10 @@
 #include "cpu/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace pumice::cpu {
 namespace {
@@ -37,6 +41,16 @@ TEST_F(MemoryTest, LargeMemoryIsUsedAgain) {
     EXPECT_NE(more->data, place);
     EXPECT_TRUE(more->zero());
     EXPECT_EQ(pool->kept(), 0);
+}
+
+/// Each page then lies in the memory of the processor that a launch's part runs on.
+TEST_F(MemoryTest, NewPagesAreTouchedByNobody) {
+    const auto fresh = memory(16 << 20);
+    const size_t page = size_t(sysconf(_SC_PAGESIZE));
+    std::byte* const first = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(fresh->data) + page - 1) / page * page);
+    std::vector<unsigned char> resident(size_t(8 << 20) / page);
+    ASSERT_EQ(mincore(first, 8 << 20, resident.data()), 0);
+    EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return r & 1; }), 0);
 }
 
 TEST_F(MemoryTest, ThePoolKeepsNoMoreThanItMay) {

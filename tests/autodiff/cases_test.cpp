@@ -195,68 +195,6 @@ TEST(AutodiffCases, Case14_TaylorSeries) {
     EXPECT_NEAR(got[0], 2.0f, 1e-5f);
 }
 
-TEST(AutodiffCases, Case16_CustomRules) {
-    int calls = 0;
-    const auto wrong = kernel("wrong", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; });
-    const auto seven = kernel("seven", [](InOut<float> dx, In<float> dy) { dx[global_index()] += 7.0f * dy[global_index()]; });
-    wrong.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) {
-        ++calls;
-        seven(range, x.shadow, y.shadow);
-        y.shadow.fill(0.0f);
-    });
-    Array<float> x = device().full<float>(4, 2.0f), dx = device().zeros<float>(4), y = device().zeros<float>(4), dy = device().full<float>(4, 1.0f);
-    autodiff(Reverse, wrong, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
-    EXPECT_EQ(dx.download(), std::vector<float>(4, 7.0f));
-    EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
-    EXPECT_EQ(calls, 1);
-
-    // in place, with what the augmented primal keeps
-    const auto cube = kernel("cube", [](InOut<float> a) { a[global_index()] = a[global_index()] * a[global_index()] * a[global_index()]; });
-    const auto three_squares = kernel("three_squares", [](InOut<float> da, In<float> a) { da[global_index()] *= 3.0f * a[global_index()] * a[global_index()]; });
-    cube.reverse([&](const Range& range, const Duplicated<Array<float>>& a) {
-        Array<float> before = a.value.clone();
-        cube(range, a.value);
-        return before;
-    }, [&](const Array<float>& before, const Range& range, const Duplicated<Array<float>>& a) { three_squares(range, a.shadow, before); });
-    Array<float> a = device().full<float>(4, 2.0f), da = device().full<float>(4, 1.0f);
-    autodiff(Reverse, cube, ndrange(4), Duplicated(a, da));
-    EXPECT_EQ(a.download(), std::vector<float>(4, 8.0f));
-    EXPECT_EQ(da.download(), std::vector<float>(4, 12.0f));
-    // as a step of a program
-    a.fill(2.0f), da.fill(1.0f);
-    autodiff(Reverse, [&](Array<float>& a) { cube(ndrange(4), a), cube(ndrange(4), a); }, Duplicated(a, da));
-    EXPECT_EQ(a.download(), std::vector<float>(4, 512.0f));
-    EXPECT_EQ(da.download(), std::vector<float>(4, 9.0f * 256));
-
-    const auto still = kernel("still", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; }).inactive();
-    dx.fill(0.0f), dy.fill(1.0f);
-    autodiff(Reverse, still, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
-    EXPECT_EQ(dx.download(), std::vector<float>(4, 0.0f));
-
-    // functions: a rule that is wrong is the one that is used, and what is inactive has none
-    const auto doubled = function("doubled", [](Val<float> x) { return 2.0f * x; })
-                             .reverse([](Val<float>, Val<float>, Val<float> dy) { return 5.0f * dy; })
-                             .forward([](Val<float>, Val<float> dx) { return 5.0f * dx; });
-    const auto ignored = function("ignored", [](Val<float> x) { return x * x; }).inactive();
-    const auto with_functions = kernel("with_functions", [&](Out<float> y, In<float> x) {
-        auto i = global_index();
-        y[i] = doubled(x[i]) + ignored(x[i]);
-    });
-    dx.fill(0.0f), dy.fill(1.0f);
-    autodiff(Reverse, with_functions, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
-    EXPECT_EQ(y.download(), std::vector<float>(4, 8.0f));
-    EXPECT_EQ(dx.download(), std::vector<float>(4, 5.0f));
-    dx.fill(1.0f);
-    autodiff(Forward, with_functions, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
-    EXPECT_EQ(dy.download(), std::vector<float>(4, 5.0f));
-
-    // a scalar's adjoint from a rule
-    const auto scaled = kernel("scaled", [](Out<float> y, In<float> x, Val<float> c) { y[global_index()] = c * x[global_index()]; });
-    scaled.reverse([](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&, float c) { return 100.0f * c; });
-    const auto [dc] = autodiff(Reverse, scaled, ndrange(4), Duplicated(y, dy), Const(x), Active(3.0f));
-    EXPECT_EQ(dc, 300.0f);
-}
-
 TEST(AutodiffCases, Case17_ForwardThroughAComposition) {
     const auto k = kernel("composition", [](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -433,25 +371,6 @@ TEST(AutodiffCases, Case25_WhatCarriesNoDerivative) {
         const std::string message = suite::message_of([&] { autodiff(Reverse, square, ndrange(4), Duplicated(y, of_y), Duplicated(x, of_x)); });
         EXPECT_NE(message.find("before it is written (work-item 0, cases_test.cpp:"), std::string::npos) << message;
     }
-}
-
-TEST(AutodiffCases, CheckGradientFindsTheWorstComponent) {
-    const auto bad = kernel("bad", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
-    const auto rule = kernel("bad_rule", [](InOut<float> dx, InOut<float> dy, In<float> x) {
-        auto i = global_index();
-        dx[i] += dy[i] * select(i == 5, 9.0f, 2.0f) * x[i];
-        dy[i] = 0.0f;
-    });
-    Array<float> x = device().full<float>(16, 1.5f), y = device().zeros<float>(16);
-    EXPECT_TRUE(check_gradient(bad, ndrange(16), y, x));
-    bad.reverse([&](const Range& range, const Duplicated<Array<float>>& y, const Duplicated<Array<float>>& x) { rule(range, x.shadow, y.shadow, x.value); });
-    const GradientCheck found = check_gradient(bad, ndrange(16), y, x);
-    EXPECT_FALSE(found);
-    EXPECT_EQ(found.argument, 2);
-    EXPECT_EQ(found.index, 5);
-    EXPECT_NEAR(found.gradient / found.difference, 4.5, 0.5);
-    EXPECT_EQ(found.text().find("the gradient disagrees with central differences by "), 0u);
-    EXPECT_EQ(y.download(), std::vector<float>(16, 0.0f));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -18,6 +19,14 @@ TEST(InPracticePage, Errors) {
     std::fflush(stdout);
     docs::Page("docs/in-practice.md").expect_block("text errors", testing::internal::GetCapturedStdout());
     EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
+}
+
+TEST(InPracticePage, Timing) {
+    testing::internal::CaptureStdout();
+#include "in_practice/timing.inc"
+    std::fflush(stdout);
+    EXPECT_NE(testing::internal::GetCapturedStdout().find(" GB/s\n"), std::string::npos);
+    EXPECT_EQ(y.get(5), 2.0f);
 }
 
 TEST(LanguagePage, Smooth) {

@@ -130,6 +130,48 @@ TEST_F(Environment, TheLogSaysWhichBatchesGoToTheDevice) {
                 "pumice: opened .*pumice: batch [0-9]+ has [0-9]+ command");
 }
 
+TEST_F(Environment, TheLogSaysWhatIsTaped) {
+    const auto iterate = kernel("iterate", [](InOut<float> x, In<int> times) {
+        auto i = global_index();
+        Var v = x[i];
+        $for (k, range(times[i])) { v = v * sin(v) + 0.5f; }
+        x[i] = v;
+    });
+    const auto gradient = [&](const auto& differentiated, const auto&... range) {
+        set("PUMICE_LOG", "1");
+        const Device d = Device::open();
+        Array<float> x = d.full<float>(4, 0.3f), dx = d.full<float>(4, 1.0f);
+        autodiff(Reverse, differentiated, range..., Duplicated(x, dx), Const(d.upload<int>({3, 0, 5, 2})));
+        end(dx.get(1) == 1.0f);
+    };
+    EXPECT_EXIT(gradient(iterate, ndrange(4)), testing::ExitedWithCode(0),
+                "the reverse sweep of kernel \"iterate\" has a tape of [1-9][0-9]* bytes for 4 work-items");
+    EXPECT_EXIT(gradient([&](Array<float>& x, const Array<int>& times) { iterate(ndrange(4), x, times); }), testing::ExitedWithCode(0),
+                "the tape of a program has [0-9]+ commands? and keeps [1-9][0-9]* bytes");
+}
+
+/// Whether the file holds this and nothing of the kernel add_seven.
+bool shows(const fs::path& file, const char* what) {
+    std::ifstream in(file);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    std::cerr << file << " has " << text.size() << " bytes\n";
+    return text.find(what) != text.npos && text.find("add_seven") == text.npos;
+}
+
+TEST_F(Environment, DumpsOfTheCpuShowOneKernelAFile) {
+    if (debug::device() != "cpu") GTEST_SKIP() << "SKIPPED: only the device cpu has LLVM's stages";
+    const fs::path dumps = folder("dumps");
+    EXPECT_EXIT(
+        {
+            fs::remove_all(dumps);
+            set("PUMICE_DUMP", "llvm,optimised,asm");
+            set("PUMICE_DUMP_DIR", dumps.string());
+            end(right() && shows(dumps / "plus_one.llvm.ll", "define ") && shows(dumps / "plus_one.optimised.ll", "define ") &&
+                shows(dumps / "plus_one.asm.s", "ret"));
+        },
+        testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Environment, ADumpFolderThatCannotBeWritten) {
     if (!compiles()) GTEST_SKIP() << "SKIPPED: the interpreter compiles nothing that is dumped";
     EXPECT_EXIT(
