@@ -76,7 +76,8 @@ Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w)
     for (size_t n = 0; n < operands.size(); ++n)
         if (what & (1u << n)) given[n] = elsewhere(there, operands[n]);
     const Value of_result = what & uses_result ? elsewhere(there, result) : Value{};
-    return times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), of_result, adjoint);
+    const Value term = times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), of_result, adjoint);
+    return what && primal.behind_choice[result.id] ? unless_zero(adjoint, term) : term;
 }
 
 /// The adjoint of a value there; none where nothing flows.

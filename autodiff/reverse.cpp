@@ -131,6 +131,8 @@ void Sweep::reverse_operation(const Inst& i) {
         if (passes_on(i, w)) continue;
         const Value adjoint = take(slot(from.result(i), w));
         if (!adjoint) continue;
+        const bool careful = primal.behind_choice[from.result(i).id];
+        const auto give = [&](Value operand, Value term) { add(operand, w, careful ? unless_zero(adjoint, term) : term); };
         if (i.op == Op::cast) {
             add(v[0], w, b.cast(from.type_of(v[0]), adjoint));
         } else if (i.op == Op::select) {
@@ -138,10 +140,10 @@ void Sweep::reverse_operation(const Inst& i) {
             add(v[1], w, b.select(condition, adjoint, nothing));
             add(v[2], w, b.select(condition, nothing, adjoint));
         } else if (i.op == Op::mul && v[0] == v[1]) {
-            add(v[0], w, twice(adjoint, provided(v[0])));
+            give(v[0], twice(adjoint, provided(v[0])));
         } else if (const Value square = square_in_cube(from, i)) {
             const Value tripled = b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)});
-            add(v[0] == square ? v[1] : v[0], w, b.op(Op::mul, {tripled, provided(square)}));
+            give(v[0] == square ? v[1] : v[0], b.op(Op::mul, {tripled, provided(square)}));
         } else {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
@@ -159,7 +161,9 @@ void Sweep::reverse_operation(const Inst& i) {
                 for (size_t n = 0; n < v.size(); ++n)
                     if (from_what & (1u << n)) operands[n] = provided(v[n]);
                 const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
-                add_product(slot(v[o], w), adjoint, emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint)));
+                const Value partial = emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint));
+                if (careful && from_what) give(v[o], times(b, to, adjoint, partial));
+                else add_product(slot(v[o], w), adjoint, partial);
             }
         }
     }

@@ -1,6 +1,8 @@
 #include "autodiff/rules.h"
 
+#include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/error.h"
 #include "core/evaluate.h"
@@ -115,6 +117,32 @@ double partial(Op op, int index, std::span<const double> operands, double result
     return column<Number>(op, index, operand(0), operand(1), operand(2), result, [](double x) { return Number(x); }).value;
 }
 unsigned uses(Op op, int index) { return source(op, index).mask; }
+
+namespace {
+bool finite_everywhere(Op op) {
+    const OpRow& row = pumice::row(op);
+    constexpr double points[] = {-1e5, -1, 0, 1, 1e5};  // poles are at 0, at 1, below 0, and where exp is too large
+    constexpr size_t count = std::size(points);
+    for (size_t at = 0; row.differentiable && at < count * count * count; ++at) {
+        const double operands[] = {points[at % count], points[at / count % count], points[at / count / count]};
+        const uint64_t bits[] = {to_bits(operands[0]), to_bits(operands[1]), to_bits(operands[2])};
+        uint64_t result = 0;
+        evaluate_scalar(op, Scalar::f64, bits, result);
+        for (int o = 0; o < row.arity; ++o)
+            if (!std::isfinite(partial(op, o, operands, from_bits<double>(result)))) return false;
+    }
+    return true;
+}
+}  // namespace
+
+bool has_poles(Op op) {
+    static const std::vector<bool> known = [] {
+        std::vector<bool> all;
+        for (int op = 0; op < ir::scalar_op_count; ++op) all.push_back(!finite_everywhere(Op(op)));
+        return all;
+    }();
+    return known[size_t(op)];
+}
 
 Value emit_partial(Builder& b, Op op, int index, std::span<const Value> operands, Value result, Scalar type) {
     const auto operand = [&](size_t n) { return Expression(&b, n < operands.size() ? operands[n] : Value{}); };

@@ -16,6 +16,9 @@ bool has_none(ir::Op op, int index);
 /// What the partial derivative in operand `index` is computed from.
 unsigned uses(ir::Op op, int index);
 
+/// Whether a partial derivative of the op is infinite or not a number at some point, or grows beyond what numbers can hold.
+bool has_poles(ir::Op op);
+
 /// The partial derivative in operand `index` at a point.
 double partial(ir::Op op, int index, std::span<const double> operands, double result);
 /// Emits the partial derivative in operand `index` of an op of this type; of operands, only those in uses() need to be values.

@@ -21,6 +21,9 @@ enum class Part { both, augmented, reverse, count };
 /// many more than cells do. For kernels that users launch themselves.
 Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
 
+/// By value: whether a select, min or max may not choose what is computed from it, whose derivative need not be finite then.
+std::vector<bool> behind_choices(const ir::Kernel& k, const ir::Structure& where, const Plan& plan);
+
 /// What several kernels of one derivative share.
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
@@ -30,8 +33,15 @@ struct Primal {
     Analysis analysis;
     Plan plan;
     Gather gather;
+    std::vector<bool> behind_choice;
     Primal(const ir::Kernel& k, const Signature& s, bool apart)
-        : kernel(k), signature(s), where(k), analysis(k, s, where), plan(k, where, analysis, apart), gather(k, where, analysis, apart) {}
+        : kernel(k),
+          signature(s),
+          where(k),
+          analysis(k, s, where),
+          plan(k, where, analysis, apart),
+          gather(k, where, analysis, apart),
+          behind_choice(behind_choices(k, where, plan)) {}
 };
 
 /// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
@@ -122,6 +132,7 @@ private:
     void reverse_block(ir::BlockId block);
     void reverse(ir::InstId id);
     void reverse_operation(const ir::Inst& i);
+    ir::Value unless_zero(ir::Value adjoint, ir::Value term);  // choices.cpp
     void reverse_subgroup(const ir::Inst& i);
     void reverse_call(const ir::Inst& i);
     void reverse_argument(const ir::Inst& i);

@@ -54,7 +54,7 @@ public:
     /// The same elements in another shape, which has as many; shares the data.
     template <std::size_t M> Array<T, int(M)> reshape(const int64_t (&shape)[M]) const {
         const auto wanted = detail::to_array(shape);
-        if (detail::count_of(wanted) != count()) fail("an array of ", count(), " elements is reshaped into one of ", detail::count_of(wanted));
+        detail::check_shape(shape, int(M), count());
         return {wanted, detail::slice(detail::held(state), 0, count())};
     }
     /// All elements in one dimension; shares the data.

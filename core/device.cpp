@@ -40,6 +40,18 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
     return state;
 }
 
+void check_shape(const int64_t* extents, int rank, int64_t count) {
+    int64_t elements = 1;
+    bool too_many = false;
+    for (int d = 0; d < rank; ++d) {
+        if (extents[d] < 0)
+            fail("an array of ", count, " elements is reshaped to extent ", extents[d], " along dimension ", d, ": extents are not negative");
+        too_many = __builtin_mul_overflow(elements, extents[d], &elements) || too_many;
+    }
+    if (too_many) fail("an array of ", count, " elements is reshaped into one of more than 2^63");
+    if (elements != count) fail("an array of ", count, " elements is reshaped into one of ", elements);
+}
+
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted) {
     if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
     if (!to.memory) return;

@@ -46,6 +46,8 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 };
 
 std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero);
+/// Throws Error where so many elements do not take this shape.
+void check_shape(const int64_t* extents, int rank, int64_t count);
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
 void read(const ArrayState& from, void* to);
 void fill(const ArrayState& to, const void* value, int size);

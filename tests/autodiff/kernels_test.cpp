@@ -95,6 +95,44 @@ TEST(Autodiff, StencilsUnderBranchesAtTheRim) {
 }
 
 /// Steps and tolerances are those of the coarser type; what is not a number is no agreement.
+TEST(Autodiff, WhatIsNotChosenMayBeInfinite) {
+    // Derivatives of what select, min and max leave out are infinite, or not a number: at 0, below it, and where exp is too large.
+    const auto pieces = kernel("pieces", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        auto v = x[i];
+        auto root = select(v > 0.0f, sqrt(v), 0.0f);
+        auto mixed = select(v > 0.0f, sqrt(v) * v * log(v) + 1.0f / v, v);
+        y[i] = root + mixed + select(v > 20.0f, v, log(1.0f + exp(v))) + v / max(sqrt(v * v), 0.125f) + min(1.0f / (v * v), 4.0f);
+    });
+    const auto neighbours = kernel("neighbours", [](Out<float> y, In<float> x) {  // gathered
+        auto i = global_index();
+        auto d = x[min(i + 1, x.size(0) - 1)] - x[max(i - 1, 0)];
+        y[i] = select(d > 0.0f, sqrt(d) * x[i], 0.0f);
+    });
+    const int n = 7;
+    const Array<float> x = device().upload<float>({0.0f, -0.75f, 0.5f, 0.5f, 25.0f, 120.0f, -90.0f});
+    const Array<float> y = device().zeros<float>(n), dy = device().zeros<float>(n), dx = device().zeros<float>(n);
+    for (const auto& k : {pieces, neighbours}) {
+        std::vector<float> slopes;
+        for (int j = 0; j < n; ++j) {
+            dx.fill(0.0f);
+            dx.view({j}, {j + 1}).fill(1.0f);
+            dy.fill(0.0f);
+            autodiff(Forward, k, ndrange(n), Duplicated(y, dy), Duplicated(x, dx));
+            float sum = 0;
+            for (const float d : dy.download()) sum += d;
+            slopes.push_back(sum);
+        }
+        dx.fill(0.0f);
+        dy.fill(1.0f);
+        autodiff(Reverse, k, ndrange(n), Duplicated(y, dy), Duplicated(x, dx));
+        for (int j = 0; j < n; ++j) {
+            EXPECT_TRUE(std::isfinite(dx.get(j))) << k.name() << " " << j;
+            EXPECT_NEAR(dx.get(j), slopes[size_t(j)], 1e-4f * (1 + std::abs(slopes[size_t(j)]))) << k.name() << " " << j;
+        }
+    }
+}
+
 TEST(Autodiff, ChecksOfFloatBesideDouble) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto cubes = kernel("cubes", [](InOut<double> a, InOut<float> b) {

@@ -174,6 +174,9 @@ TEST_F(Launches, Views) {
     EXPECT_ERROR("a view of the elements 4 to 5 along dimension 1 is asked for, of an array whose extent there is 4", plane.get(0, 4));
     EXPECT_ERROR("a view of every 0th element along dimension 0 is asked for: steps are positive", x.view(0, 16, 0));
     EXPECT_ERROR("an array of 16 elements is reshaped into one of 15", plane.reshape({3, 5}));
+    EXPECT_ERROR("an array of 16 elements is reshaped to extent -4 along dimension 0: extents are not negative", plane.reshape({-4, -4}));
+    EXPECT_ERROR("an array of 16 elements is reshaped into one of more than 2^63",
+                 plane.reshape({int64_t(1) << 34, int64_t(1) << 34}));
     EXPECT_ERROR("a view is taken as an array, and its elements do not lie one after another: clone() copies them", plane.view({0, 1}, {2, 3}).array());
     EXPECT_ERROR("elements of extents 2 x 3 are copied into a view of extents 3 x 2: they must agree", plane.view({0, 0}, {3, 2}).copy_from(plane.view({0, 0}, {2, 3})));
     EXPECT_ERROR("elements of extents 16 are copied into a view of extents 4: they must agree", x.slice(0, 4).copy_from(View<float>(x)));
