@@ -10,11 +10,11 @@ namespace pumice::derive {
 
 using namespace ir;
 
-Sweep::Sweep(const Primal& p, Part which, bool widely)
+Sweep::Sweep(const Primal& p, Part which, Over range)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
-      wide(widely),
+      over(range),
       signature(p.signature),
       width(p.signature.width),
       where(p.where),
@@ -47,7 +47,7 @@ void Sweep::body() {
     members();
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
-    if (wide) {
+    if (over != Over::range) {
         gather_wide();
     } else if (part != Part::reverse) {
         if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
@@ -59,7 +59,7 @@ void Sweep::body() {
     } else {
         restore_cursors();
     }
-    if (!wide && (part == Part::both || part == Part::reverse)) reverse_body();
+    if (over == Over::range && (part == Part::both || part == Part::reverse)) reverse_body();
     if (part == Part::augmented) find_sums();  // for the parameters that both halves take
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
@@ -235,10 +235,15 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
 /// What a gathering kernel does, over a wider range.
 std::optional<Wide> widened(const Primal& primal, Part part) {
     if (!primal.gather.widens()) return std::nullopt;
-    Sweep sweep(primal, part, true);
     Wide wide;
+    Sweep sweep(primal, part, Over::wide);
     wide.kernel = tidy(sweep.run());
     if (sweep.gave_up) return std::nullopt;
+    if (primal.gather.always()) {
+        Sweep by_rows(primal, part, Over::wide_by_rows);
+        wide.by_rows = tidy(by_rows.run());
+        if (by_rows.gave_up) wide.by_rows.reset();
+    }
     std::tie(wide.before, wide.behind) = primal.gather.reach();
     return wide;
 }

@@ -265,6 +265,7 @@ TEST(derivatives, of_a_stencil_are_gathered) {
     for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::gather);
     ASSERT_EQ(adjoint.after.size(), 1u);
     ASSERT_TRUE(adjoint.wide);
+    EXPECT_TRUE(adjoint.wide->by_rows);
     EXPECT_EQ(adjoint.wide->before, (std::array<int64_t, 3>{1, 1, 0}));
     EXPECT_EQ(adjoint.wide->behind, (std::array<int64_t, 3>{1, 1, 0}));
 }

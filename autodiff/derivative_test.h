@@ -164,7 +164,8 @@ public:
 
     const ir::Kernel kernel;
     Range range;
-    bool widely = false;         ///< run a wide kernel where there is one
+    bool widely = false;         ///< run a wide kernel where there is one,
+    bool by_rows = false;        ///< and the one for devices that split rows
     mutable bool widens = false;  ///< there was one
 
 private:
@@ -209,7 +210,8 @@ private:
     void sweep(const ir::Kernel& k, const std::optional<Wide>& wide, const Arguments& a) const {
         widens = wide.has_value();
         if (!widely || !wide) return launch(k, a);
-        check(wide->kernel);
+        const ir::Kernel& kernel = by_rows && wide->by_rows ? *wide->by_rows : wide->kernel;
+        check(kernel);
         Range r = range;
         r.start.resize(r.extent.size());
         for (size_t d = 0, axis = r.extent.size(); d < r.extent.size(); ++d) {
@@ -217,7 +219,7 @@ private:
             r.start[d] -= wide->before[axis];
             r.extent[d] += wide->before[axis] + wide->behind[axis];
         }
-        interp_test::run(*device, ir::print(wide->kernel), r, a.list);
+        interp_test::run(*device, ir::print(kernel), r, a.list);
     }
     void steps(const std::vector<Step>& all, const Arguments& a) const {
         for (const Step& step : all) launch(step.kernel, a, step.items);
@@ -334,8 +336,11 @@ inline void check_derivatives(const std::string& text, const Values& values, con
     compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch");
     if (!d.widens) return;
     d.widely = true;
-    compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, over a wider range");
-    if (halves) compare(d.in_halves(values, {seeds}), want, "in halves, over a wider range");
+    for (const bool by_rows : {false, true}) {
+        d.by_rows = by_rows;
+        compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, over a wider range");
+        if (halves) compare(d.in_halves(values, {seeds}), want, "in halves, over a wider range");
+    }
 }
 
 }  // namespace pumice::derive::test

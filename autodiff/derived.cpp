@@ -57,6 +57,7 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     if (!any) return;
     a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
     if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
+    if (a.wide && a.wide->by_rows) a.wide->by_rows = ir::dead(WithoutUnread(*a.wide->by_rows, unread).run());
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
@@ -97,7 +98,8 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
         Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {},
                   std::move(summed)};
-        if (wide) d.wide = {as_kernel(std::move(wide->kernel)), wide->before, wide->behind};
+        if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
+        if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
         for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.items});
         if (count) d.count = as_kernel(std::move(count->kernel));
         return d;

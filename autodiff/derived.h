@@ -9,7 +9,7 @@ enum class Mode { forward, adjoint, augmented, reverse };
 /// A kernel's derivative, ready to launch.
 struct Derived {
     struct After { AnyKernel kernel; int64_t items; };  // as Step
-    struct WideKernel { AnyKernel kernel; std::array<int64_t, 3> before, behind; };
+    struct WideKernel { AnyKernel kernel; std::optional<AnyKernel> by_rows; std::array<int64_t, 3> before, behind; };
     AnyKernel kernel;
     Mode mode;
     Signature signature;

@@ -155,15 +155,36 @@ bool Gather::widens() const {
     });
 }
 
-std::pair<Gather::Offset, Gather::Offset> Gather::reach() const {
+bool Gather::always() const {
+    return std::all_of(loads.begin(), loads.end(), [&](const auto& entry) {
+        return std::all_of(entry.second.begin(), entry.second.end(), [&](const Load& l) { return where.block_of(l.load).id == 0; });
+    });
+}
+
+std::pair<Gather::Offset, Gather::Offset> Gather::reach(const Loads& list) {
     std::pair<Offset, Offset> all{};
-    for (const auto& entry : loads)
-        for (const Load& l : entry.second)
-            for (size_t axis = 0; axis < 3; ++axis) {
-                all.first[axis] = std::max(all.first[axis], -l.index[axis].shift);
-                all.second[axis] = std::max(all.second[axis], l.index[axis].shift);
-            }
+    for (const Load& l : list)
+        for (size_t axis = 0; axis < 3; ++axis) {
+            all.first[axis] = std::max(all.first[axis], -l.index[axis].shift);
+            all.second[axis] = std::max(all.second[axis], l.index[axis].shift);
+        }
     return all;
+}
+
+std::pair<Gather::Offset, Gather::Offset> Gather::reach() const {
+    Loads all;
+    for (const auto& entry : loads) all.insert(all.end(), entry.second.begin(), entry.second.end());
+    return reach(all);
+}
+
+bool Gather::around(const Loads& list) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const auto on_side = [&](int64_t sign) {
+            return std::any_of(list.begin(), list.end(), [&](const Load& l) { return sign * l.index[axis].shift >= 0; });
+        };
+        if (!on_side(1) || !on_side(-1)) return false;
+    }
+    return true;
 }
 
 // ---- what takes loads ----

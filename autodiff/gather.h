@@ -45,8 +45,13 @@ public:
     /// Whether all that moves derivatives is gathered, by indices without bounds or periods, in a kernel that asks for no more of
     /// its range than each item's place in it: then it may run over a wider one.
     bool widens() const;
+    /// Whether every item does all the gathered loads.
+    bool always() const;
+    /// Whether along each axis items read at both sides of their own place, or there.
+    static bool around(const Loads& list);
     /// How many elements beside the range items read along each axis: in front of it, and behind.
     std::pair<Offset, Offset> reach() const;
+    static std::pair<Offset, Offset> reach(const Loads& list);
     /// Where a value is used so that derivatives flow: the instruction and the operand's position.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 

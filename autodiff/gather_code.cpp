@@ -123,7 +123,7 @@ Sweep::Here Sweep::here() {
         at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
         at.index[axis] = b.index(Op::global_index, int(axis));
         at.size[axis] = b.index(Op::global_size, int(axis));
-        if (wide) {
+        if (over != Over::range) {
             at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
             at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
         }
@@ -214,6 +214,22 @@ void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, V
     });
 }
 
+/// The same of the item whose load meets this item's element, by plain offsets.
+void Sweep::add_given_at(const Here& at, const Gather::Load& load, int w, Value sum) {
+    std::array<Value, 3> indices = at.index;
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (const int64_t shift = load.index[axis].shift) indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
+    add_given(indices, load.load, w, sum);
+}
+
+/// Adds sums, by leaf, to this item's element.
+void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
+    std::vector<Value> indices;
+    for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
+    const MemoryId shadow = shadows->of(from[list[0].load].memory, w);
+    for (const auto& [leaf, sum] : sums) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), sum}));
+}
+
 /// The same of all items whose load meets this item's element, where these may be none or several.
 void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w, Value sum) {
     if (axis == from.rank) return add_given(indices, load.load, w, sum);
@@ -287,20 +303,11 @@ void Sweep::gather(MemoryId m, int w) {
     for (const Gather::Load& l : list)
         if (Value& sum = sums[from[l.load].leaf]; !sum) sum = b.var(zero(from[l.load].type));
     const auto sum_of = [&](const Gather::Load& l) { return sums.at(from[l.load].leaf); };
-    const auto from_one = [&](const Gather::Load& l) {
-        std::array<Value, 3> indices = at.index;
-        for (size_t axis = 0; axis < 3; ++axis)
-            if (const int64_t shift = l.index[axis].shift)
-                indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
-        add_given(indices, l.load, w, sum_of(l));
-    };
-    /// Adds the sums to this item's element.
-    const auto add_here = [&] {
-        std::vector<Value> indices;
-        for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
-        const MemoryId shadow = shadows->of(m, w);
-        for (const auto& entry : sums)
-            b.store(shadow, entry.first, indices, b.op(Op::add, {b.load(shadow, entry.first, indices), b.get(entry.second)}));
+    const auto from_one = [&](const Gather::Load& l) { add_given_at(at, l, w, sum_of(l)); };
+    const auto add_sums = [&] {
+        std::map<uint32_t, Value> now;
+        for (const auto& [leaf, sum] : sums) now[leaf] = b.get(sum);
+        add_here(at, list, w, now);
     };
     const bool always = std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
     const Value few = few_meet(at, list), there = exists(at, list[0]);
@@ -309,7 +316,7 @@ void Sweep::gather(MemoryId m, int w) {
     const BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
     for (const Gather::Load& l : list) from_one(l);
-    add_here();
+    add_sums();
     b.terminate(Op::yield);
     b.leave();
     b.enter(no);
@@ -317,7 +324,7 @@ void Sweep::gather(MemoryId m, int w) {
         for (const Gather::Load& l : list)
             if (l.simple()) emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
             else add_meeting(at, l, 0, at.index, w, sum_of(l));
-        add_here();
+        add_sums();
     });
     for (const Gather::Load& l : list) scatter_beyond(at, l, few, w);
     b.terminate(Op::yield);

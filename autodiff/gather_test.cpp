@@ -241,6 +241,27 @@ private:
     int next = 0;
 };
 
+/// The range is widened for the array that is read furthest away, and the other one has no elements there.
+TEST(gathering, of_arrays_that_reach_differently) {
+    check_derivatives(R"(kernel "two" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1]) files ["t.cpp"] {
+        %i = global_index 0 : i32
+        %one = constant 1 : i32
+        %two = constant 2 : i32
+        %l = sub %i, %two : i32
+        %r = add %i, %two : i32
+        %n = add %i, %one : i32
+        %a = load arg2[%l] : f64
+        %b = load arg2[%r] : f64
+        %c = load arg3[%i] : f64
+        %d = load arg3[%n] : f64
+        %p = mul %a, %b : f64
+        %q = mul %c, %d : f64
+        %y = add %p, %q : f64
+        store arg1[%i], %y : f64
+        return
+    })", {some(24), some(24), some(22)}, {{18}, {8}, {3}});
+}
+
 TEST(gathering, of_random_stencils) {
     int gathered = 0;
     for (uint32_t seed = 0; seed < 40; ++seed) {

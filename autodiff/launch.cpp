@@ -96,10 +96,16 @@ Range with_group(const Range& range, const Derived& derived, detail::DeviceState
     return fixed;
 }
 
-/// The range of the wide kernel; none where the device is not better off with it: rows that are split have no branches inside, and
-/// far from the range there would be more items than in it.
+/// The wide kernel that suits the device; null where there is none.
+const AnyKernel* wide_kernel(const Derived& derived, const detail::DeviceState& device) {
+    if (!derived.wide) return nullptr;
+    if (!device.backend->splits_ranges()) return &derived.wide->kernel;
+    return derived.wide->by_rows ? &*derived.wide->by_rows : nullptr;
+}
+
+/// Its range; none where far from the primal's range there would be more items than in it.
 std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
-    if (!derived.wide || range.rank != derived.primal->rank || device.backend->splits_ranges()) return std::nullopt;
+    if (!wide_kernel(derived, device) || range.rank != derived.primal->rank) return std::nullopt;
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
         --axis;
         const int64_t before = derived.wide->before[axis], behind = derived.wide->behind[axis];
@@ -249,7 +255,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
-        if (const auto wide = wider(derived, grouped, *device)) derived.wide->kernel.launch(*wide, arguments.list);
+        if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
         else launch_in_pieces(derived, grouped, arguments.list, *device);
         for (const Derived::After& after : derived.after) {
             Range own = range;

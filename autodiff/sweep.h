@@ -17,6 +17,10 @@ namespace pumice::derive {
 /// What of the two sweeps a kernel has.
 enum class Part { both, augmented, reverse, count };
 
+/// Which range it runs over: the primal's, or one that reaches to every element that a stencil gives to (Gather::widens), by Wide::kernel
+/// or Wide::by_rows.
+enum class Over { range, wide, wide_by_rows };
+
 /// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
 /// many more than cells do. For kernels that users launch themselves.
 Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
@@ -57,8 +61,7 @@ struct Members {
 
 class Sweep : public ir::Rewriter {
 public:
-    /// `wide`: over a range that reaches to every element that a stencil gives to (Gather::widens).
-    Sweep(const Primal& primal, Part part, bool wide = false);
+    Sweep(const Primal& primal, Part part, Over over = Over::range);
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
@@ -178,6 +181,8 @@ private:
     ir::Value few_meet(const Here& at, const Gather::Loads& list);
     std::pair<ir::Value, ir::Value> meeting(const Here& at, const Gather::Index& index, int axis);
     void add_given(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
+    void add_given_at(const Here& at, const Gather::Load& load, int w, ir::Value sum);
+    void add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, ir::Value>& sums);
     void add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<ir::Value, 3> indices, int w, ir::Value sum);
     ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
     ir::Value exists(const Here& at, const Gather::Load& load);
@@ -185,6 +190,7 @@ private:
     // ---- gather_wide.cpp ----
     void gather_wide();
     void gather_wide(const Here& at, ir::MemoryId m, int w);
+    void gather_by_rows(const Here& at, ir::MemoryId m, int w);
     ir::Value exists_at(const Here& at, int axis, ir::Value position);
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
@@ -220,7 +226,7 @@ private:
     size_t gather_begins = 0;  ///< instructions before
     const Primal& primal;
     const Part part;
-    const bool wide;
+    const Over over;
     const Signature& signature;
     const int width;
     const ir::Structure& where;

@@ -54,10 +54,10 @@ struct Step {
 };
 
 /// Does what an adjoint does that gathers all it adds up, over a range that begins `before` items earlier along each axis and ends
-/// `behind` later: each item of that adds to its own element, without a branch for those at the rim. For devices whose items go
-/// through branches together.
+/// `behind` later: each item of that adds to its own element.
 struct Wide {
-    ir::Kernel kernel;
+    ir::Kernel kernel;                  ///< without a branch for items at the rim: for devices whose items go through branches together
+    std::optional<ir::Kernel> by_rows;  ///< with one: for those that split rows where conditions on indices change
     std::array<int64_t, 3> before{}, behind{};
 };
 
