@@ -35,14 +35,16 @@ int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
 
 }  // namespace
 
-bool goes_across(const ir::Kernel& k) {
-    return std::any_of(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
+int argument_across(const ir::Kernel& k) {
+    const auto across = [&](const ir::Inst& i) {
         if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
         const auto indices = ir::indices_of(k, i);
         uint32_t rows = 0;
         for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
         return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
-    });
+    };
+    const auto found = std::find_if(k.insts.begin(), k.insts.end(), across);
+    return found == k.insts.end() ? -1 : k[found->memory].argument;
 }
 
 uint32_t axes_of_stencils(const ir::Kernel& k) {
@@ -87,7 +89,7 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it.
     if (rank == 1) {
         group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
-    } else if (extent[0] * extent[1] >= long_range && goes_across(kernel)) {
+    } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
         group[0] = group[1] = 16;
     } else {
         group[0] = step(extent[0], {16, 64, 256});

@@ -13,8 +13,9 @@ inline constexpr int64_t max_local_bytes = 256 << 10;  ///< a quarter of a commo
 /// Bytes of local memory of a group of these extents. Throws Error for an array of no elements.
 int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group);
 
-/// Whether an access has the range's axis 0 in another place than last, where the elements of a row lie side by side.
-bool goes_across(const ir::Kernel& kernel);
+/// The argument of the first access that has the range's axis 0 in another place than last, where the elements of a row lie side by side, and
+/// axis 1 there; -1: there is none.
+int argument_across(const ir::Kernel& kernel);
 
 /// The axes but 0, as bits, along which items load what others some way on load, too, as those of a stencil do.
 uint32_t axes_of_stencils(const ir::Kernel& kernel);

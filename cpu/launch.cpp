@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "core/error.h"
@@ -16,7 +17,8 @@ namespace {
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
 /// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array come
-/// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows.
+/// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows. The
+/// pieces begin with pages where the array's rows do: the processor foresees no further than a page, which is 1024 floats.
 constexpr std::array<int64_t, 2> patch_items{32, 1024};
 
 struct Free {
@@ -41,7 +43,7 @@ std::byte* thread_scratch(int64_t bytes) {
     return memory.get();
 }
 
-LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool crosses, const std::shared_ptr<Pool>& pool)
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const std::shared_ptr<Pool>& pool)
     : native(std::move(code)) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
@@ -66,9 +68,13 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, bool 
     frame.arguments = arguments.data();
     units = groups;
     for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items[axis] / launch.group[axis]);
-    if (crosses && frame.count[0] > patch[0] && frame.count[1] > 1) {
+    if (crosses >= 0 && frame.count[0] > patch[0] && frame.count[1] > 1) {
         across = (frame.count[0] + patch[0] - 1) / patch[0];
-        units = across * ((frame.count[1] + patch[1] - 1) / patch[1]) * frame.count[2];
+        const auto& e = extents[size_t(crosses)];
+        const int64_t elements = std::max<int64_t>(1, std::accumulate(e.begin(), e.end(), int64_t(1), std::multiplies<>()));
+        const int64_t bytes = std::max<int64_t>(1, launch.arguments[size_t(crosses)].array.bytes / elements) * launch.group[1];
+        phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
+        units = across * ((frame.count[1] + phase + patch[1] - 1) / patch[1]) * frame.count[2];
     } else {
         patch[0] = 0;
     }
@@ -87,9 +93,10 @@ LaunchWork::LaunchWork(LaunchWork&& other) = default;
 
 /// The patch's groups, row by row; their number.
 int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
-    const int64_t down = (frame.count[1] + patch[1] - 1) / patch[1];
-    const int64_t x = number % across * patch[0], y = number / across % down * patch[1], z = number / across / down;
-    const int64_t wide = std::min(patch[0], frame.count[0] - x), end = std::min<int64_t>(y + patch[1], frame.count[1]);
+    const int64_t down = (frame.count[1] + phase + patch[1] - 1) / patch[1];
+    const int64_t x = number % across * patch[0], begin = number / across % down * patch[1] - phase, z = number / across / down;
+    const int64_t y = std::max<int64_t>(begin, 0), end = std::min<int64_t>(begin + patch[1], frame.count[1]);
+    const int64_t wide = std::min(patch[0], frame.count[0] - x);
     own.columns[0] = int32_t(x), own.columns[1] = int32_t(x + wide);
     native->entry(&own, (z * frame.count[1] + y) * frame.count[0] + x, wide * (end - y));
     return wide * (end - y);

@@ -19,8 +19,8 @@ inline constexpr int64_t bytes_piece = 256 << 10;
 /// All groups of a kernel.
 class LaunchWork final : public Work {
 public:
-    /// `across`: the kernel goes through arrays across their rows, too.
-    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, bool across, const std::shared_ptr<Pool>& pool);
+    /// `across`: the argument whose rows the kernel goes through along axis 1 of the range; -1: there is none.
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
     /// The kernel reports into this ring, as the launch of this number.
     void report(uint32_t* ring, uint32_t number);
@@ -39,6 +39,7 @@ private:
     Frame frame;
     int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
     int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
+    int64_t phase = 0;                      ///< groups along axis 1 by which the first patches are shorter
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done

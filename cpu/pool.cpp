@@ -4,14 +4,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 namespace pumice::cpu {
 namespace {
 
-constexpr size_t huge_page = 2 << 20;
+constexpr size_t huge_page = 2 << 20, line_bytes = 64;
 
-/// Memory that begins at a huge page where it fills some: the processor then looks up far fewer addresses.
+/// How far into its first page memory begins: elsewhere than what was mapped before and after it, by about the golden ratio of a page.
+/// Where arrays lie alike in their pages, loads wait for stores to others, from whose addresses they differ in the high bits alone. In pairs of
+/// lines, which the processor fetches together.
+size_t next_shift() {
+    static std::atomic<size_t> count = 0;
+    constexpr size_t pairs = 32, apart = 19;
+    return count.fetch_add(1, std::memory_order_relaxed) * apart % pairs * 2 * line_bytes;
+}
+
+size_t page_bytes() { return size_t(sysconf(_SC_PAGESIZE)); }
+
+/// Memory in whole pages, from a huge one on where it fills some: the processor then looks up far fewer addresses.
 std::byte* map(size_t bytes) {
     const size_t slack = bytes >= huge_page ? huge_page : 0;
     void* const mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -25,12 +37,14 @@ std::byte* map(size_t bytes) {
     return begin + before;
 }
 
-void unmap(const Pool::Block& block) { munmap(block.data, size_t(block.bytes)); }
+/// A block is a page longer than it says, for its shift.
+void unmap(const Pool::Block& block) {
+    munmap(block.data - reinterpret_cast<uintptr_t>(block.data) % page_bytes(), size_t(block.bytes) + page_bytes());
+}
 
 /// Eight sizes from a power of two to the next, in whole pages: what is asked for again in about the same size finds a block.
 int64_t rounded(int64_t bytes) {
-    const int64_t page = sysconf(_SC_PAGESIZE);
-    const int64_t step = std::max(page, int64_t(std::bit_floor(uint64_t(bytes))) / 8);
+    const int64_t step = std::max(int64_t(page_bytes()), int64_t(std::bit_floor(uint64_t(bytes))) / 8);
     return (bytes + step - 1) / step * step;
 }
 
@@ -49,9 +63,10 @@ Pool::Block Pool::take(int64_t bytes) {
             return found;
         }
     }
-    std::byte* data = map(size_t(wanted));
-    if (!data) trim(), data = map(size_t(wanted));
-    return {data, wanted, true};
+    const size_t whole = size_t(wanted) + page_bytes();
+    std::byte* data = map(whole);
+    if (!data) trim(), data = map(whole);
+    return {data ? data + next_shift() : nullptr, wanted, true};
 }
 
 void Pool::give(const Block& block) {

@@ -153,7 +153,7 @@ Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::K
     : kernel(std::move(given)),
       movable(cpu::movable(*kernel)),
       stencil(movable ? axes_of_stencils(*kernel) : 0),
-      across(goes_across(*kernel)),
+      across(argument_across(*kernel)),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       compiler(std::move(compiler)) {}
@@ -178,7 +178,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     }
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
     wanted.streaming = bytes >= bytes_in_caches(threads);
-    wanted.lead = movable && !across && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
+    wanted.lead = movable && across < 0 && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
                   worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;
     const std::lock_guard lock(mutex);

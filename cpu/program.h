@@ -68,7 +68,7 @@ public:
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
     const bool movable;     ///< items know nothing of groups, which may begin anywhere
     const uint32_t stencil;  ///< of a movable kernel: axes_of_stencils()
-    const bool across;      ///< an array's rows run along axis 1 of the range
+    const int across;       ///< the argument whose rows run along axis 1 of the range, or -1
     const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:
