@@ -125,6 +125,7 @@ std::string Emitter::column_text(int which) {
 void Emitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
+    if (straight(i)) return;
     if (is_granted(r)) {
         values[r.id] = {Kind::uniform, "true", "", 0};
         has_value[r.id] = true;
@@ -205,7 +206,8 @@ void Emitter::group_without_barriers() {
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
     row_insts = k.body().insts;
     turned = turned_loads(row_insts);
-    rows(counts, trimmed, [&] { sequence(k.body().insts); });
+    const std::vector<Bend> bends = find_bends();
+    rows(counts, trimmed, [&] { with_and_without_bends(bends, [&] { sequence(k.body().insts); }); });
 }
 
 // ---- groups ----

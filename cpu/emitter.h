@@ -399,6 +399,18 @@ private:
     void group_without_barriers();
     std::string parameters(bool call);
 
+    // ---- indices bent at a rim (emit_bends.cpp) ----
+    struct Bend {
+        ir::Value value, straight;  ///< the latter is what the former is away from the rim,
+        ir::Op op;                  ///< select, min or max
+        ir::Value x, limit;         ///< as the one, which counts on from lane to lane, compares with the other
+    };
+    std::optional<Bend> bend_of(const ir::Inst& i) const;
+    std::vector<Bend> find_bends() const;
+    std::string is_straight(const Bend& b);
+    void with_and_without_bends(std::span<const Bend> bends, const Body& body);
+    bool straight(const ir::Inst& i);
+
     // ---- conditions that hold for all of a group (emit_guards.cpp) ----
     bool follows_anywhere(ir::Value v, int& steps) const;
     std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
@@ -477,6 +489,7 @@ private:
     std::span<const ir::InstId> row_insts;  ///< what the packets of the rows run that are being written
     std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
     std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
+    std::map<uint32_t, ir::Value> straightened;  ///< bent values, in a packet away from the bends: what they are there
     bool on_lines = false;                    ///< their stores past the caches take whole lines
     std::vector<Held> values;
     std::vector<bool> has_value;

@@ -169,4 +169,32 @@ TEST(Rows, Whole) {
     }
 }
 
+TEST(Rows, IndicesBentAtTheRim) {
+    // Neighbours around to the other side, and kept inside, of rows that packets fill and of shorter ones; places may be stored to, too.
+    const Device d = device();
+    const auto k = kernel("bent", [](Out<int, 2> around, Out<int, 2> kept, Out<int> shifted, In<int, 2> from) {
+        auto [j, i] = global_index<2>();
+        auto n = from.size(1);
+        auto left = select(i == 0, n - 1, i - 1), right = select(i != n - 1, i + 1, 0);
+        around(j, i) = from(j, left) + 2 * from(j, right);
+        kept(j, i) = from(j, max(i - 2, 0)) + 2 * from(j, min(i + 3, n - 1));
+        $if(j == 0) { shifted[left] = i; }
+    });
+    for (const int n : {1, 2, 15, 16, 17, 33, 64, 100, 257}) {
+        const int rows = 3;
+        const Array<int, 2> from = d.upload(suite::iota<int>(int64_t(rows) * n), {rows, n});
+        const Array<int, 2> around = d.zeros<int>({rows, n}), kept = d.zeros<int>({rows, n});
+        const Array<int> shifted = d.zeros<int>(n);
+        k(ndrange(rows, n), around, kept, shifted, from).wait();
+        const std::vector<int> a = around.download(), b = kept.download(), c = shifted.download();
+        for (int j = 0; j < rows; ++j)
+            for (int i = 0; i < n; ++i) {
+                const int left = (i + n - 1) % n, right = (i + 1) % n, first = std::max(i - 2, 0), last = std::min(i + 3, n - 1);
+                ASSERT_EQ(a[size_t(j * n + i)], j * n + left + 2 * (j * n + right)) << n << ": " << j << ", " << i;
+                ASSERT_EQ(b[size_t(j * n + i)], j * n + first + 2 * (j * n + last)) << n << ": " << j << ", " << i;
+                if (j == 0) { ASSERT_EQ(c[size_t(left)], i) << n; }
+            }
+    }
+}
+
 }  // namespace
