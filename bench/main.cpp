@@ -28,18 +28,19 @@ constexpr const char* usage =
     "  --gradients    only the gradients' cases, on PUMICE_DEVICE (default: cpu)\n"
     "  --strict       a missed target ends with exit code 2\n"
     "  --list         print the cases' names\n"
-    "  --out FILE     where the results go as JSON (default: bench/results/latest.json of the repository)\n"
+    "  --out FILE     where the results go as JSON (without --filter: bench/results/latest.json of the repository)\n"
     "Without PUMICE_DEVICE: the cases of the device cpu, then those of the best Vulkan device; VK_DRIVER_FILES selects the driver.\n";
 
 struct Options {
     std::string filter;
     bool quick = false, cpu = false, gradients = false, strict = false, list = false, help = false;
     int round = -1, device = 0;  // of compare_afresh(), for the processes that it starts
-    std::filesystem::path out = PUMICE_SOURCE_FOLDER "/bench/results/latest.json";
+    std::filesystem::path out;  // none: nowhere
 };
 
 Options parse(int argc, char** argv) {
     Options o;
+    bool somewhere = false;
     for (int a = 1; a < argc; ++a) {
         const std::string word = argv[a];
         const auto value = [&]() -> std::string {
@@ -49,7 +50,7 @@ Options parse(int argc, char** argv) {
         if (word == "--filter")
             o.filter = value();
         else if (word == "--out")
-            o.out = value();
+            o.out = value(), somewhere = true;
         else if (word == "--round")
             o.round = std::stoi(value());
         else if (word == "--device")
@@ -59,7 +60,7 @@ Options parse(int argc, char** argv) {
         else if (word == "--cpu")
             o.cpu = true;
         else if (word == "--gradients")
-            o.gradients = true, o.out.replace_filename("gradients.json");
+            o.gradients = true;
         else if (word == "--strict")
             o.strict = true;
         else if (word == "--list")
@@ -69,6 +70,7 @@ Options parse(int argc, char** argv) {
         else
             pumice::fail("there is no option ", word, "\n", usage);
     }
+    if (!somewhere && o.filter.empty()) o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.gradients ? "gradients.json" : "latest.json");
     return o;
 }
 
@@ -206,6 +208,7 @@ int run_round(const Options& options, const std::vector<Case>& cases) {
 }
 
 void write(const std::filesystem::path& path, const std::string& text) {
+    if (path.empty()) return;
     if (!path.parent_path().empty()) std::filesystem::create_directories(path.parent_path());
     std::ofstream file(path);
     file << text;
@@ -242,7 +245,7 @@ int run(int argc, char** argv) {
     }
     if (results.empty()) pumice::fail("no case's name contains \"", options.filter, "\": --list prints them");
     write(options.out, results.dump(2) + "\n");
-    write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
+    if (!options.out.empty()) write(std::filesystem::path(options.out).replace_extension(".svg"), cpu::plot(results));
     return wrong ? 1 : options.strict && misses ? 2 : 0;
 }
 

@@ -125,7 +125,8 @@ void LaunchWork::run(const Crew& crew) {
 void LaunchWork::run_all(const Crew& crew) {
     if (units == 1 || cost() < worth_sharing_ns) return run_groups(0, units);
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
-    crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); });
+    crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
+             native->clears ? Order::backwards : Order::forwards);
 }
 
 void LaunchWork::report(uint32_t* ring, uint32_t number) {

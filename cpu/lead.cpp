@@ -82,19 +82,23 @@ std::optional<int64_t> past_item(const Kernel& k, Value v) {
     return item ? std::optional(terms.constant) : std::nullopt;
 }
 
-/// Whether it is stores that take a kernel's time, as far as they do. A recorded subscript that is only assigned to is a load, too.
-bool mostly_stores(const Kernel& k) {
+}  // namespace
+
+bool mostly_stores(const Kernel& k, int64_t most) {
+    // A recorded subscript that is only assigned to is a load, too.
     std::vector<bool> used(k.values.size());
     for (const Value v : k.pool) used[v.id] = true;
     int64_t loads = 0, stores = 0;
     for (const Inst& i : k.insts) {
         if (i.op == Op::for_ || i.op == Op::while_) return false;
-        if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array) continue;
+        if (i.memory.id == none || i.op == Op::extent || k[i.memory].kind != MemoryKind::array) continue;
         stores += i.op == Op::store;
-        loads += i.op == Op::load && used[k.result(i).id];
+        loads += i.op != Op::store && used[k.result(i).id];
     }
-    return loads <= most_loads * stores;
+    return loads <= most * stores;
 }
+
+namespace {
 
 /// Whether a row that a recorded kernel stores, or loads where it stores none, does not begin with a line, as far as indices and the
 /// launch's arrays tell; taken to be so where they do not.
@@ -123,7 +127,7 @@ bool movable(const Kernel& k) {
 bool worth_lead(const Kernel& k, const Launch& launch, bool streaming) {
     if (launch.extent[0] < least_row || launch.extent[0] * launch.extent[1] * launch.extent[2] < least_items) return false;
     // Loads from both sides of a row's items cross lines in any case.
-    return (streaming || launch.extent[0] >= long_row || mostly_stores(k)) && begins_within_lines(k, launch);
+    return (streaming || launch.extent[0] >= long_row || mostly_stores(k, most_loads)) && begins_within_lines(k, launch);
 }
 
 }  // namespace pumice::cpu

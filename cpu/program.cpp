@@ -191,6 +191,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
         made.back().native->streaming = wanted.streaming;
         made.back().native->lead = wanted.lead;
+        made.back().native->clears = mostly_stores(*kernel, 0);
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }

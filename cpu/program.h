@@ -25,6 +25,7 @@ struct Native {
     int64_t scratch_bytes = 0;
     std::vector<ArraySum> sums;  ///< arrays of which each thread takes a copy
     bool streaming = false;  ///< stores may go past the caches: behind them a thread waits until they have arrived
+    bool clears = false;     ///< it stores, and loads nothing
     bool lead = false;       ///< groups may begin up to most_lead items early
     /// What one group takes a thread, guessed first and then measured.
     std::atomic<float> group_ns = 0;

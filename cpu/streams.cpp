@@ -22,12 +22,13 @@ const Point* unmet(const Stream::Task& task) {
 
 bool Point::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
 
-void Crew::run(int64_t count, int64_t piece, Job::Body body) const {
-    streams.team.run(stream.priority, count, piece, std::move(body), [this](const std::shared_ptr<Job>& job) {
+void Crew::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
+    const auto publish = [this](const std::shared_ptr<Job>& job) {
         const std::lock_guard lock(streams.mutex);
         stream.current = job;
         if (streams.waiting) streams.changed.notify_all();
-    });
+    };
+    streams.team.run(stream.priority, count, piece, std::move(body), publish, order);
 }
 
 int Crew::threads() const { return streams.team.threads; }

@@ -30,7 +30,7 @@ struct Crew {
     Streams& streams;
     Stream& stream;
     /// As Team::run.
-    void run(int64_t count, int64_t piece, Job::Body body) const;
+    void run(int64_t count, int64_t piece, Job::Body body, Order order = Order::forwards) const;
     int threads() const;
 };
 

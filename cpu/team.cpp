@@ -24,11 +24,11 @@ void taken(void*) {}
 
 }  // namespace
 
-Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what)
-    : body(std::move(what)), chunk(at_once), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
+Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what, Order which)
+    : body(std::move(what)), chunk(at_once), order(which), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
     const int64_t n = int64_t(parts.size());
     for (int64_t p = 0; p < n; ++p) {
-        parts[size_t(p)].next = p * count / n;
+        parts[size_t(p)].next = parts[size_t(p)].begin = p * count / n;
         parts[size_t(p)].end = (p + 1) * count / n;
     }
 }
@@ -42,7 +42,7 @@ bool Job::participate(int slot, const std::function<bool()>& leave) {
             const int64_t first = part.next.fetch_add(most);
             if (first >= part.end) break;
             const int64_t count = std::min(most, part.end - first);
-            body(first, count);
+            body(order == Order::backwards ? part.begin + part.end - first - count : first, count);
             if (remaining.fetch_sub(count, std::memory_order_acq_rel) == count) remaining.notify_all();
             if (leave && leave()) return false;
         }
@@ -102,13 +102,13 @@ void Team::help(Priority priority, const std::shared_ptr<Job>& job) {
 }
 
 void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
-               const std::function<void(const std::shared_ptr<Job>&)>& publish) {
+               const std::function<void(const std::shared_ptr<Job>&)>& publish, Order order) {
     piece = std::max<int64_t>(piece, 1);
     const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
     if (helpers <= 0) return body(0, total);
     // Sixteen ranges a thread: where groups take unequal time, the last ones are short.
     const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 16));
-    const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body));
+    const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);
     for (int h = 0; h < helpers; ++h) help(priority, job);
     job->participate(Arenas::slot());

@@ -21,6 +21,12 @@ inline void pause() {
 #endif
 }
 
+/// Where each thread begins in its part of the work.
+enum class Order {
+    forwards,
+    backwards,  ///< at the end: for what only clears, and finds in the caches what the work before it touched last
+};
+
 /// Work on [0, count) that several threads do together, each a range at a time.
 class Job {
 public:
@@ -28,7 +34,7 @@ public:
 
     /// `parts` contiguous parts of nearly equal length, one a thread; a thread begins with its own and then helps with others.
     /// `chunk`: how many it takes at once; 0 takes a part whole, so that one thread does all of it in order.
-    Job(int64_t count, int parts, int64_t chunk, Body body);
+    Job(int64_t count, int parts, int64_t chunk, Body body, Order order = Order::forwards);
     /// Takes ranges until none is left, or until `leave` says so between two of them; false then. `slot` is the thread's part,
     /// modulo their number.
     bool participate(int slot, const std::function<bool()>& leave = {});
@@ -38,11 +44,12 @@ public:
 private:
     struct alignas(64) Part {
         std::atomic<int64_t> next = 0;
-        int64_t end = 0;
+        int64_t begin = 0, end = 0;
     };
 
     const Body body;
     const int64_t chunk;
+    const Order order;
     std::vector<Part> parts;
     std::atomic<int64_t> remaining;
 };
@@ -57,7 +64,7 @@ public:
     /// Calls body for ranges that cover [0, total) once, on this thread and others, and returns when all are done. `piece`: the
     /// fewest that are worth a call of their own. `publish` is given the job before it begins.
     void run(Priority priority, int64_t total, int64_t piece, Job::Body body,
-             const std::function<void(const std::shared_ptr<Job>&)>& publish = {});
+             const std::function<void(const std::shared_ptr<Job>&)>& publish = {}, Order order = Order::forwards);
     /// Has a thread of the priority's arena do this some time.
     void enqueue(Priority priority, std::function<void()> act);
     /// Whether the calling thread is doing what was enqueued.

@@ -24,6 +24,18 @@ TEST(TeamTest, EveryIndexIsDoneOnce) {
         }
 }
 
+TEST(TeamTest, BackwardsFromTheEndOfEachPart) {
+    using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+    const auto taken = [](int64_t chunk, Order order) {
+        Ranges ranges;
+        Job(10, 2, chunk, [&](int64_t first, int64_t n) { ranges.push_back({first, n}); }, order).participate(0);
+        return ranges;
+    };
+    EXPECT_EQ(taken(2, Order::forwards), (Ranges{{0, 2}, {2, 2}, {4, 1}, {5, 2}, {7, 2}, {9, 1}}));
+    EXPECT_EQ(taken(2, Order::backwards), (Ranges{{3, 2}, {1, 2}, {0, 1}, {8, 2}, {6, 2}, {5, 1}}));
+    EXPECT_EQ(taken(0, Order::backwards), (Ranges{{0, 5}, {5, 5}}));
+}
+
 TEST(TeamTest, LittleWorkStaysOnTheThread) {
     Team team(4, false);
     std::set<std::thread::id> ids;
