@@ -73,8 +73,11 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         const auto& e = extents[size_t(crosses)];
         const int64_t elements = std::max<int64_t>(1, std::accumulate(e.begin(), e.end(), int64_t(1), std::multiplies<>()));
         const int64_t bytes = std::max<int64_t>(1, launch.arguments[size_t(crosses)].array.bytes / elements) * launch.group[1];
-        phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
-        units = across * ((frame.count[1] + phase + patch[1] - 1) / patch[1]) * frame.count[2];
+        const int64_t phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
+        // Of the short ones at both ends, one goes with its neighbour.
+        begin = phase <= patch[1] / 2 ? -phase : patch[1] - phase;
+        down = std::max<int64_t>(1, (frame.count[1] - begin + patch[1] / 2) / patch[1]);
+        units = across * down * frame.count[2];
     } else {
         patch[0] = 0;
     }
@@ -93,9 +96,8 @@ LaunchWork::LaunchWork(LaunchWork&& other) = default;
 
 /// The patch's groups, row by row; their number.
 int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
-    const int64_t down = (frame.count[1] + phase + patch[1] - 1) / patch[1];
-    const int64_t x = number % across * patch[0], begin = number / across % down * patch[1] - phase, z = number / across / down;
-    const int64_t y = std::max<int64_t>(begin, 0), end = std::min<int64_t>(begin + patch[1], frame.count[1]);
+    const int64_t x = number % across * patch[0], at = number / across % down, z = number / across / down;
+    const int64_t y = at == 0 ? 0 : begin + at * patch[1], end = at == down - 1 ? frame.count[1] : begin + (at + 1) * patch[1];
     const int64_t wide = std::min(patch[0], frame.count[0] - x);
     own.columns[0] = int32_t(x), own.columns[1] = int32_t(x + wide);
     native->entry(&own, (z * frame.count[1] + y) * frame.count[0] + x, wide * (end - y));

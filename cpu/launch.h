@@ -39,7 +39,7 @@ private:
     Frame frame;
     int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
     int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
-    int64_t phase = 0;                      ///< groups along axis 1 by which the first patches are shorter
+    int64_t begin = 0, down = 1;           ///< along axis 1 patch n begins at `begin` + n * patch[1]; the first and last go to the ends
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done

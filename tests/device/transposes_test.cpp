@@ -53,6 +53,26 @@ TEST(Transposes, ByGlobalIndices) {
     if (device().supports(Feature::float64)) transpose<double>();
 }
 
+TEST(Transposes, OfLongColumns) {
+    // The device cpu cuts them by the pages of `from`: arrays that stay there begin at different places of theirs.
+    const Device d = device();
+    const auto k = kernel("long_columns", [](Out<float, 2> to, In<float, 2> from) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from(j, i);
+    });
+    const int columns = 70, first = 5;
+    std::vector<Array<float, 2>> kept;
+    for (const int rows : {1000, 1536, 2100, 1100, 3000}) {
+        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}), to = d.full<float>({rows, columns}, -1);
+        kept.push_back(from);
+        k(ndrange({first, 0}, {rows, columns}), to, from).wait();
+        const std::vector<float> got = to.download();
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j)
+                ASSERT_EQ(got[size_t(i) * columns + size_t(j)], i < first ? -1.0f : float(j * rows + i)) << rows << " at " << i << ", " << j;
+    }
+}
+
 TEST(Transposes, SumsWithNeighbours) {
     // Two turned loads, of which one is a row further on and inside only for some; and one in place.
     const auto k = kernel("neighbours", [](Out<int, 2> to, In<int, 2> from) {
