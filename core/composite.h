@@ -317,6 +317,30 @@ auto uniform(const A& x, PUMICE_AT) {
     return Val<T>(scalars);
 }
 
+namespace detail {
+/// The vector, matrix or struct that a choice between A and B gives, where one of them is one: on the device, or the host's.
+template <class A>
+using composite_t = std::conditional_t<Composite<device_type_t<A>>, device_type_t<A>, A>;
+template <class A, class B>
+using chosen_t = std::conditional_t<Composite<composite_t<A>>, composite_t<A>, composite_t<B>>;
+}  // namespace detail
+
+/// a where the condition holds, else b: vectors, matrices and structs as a whole. Beside a vector a scalar stands for each component.
+template <class A, class B>
+    requires(detail::CompositeOperandOf<A, detail::chosen_t<A, B>> && detail::CompositeOperandOf<B, detail::chosen_t<A, B>>)
+auto select(detail::Operand<bool> condition, const A& a, const B& b, PUMICE_AT) {
+    using T = detail::chosen_t<A, B>;
+    detail::Operand<T> chosen(a, pm_file, pm_line);
+    const detail::Operand<T> other(b, pm_file, pm_line);
+    detail::Recorder& r = detail::Recorder::current("select", PUMICE_HERE);
+    const ir::Value c = condition.use(r);
+    for (size_t n = 0; n < chosen.handles.size(); ++n) {
+        const ir::Value x = r.use(chosen.handles[n], PUMICE_HERE), y = r.use(other.handles[n], PUMICE_HERE);
+        chosen.handles[n] = r.handle(r.at(PUMICE_HERE).build.select(c, x, y));
+    }
+    return Val<T>(chosen);
+}
+
 template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
 template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
 template <class T> Var<T>::Var(detail::VarSource& members) {

@@ -182,6 +182,37 @@ TEST(Structs, MembersAreNamedInErrors) {
     EXPECT_NE(alias.find("argument 1 (values) and argument 2 overlap in memory, and argument 1 (values) is written"), std::string::npos) << alias;
 }
 
+TEST(Structs, ChosenAsAWhole) {
+    const auto k = kernel("choices", [](Out<Cell> to, Out<float3> colour, In<Cell> from) {
+        auto i = global_index();
+        auto odd = i % 2 == 1;
+        Var<Cell> other = from[i];
+        other.ray.origin = select(odd, from[i].ray.origin, 7.0f);
+        other.ray.hits += 100;
+        to[i] = select(i > 2, other, from[i]);
+        colour[i] = select(odd, float3{1, 2, 3}, select(i == 0, float3{4, 5, 6}, from[i].ray.origin * 2.0f));
+    });
+    const Device d = device();
+    std::vector<Cell> cells;
+    for (int i = 0; i < 6; ++i) cells.push_back({{{float(i), float(i) + 0.25f, -1}, {0.5f, float(i)}, i}, uint32_t(i * i)});
+    const Array<Cell> to = d.zeros<Cell>(6);
+    const Array<float3> colour = d.zeros<float3>(6);
+    k(ndrange(6), to, colour, d.upload(cells)).wait();
+    const std::vector<Cell> got = to.download();
+    const std::vector<float3> seen = colour.download();
+    for (int i = 0; i < 6; ++i) {
+        const Cell& from = cells[size_t(i)];
+        const bool other = i > 2, odd = i % 2 == 1;
+        const float3 seven{7, 7, 7}, origin = from.ray.origin;
+        EXPECT_EQ(got[size_t(i)].ray.origin, other && !odd ? seven : origin) << i;
+        EXPECT_EQ(got[size_t(i)].ray.direction, from.ray.direction) << i;
+        EXPECT_EQ(got[size_t(i)].ray.hits, other ? i + 100 : i) << i;
+        EXPECT_EQ(got[size_t(i)].id, from.id) << i;
+        const float3 first{4, 5, 6}, constant{1, 2, 3}, twice{2 * origin.x, 2 * origin.y, 2 * origin.z};
+        EXPECT_EQ(seen[size_t(i)], odd ? constant : i == 0 ? first : twice) << i;
+    }
+}
+
 TEST(Structs, FillCloneAndLayout) {
     Array<Ray> a = device().full<Ray>(3, Ray{{1, 2, 3}, {4, 5}, 6});
     Array<Ray> b = a.clone();
