@@ -70,7 +70,9 @@ Options parse(int argc, char** argv) {
         else
             pumice::fail("there is no option ", word, "\n", usage);
     }
-    if (!somewhere && o.filter.empty()) o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.gradients ? "gradients.json" : "latest.json");
+    // A part of the cases must not take the place of the record of all.
+    if (!somewhere && o.filter.empty())
+        o.out = std::filesystem::path(PUMICE_SOURCE_FOLDER "/bench/results") / (o.gradients ? "gradients.json" : "latest.json");
     return o;
 }
 

@@ -34,7 +34,8 @@ struct Native {
 /// What all kernels of a device are compiled with.
 class Compiler {
 public:
-    /// `width`: items a packet, 0 for the machine's own; `machine`: this one, or with fewer instructions. Begins to load and warm up LLVM's parts on another thread.
+    /// `width`: items a packet, 0 for the machine's own; `machine`: this one, or one with fewer instructions. Begins to load and warm
+    /// up LLVM's parts on another thread.
     Compiler(int width, const Machine& machine);
     ~Compiler();
 
