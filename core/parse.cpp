@@ -1,8 +1,6 @@
 // Text to kernel; the format is described in docs/ir.md. What is parsed is well-formed (every index reaches something), but
 // only verify() says whether it obeys the rules of the IR.
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -14,47 +12,6 @@
 
 namespace pumice::ir {
 namespace {
-
-template <class T>
-bool reads_as(std::string_view literal, T& value) {
-    const char* end = literal.data() + literal.size();
-    const auto [stop, problem] = std::from_chars(literal.data(), end, value);
-    return problem == std::errc() && stop == end;
-}
-
-bool float_bits(Scalar type, std::string_view literal, uint64_t& bits) {
-    if (literal.starts_with("nan(0x") && literal.ends_with(")")) {
-        const char* end = literal.data() + literal.size() - 1;
-        const auto [stop, problem] = std::from_chars(literal.data() + 6, end, bits, 16);
-        return problem == std::errc() && stop == end && (size_of(type) == 8 || bits >> (8 * size_of(type)) == 0);
-    }
-    if (type == Scalar::f64) {
-        double value = 0;
-        if (!reads_as(literal, value)) return false;
-        bits = std::bit_cast<uint64_t>(value);
-        return true;
-    }
-    float value = 0;
-    if (!reads_as(literal, value)) return false;
-    bits = type == Scalar::f16 ? half(value).bits : std::bit_cast<uint32_t>(value);
-    return true;
-}
-
-/// The bits of a literal; false when it is not one of the type, or out of the type's range.
-bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits) {
-    if (type == Scalar::boolean) {
-        bits = literal == "true";
-        return literal == "true" || literal == "false";
-    }
-    if (is_float(type)) return float_bits(type, literal, bits);
-    const int width = 8 * size_of(type);
-    const uint64_t mask = width == 64 ? ~0ull : (1ull << width) - 1;
-    if (is_unsigned_int(type)) return reads_as(literal, bits) && bits <= mask;
-    int64_t value = 0;
-    if (!reads_as(literal, value) || value > int64_t(mask >> 1) || value < -int64_t(mask >> 1) - 1) return false;
-    bits = uint64_t(value) & mask;
-    return true;
-}
 
 class Parser {
 public:

@@ -1,9 +1,6 @@
 // Kernel to text; the format is described in docs/ir.md. Printing never fails: the verifier prints broken instructions too,
 // so that what an index does not reach prints as `?`.
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cmath>
 
 #include "core/error.h"
 #include "core/ir.h"
@@ -25,44 +22,6 @@ std::string quoted(std::string_view text) {
     }
     return out + '"';
 }
-
-template <class F>
-std::string shortest(F value) {
-    char buffer[64];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-    std::string out(buffer, end);
-    if (out.find_first_of(".e") == std::string::npos) out += ".0";
-    return out;
-}
-
-std::string hex(uint64_t bits) {
-    char buffer[20];
-    return "0x" + std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, bits, 16).ptr);
-}
-
-std::string float_text(Scalar type, uint64_t bits) {
-    half h;
-    h.bits = uint16_t(bits);
-    const double value = type == Scalar::f16   ? double(float(h))
-                         : type == Scalar::f32 ? double(std::bit_cast<float>(uint32_t(bits)))
-                                               : std::bit_cast<double>(bits);
-    if (std::isnan(value)) return "nan(" + hex(bits) + ")";
-    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    // The shortest decimal that is this float is this half, too: halves are a subset.
-    return type == Scalar::f64 ? shortest(value) : shortest(float(value));
-}
-
-}  // namespace
-
-std::string constant_text(Scalar type, uint64_t bits) {
-    if (type == Scalar::boolean) return bits ? "true" : "false";
-    if (is_float(type)) return float_text(type, bits);
-    if (is_unsigned_int(type)) return std::to_string(bits);
-    const int unused = 64 - 8 * size_of(type);
-    return std::to_string(int64_t(bits << unused) >> unused);
-}
-
-namespace {
 
 class Printer {
 public:

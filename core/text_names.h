@@ -21,6 +21,9 @@ inline std::string_view subgroup_name(Subgroup s) { return size_t(s) < std::size
 inline std::string_view given_name(Given g) { return g == Given::range_start ? "range_start" : g == Given::range_extent ? "range_extent" : "argument"; }
 inline std::string_view access_name(Access a) { return access_names[int(a)]; }
 
+/// The bits of a literal; false when it is not one of the type, or out of the type's range.
+bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits);
+
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
