@@ -43,6 +43,26 @@ TEST(derivatives, of_operations) {
     })", {some(40), some(40, 0.2, 1.0)}, {{40}, {16}}, 3, 1e-5);
 }
 
+/// What a loop adds up may be used again in the same iteration: the sums of sums need their order.
+TEST(derivatives, of_sums_of_sums) {
+    check_derivatives(R"(kernel "sums" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
+        %i = global_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %n = extent arg2, 0 : i32
+        %nothing = constant 0 : f64
+        %total, %last = for %k = %zero to %n step %one carry (%sum = %nothing, %of_sums = %nothing) : (f64, f64) {
+          %x = load arg2[%k] : f64
+          %next = add %sum, %x : f64
+          %all = add %of_sums, %next : f64
+          yield %next, %all
+        }
+        %y = mul %total, %last : f64
+        store arg1[%i], %y : f64
+        return
+    })", {some(3), some(9)}, {{3}, {2}});
+}
+
 /// Of an argument, of an element that all read and of what the group computed.
 TEST(derivatives, of_uniform_values) {
     check_derivatives(R"(kernel "same" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64) files [] {

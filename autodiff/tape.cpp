@@ -66,7 +66,9 @@ bool Plan::any_order(InstId id) const {
         if (holds[param.id] == Hold::induction) return false;
         if (!analysis.active(param) || yielded[c] == param) continue;
         const Inst* next = k[yielded[c]].inst.id == none ? nullptr : &k[k[yielded[c]].inst];
-        if (!next || (next->op != Op::add && next->op != Op::sub) || use_counts[param.id] != 1) return false;
+        if (!next || (next->op != Op::add && next->op != Op::sub)) return false;
+        // Of what uses the sum in between, the adjoint depends on how many iterations follow.
+        if (use_counts[param.id] != 1 || use_counts[yielded[c].id] != 1) return false;
         if (k.operands(*next)[0] != param && (next->op == Op::sub || k.operands(*next)[1] != param)) return false;
     }
     bool fits = true;
