@@ -102,6 +102,27 @@ TEST(Maths, sine_and_cosine_of_one_value) {
     compare("cos", 3, std::cos, x, c.download());
 }
 
+/// Three times a factor, beside factors of the items' own and ones that they share, and beside nothing.
+TEST(Maths, cubes_of_reciprocal_roots) {
+    if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
+    const pumice::Device device(open());
+    const auto cube = [](double x) { return std::pow(1 / std::sqrt(x), 3); };
+    using V = Val<float>;
+    check(device, "cube", 4, cube, [](V x) {
+        auto r = rsqrt(x);
+        return r * r * r;
+    });
+    const auto k = kernel("products", [](Out<float> y, In<float> x, Val<float> shared) {
+        auto i = global_index();
+        auto v = x[i], r = rsqrt(v), own = select(v > 1.0f, 4.0f, 8.0f);
+        y[i] = own * r * (shared * (r * r));
+    });
+    const std::vector<float> x = operands();
+    Array<float> y = device.zeros<float>(x.size()), given = device.upload(x);
+    k(ndrange(int64_t(x.size())), y, given, 0.5f);
+    compare("product", 4, [](double v) { return (v > 1 ? 2 : 4) * std::pow(1 / std::sqrt(v), 3); }, x, y.download());
+}
+
 /// What divides without a rest gives whole numbers, and squares have their roots.
 TEST(Maths, exact_quotients_and_roots) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
