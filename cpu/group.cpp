@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/interp_program.h"
+#include "cpu/emit.h"
 #include "cpu/terms.h"
 
 namespace pumice::cpu {
@@ -72,6 +73,8 @@ std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, ui
     std::array<int64_t, 3> group{step(extent[0], {16, 64, 256}), 1, 1};
     group[axes & 4 ? 2 : 1] = rows_together;
     group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
+    // Inside of an array's rim rows begin within lines, for which a group then has room: it would leave another next to nothing.
+    if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_lead;
     return group;
 }
 

@@ -47,8 +47,9 @@ TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
     EXPECT_EQ(axes_of("%6, %1, %0", "%2, %5, %0"), 6u);
     EXPECT_EQ(axes_of("%2, %1, %0", "%7, %1, %0"), 0u) << "apart by what is no constant";
     EXPECT_EQ(axes_of("%3, %1, %0", "%2, %1, %0"), 0u);
-    EXPECT_EQ(group_of_stencil({254, 254, 254}, 6), (Extents{256, 1, 4}));
-    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2), (Extents{256, 4, 1}));
+    EXPECT_EQ(group_of_stencil({254, 254, 254}, 6), (Extents{272, 1, 4}));
+    EXPECT_EQ(group_of_stencil({256, 256, 256}, 6), (Extents{256, 1, 4}));
+    EXPECT_EQ(group_of_stencil({8000, 8000, 1}, 2), (Extents{272, 4, 1}));
     EXPECT_EQ(group_of_stencil({60, 300, 300}, 4), (Extents{64, 4, 4}));
 }
 

@@ -49,7 +49,7 @@ void triad(float* a, const float* b, const float* c, float s, int n) {
 }
 
 float read(const float* x, int n) {
-    constexpr int ahead = 512;  // floats: the best of several
+    constexpr int ahead = 256;  // floats: the best of several
     float sum = 0;
 #pragma omp parallel reduction(+ : sum)
     {
