@@ -195,7 +195,7 @@ Point Device::submit(int stream, Kind& work, std::span<const Use> uses) {
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     Program& program = static_cast<Program&>(*executable);
     Launch launch = asked;
-    launch.group = program.group_of(asked);
+    launch.group = program.group_of(asked, team.threads);
     const ir::Kernel& kernel = *program.kernel;
     LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
     std::vector<Use> uses;

@@ -101,10 +101,10 @@ bool Emitter::is_index(Value v, Op op) const {
 }
 
 /// A line that is to be in the first-level cache soon.
-void Emitter::ask_for(const std::string& there) {
+void Emitter::ask_for(const std::string& there, int locality) {
     if (there.empty()) return;
     declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
-    line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 3, i32 1)"));
+    line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
 }
 
 void Emitter::prefetch(InstId id, const Place& a) {

@@ -112,6 +112,8 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
 /// first such load; null where packets begin with the range.
 const Inst* Emitter::main_access() const {
     if (!variant.lead || has_barriers || width == 1 || width > target.width) return nullptr;
+    const std::vector<InstId> all_turned = turned_loads(k.body().insts);
+    if (!std::all_of(all_turned.begin(), all_turned.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
     const auto along_row = [&](const Inst& i) {
         if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
         if (int(k[i.memory].element.size) != size_of(i.type)) return false;
@@ -197,11 +199,11 @@ void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const
     if (!turned.empty()) {
         const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
         std::string all = "true";
-        for (size_t axis = 0; axis < 3; ++axis)
+        for (size_t axis = main ? 1 : 0; axis < 3; ++axis)
             all = let(text("and i1 ", all, ", ", let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
         branch(all, whole, part);
         start(whole);
-        turned_rows(body);
+        main ? turned_rows_with_lead(body) : turned_rows(body);
         jump(end);
         start(part);
         plain_rows(counts, trimmed, body);

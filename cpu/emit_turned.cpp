@@ -18,6 +18,7 @@ constexpr size_t most_turned = 4;  ///< loads of a region
 constexpr int most_steps = 16;     ///< to an index
 constexpr int64_t most_staged = 4096;  ///< bytes
 constexpr size_t most_unrolled = 32;  ///< instructions of a packet
+constexpr int bytes_ahead = 256;      ///< along rows, to the second cache: the first has no room for lines of them all
 
 }  // namespace
 
@@ -64,7 +65,7 @@ bool Emitter::turns(const Inst& i) const {
 
 /// Such loads among instructions that every item runs, of memory that they do not change.
 std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
-    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0 || main) return {};
+    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0) return {};
     std::vector<bool> changed(k.memories.size());
     bool all_run = true;
     const auto note = [&](InstId id) {
@@ -131,7 +132,7 @@ void Emitter::turned_rows(const Body& body) {
             counted("columns", blocks(0), [&](const std::string& column) {
                 local_at = {let(text("mul i32 ", column, ", ", width), "x"), first, z};
                 packet({}, [&] {
-                    for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n]);
+                    for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n], 1);
                 });
                 const bool before = std::exchange(unrolled, unrolled || stays_short());
                 for (const InstId id : turned) in_tiles[&k[id]];
@@ -152,14 +153,104 @@ void Emitter::turned_rows(const Body& body) {
     });
 }
 
-/// The places of a load's lanes. Where no index is a vector, they are found one from the other.
-std::vector<std::string> Emitter::lane_places(const Inst& load) {
+/// The same for rows whose packets begin early, each by its own: what they load begins a packet before the group. Its places outside of
+/// the range are those of the items beside them.
+void Emitter::turned_rows_with_lead(const Body& body) {
+    const int64_t blocks = variant.group[0] / width + 1;
+    std::vector<std::string> tiles;
+    const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * blocks, " x ", vectors(id), "]"), "tile"));
+    const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
+    const std::string first = let(text("sub i32 ", most_lead, ", ", base));  // of the range, as row_with_lead counts
+    const std::string last = let(text("add i32 ", first, ", ", let(text("sub i32 ", axis_text("extent", 0), ", 1"))));
+    counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
+        counted("rows", std::to_string(variant.group[1] / width), [&](const std::string& rows) {
+            const std::string top = let(text("mul i32 ", rows, ", ", width));
+            counted("block", std::to_string(blocks), [&](const std::string& block) {
+                const std::string x = let(text("add i32 ", let(text("mul i32 ", block, ", ", width)), ", ", most_lead - width), "x");
+                local_at = {clamped(x, first, last), top, z};
+                const auto fill = [&](const std::function<std::string(int lane)>& steps) {
+                    packet({}, [&] {
+                        for (size_t n = 0; n < turned.size(); ++n) {
+                            const std::string row = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", block), "p");
+                            fill_turned(k[turned[n]], row, blocks, steps);
+                        }
+                    });
+                };
+                const std::string inside = label("inside"), rim = label("rim"), filled = label("filled");
+                const std::string end = let(text("add i32 ", x, ", ", width - 1));
+                const std::string from = let(text("icmp eq i32 ", x, ", ", local_at[0])), to = let(text("icmp sle i32 ", end, ", ", last));
+                branch(let(text("and i1 ", from, ", ", to)), inside, rim);
+                start(inside);
+                fill({});
+                jump(filled);
+                start(rim);
+                fill([&](int lane) {
+                    const std::string before = let(text("add i32 ", let(text("sub i32 ", x, ", ", first)), ", ", lane - 1));
+                    return let(text("icmp ult i32 ", before, ", ", let(text("sub i32 ", last, ", ", first))));
+                });
+                start(filled);
+            });
+            counted("row", std::to_string(width), [&](const std::string& row) {
+                local_at[1] = let(text("add i32 ", top, ", ", row));
+                const std::string place = let(text("mul i32 ", row, ", ", blocks * width));
+                row_with_lead([&] {
+                    const std::string x = let(text("add i32 ", place, ", ", let(text("sub i32 ", local_at[0], ", ", most_lead - width))));
+                    for (size_t n = 0; n < turned.size(); ++n)
+                        in_tiles[&k[turned[n]]] = let(text("getelementptr [", element_bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p") +
+                                                  text(", align ", element_bytes);
+                    body();
+                });
+            });
+            for (const InstId id : turned) in_tiles.erase(&k[id]);
+        });
+    });
+}
+
+/// Of i32s.
+std::string Emitter::clamped(const std::string& x, const std::string& least, const std::string& most) {
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    declare("declare i32 @llvm.smax.i32(i32, i32)");
+    const std::string above = let(text("call i32 @llvm.smax.i32(i32 ", x, ", i32 ", least, ")"));
+    return let(text("call i32 @llvm.smin.i32(i32 ", above, ", i32 ", most, ")"));
+}
+
+/// Whether the places of a load's lanes are found one from the other.
+bool Emitter::steps_evenly(const Inst& load) const {
+    const auto indices = indices_of(k, load);
+    return std::all_of(indices.begin(), indices.end(), [&](Value v) {
+        const AffineForm& f = affine.of(v);
+        int steps = most_steps;
+        const auto known = [&](const Coefficient& c) { return c.constant() || c.zero() || follows(c.times, steps); };
+        return size_of(k.type_of(v)) >= 4 && f.known && known(f.local[0]) && known(f.global[0]);
+    });
+}
+
+/// By how much such an index grows from lane to lane.
+std::string Emitter::step_of(Value index, bool wide) {
+    const AffineForm& f = affine.of(index);
+    const std::string t = wide ? "i64" : "i32";
+    std::string sum = "0";
+    for (const Coefficient& c : {f.local[0], f.global[0]}) {
+        if (c.zero()) continue;
+        std::string step = std::to_string(c.factor);
+        if (!c.constant()) {
+            follow(c.times);
+            step = let(text("mul ", t, " ", integer(c.times, wide).scalar, ", ", c.factor));
+        }
+        sum = let(text("add ", t, " ", sum, ", ", step));
+    }
+    return sum;
+}
+
+/// The places of a load's lanes. `steps`, an i1: whether a lane has a place of its own, not that of the lane before it.
+std::vector<std::string> Emitter::lane_places(const Inst& load, const std::function<std::string(int lane)>& steps) {
     const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
     const auto indices = indices_of(k, load);
     std::vector<std::string> places;
-    if (std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector || size_of(k.type_of(v)) < 4; })) {
+    if (!steps_evenly(load)) {
         bool contiguous = false;
         int64_t more = 0;
         const std::string index = vector_of(offset(load, wide, contiguous, more), type);
@@ -168,33 +259,39 @@ std::vector<std::string> Emitter::lane_places(const Inst& load) {
     }
     std::string first = "0", apart = "0";
     for (size_t d = 0; d < indices.size(); ++d) {
-        const Held index = integer(indices[d], wide);
+        Held index = integer(indices[d], wide);
+        if (index.kind == Kind::vector) index.scalar = extract(t, index.vector, "0");
+        const std::string step = step_of(indices[d], wide);
         const auto on = [&](const std::string& rows, const std::string& here) {
             const std::string row = let(text("mul ", t, " ", rows, ", ", extent_along(load.memory, d, wide)));
             return let(text("add ", t, " ", row, ", ", here));
         };
         first = d == 0 ? index.scalar : on(first, index.scalar);
-        apart = d == 0 ? std::to_string(index.step) : on(apart, std::to_string(index.step));
+        apart = d == 0 ? step : on(apart, step);
     }
     places.push_back(pointer_to(load, t, first));
-    while (int(places.size()) < width)
-        places.push_back(let(text("getelementptr [", element_bytes, " x i8], ptr ", places.back(), ", ", t, " ", apart), "p"));
+    while (int(places.size()) < width) {
+        const std::string step = steps ? let(text("select i1 ", steps(int(places.size())), ", ", t, " ", apart, ", ", t, " 0")) : apart;
+        places.push_back(let(text("getelementptr [", element_bytes, " x i8], ptr ", places.back(), ", ", t, " ", step), "p"));
+    }
     return places;
 }
 
-/// What the packets of these rows load, a vector a row.
-void Emitter::fill_turned(const Inst& load, const std::string& tile) {
+/// What the packets of these rows load: a vector a row, the next row's so many vectors on.
+void Emitter::fill_turned(const Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps) {
     const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
     for (const Value v : indices_of(k, load)) follow(v);
-    const std::vector<std::string> places = lane_places(load);
+    const std::vector<std::string> places = lane_places(load, steps);
     bringing_in = before;
     const std::string type = memory_type(load.type), v = vector_type(type);
     // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
     for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
+    if (variant.streaming && k[load.memory].kind == MemoryKind::array)
+        for (const std::string& row : places) ask_for(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
     const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {
-        const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c), "p");
+        const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * pitch), "p");
         line(text("store ", v, " ", columns[size_t(c)], ", ptr ", place));
     }
 }

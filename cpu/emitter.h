@@ -179,7 +179,7 @@ private:
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- memory ahead of its use (emit_ahead.cpp) ----
-    void ask_for(const std::string& there);
+    void ask_for(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Place& a);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
     bool is_index(ir::Value v, ir::Op op) const;
@@ -246,8 +246,12 @@ private:
     void place_staging();
     bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_places[m.id] < 0; }
     void turned_rows(const Body& body);
-    std::vector<std::string> lane_places(const ir::Inst& load);
-    void fill_turned(const ir::Inst& load, const std::string& tile);
+    void turned_rows_with_lead(const Body& body);
+    std::string clamped(const std::string& x, const std::string& least, const std::string& most);
+    bool steps_evenly(const ir::Inst& load) const;
+    std::string step_of(ir::Value index, bool wide);
+    std::vector<std::string> lane_places(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
+    void fill_turned(const ir::Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps = {});
 
     // ---- places that grow from row to row (emit_walk.cpp) ----
     struct Walk {
@@ -475,7 +479,8 @@ private:
     std::vector<uint32_t> uses;  ///< of each value, as an operand
     std::vector<bool> products;  ///< the values that are products, and operands of nothing but several sums
     std::map<const ir::Inst*, Row> sum_rows;
-    /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector; "" for loads of what is only added to.
+    /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector, with its alignment where that is less; "" for loads of
+    /// what is only added to.
     std::map<const ir::Inst*, std::string> in_tiles;
     const ir::Inst* main = nullptr;  ///< the access by which a row's packets are laid out; null where they begin with the range
     std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy

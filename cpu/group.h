@@ -23,6 +23,10 @@ uint32_t axes_of_stencils(const ir::Kernel& kernel);
 /// The group for a kernel that cannot tell and has such axes.
 std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes);
 
+/// The same for a kernel with an argument_across whose packets lie in whole lines (cpu/lead.h): each group loads a packet more of a row than it
+/// stores, of which wider ones have fewer.
+inline constexpr std::array<int64_t, 3> group_across_with_lead{32, 16, 1};
+
 /// Powers of two, long along axis 0, where vectors lie; squares where another array's rows go along axis 1. Few different ones, as
 /// each is compiled for itself.
 std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<int64_t, 3>& extent, int rank);

@@ -18,8 +18,9 @@ constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
 /// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array come
 /// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows. The
-/// pieces begin with pages where the array's rows do: the processor foresees no further than a page, which is 1024 floats.
-constexpr std::array<int64_t, 2> patch_items{32, 1024};
+/// pieces begin with pages where the array's rows do: the processor foresees no further than a page, which is 1024 floats. Groups that
+/// begin early load again what those before them did, which is still in a cache where the pieces are shorter.
+constexpr int64_t patch_columns = 32, patch_rows = 4096, patch_rows_with_lead = 1024;
 
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -67,7 +68,8 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     frame.columns[1] = frame.count[0];
     frame.arguments = arguments.data();
     units = groups;
-    for (size_t axis = 0; axis < 2; ++axis) patch[axis] = std::max<int64_t>(1, patch_items[axis] / launch.group[axis]);
+    patch[0] = std::max<int64_t>(1, patch_columns / launch.group[0]);
+    patch[1] = std::max<int64_t>(1, (native->lead ? patch_rows_with_lead : patch_rows) / launch.group[1]);
     if (crosses >= 0 && frame.count[0] > patch[0] && frame.count[1] > 1) {
         across = (frame.count[0] + patch[0] - 1) / patch[0];
         const auto& e = extents[size_t(crosses)];

@@ -158,10 +158,22 @@ Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::K
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
       compiler(std::move(compiler)) {}
 
-std::array<int64_t, 3> Program::group_of(const Launch& launch) const {
+namespace {
+
+/// Whether what is only written goes past the caches: the launch's arrays are more than these hold.
+bool streams(const Launch& launch, int threads) {
+    int64_t bytes = 0;
+    for (const Launch::Argument& argument : launch.arguments) bytes += argument.array.memory ? argument.array.bytes : 0;
+    return bytes >= bytes_in_caches(threads);
+}
+
+}  // namespace
+
+std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads) const {
     const auto& e = launch.extent;
-    if (!stencil || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
-    return group_of_stencil(e, stencil);
+    if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
+    if (stencil) return group_of_stencil(e, stencil);
+    return across >= 0 && worth_lead(*kernel, launch, streams(launch, threads)) ? group_across_with_lead : launch.group;
 }
 
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
@@ -170,15 +182,13 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
     wanted.full = asks_range;
     for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
-    int64_t bytes = 0;
     for (const Launch::Argument& argument : launch.arguments) {
         const auto& e = argument.array.extents;
-        bytes += argument.array.memory ? argument.array.bytes : 0;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
-    wanted.streaming = bytes >= bytes_in_caches(threads);
-    wanted.lead = movable && across < 0 && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
+    wanted.streaming = streams(launch, threads);
+    wanted.lead = movable && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
                   worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;
     const std::lock_guard lock(mutex);

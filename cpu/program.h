@@ -63,7 +63,7 @@ public:
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
     /// The launch's group, or what is better for the caches where items cannot tell.
-    std::array<int64_t, 3> group_of(const Launch& launch) const;
+    std::array<int64_t, 3> group_of(const Launch& launch, int threads) const;
 
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something

@@ -73,6 +73,28 @@ TEST(Transposes, OfLongColumns) {
     }
 }
 
+TEST(Transposes, IntoRowsThatBeginAnywhere) {
+    // The device cpu lays packets out by the lines of `to`: each row's begin and end elsewhere, and what is outside of the range stays.
+    const Device d = device();
+    const auto k = kernel("anywhere", [](Out<float, 2> to, In<float, 2> from, In<float, 2> other) {
+        auto [i, j] = global_index<2>();
+        to(i, j + 2) = from(from.size(0) - 1 - j, i) - other(j, i + 1);
+    });
+    const int first = 3, rows = 131;
+    for (const int columns : {128, 129, 141, 175, 300, 1023}) {
+        const Array<float, 2> from = d.upload(suite::iota<float>(int64_t(rows) * columns), {columns, rows}), to = d.full<float>({rows, columns + 3}, -1);
+        const Array<float, 2> other = d.upload(suite::iota<float>(int64_t(rows + 1) * columns), {columns, rows + 1});
+        k(ndrange({0, first}, {rows, columns}), to, from, other).wait();
+        const std::vector<float> got = to.download();
+        for (int i = 0; i < rows; ++i)
+            for (int j = -2; j < columns + 1; ++j) {
+                const bool inside = j >= first && j < columns;
+                const float want = inside ? float((columns - 1 - j) * rows + i) - float(j * (rows + 1) + i + 1) : -1.0f;
+                ASSERT_EQ(got[size_t(i) * size_t(columns + 3) + size_t(j + 2)], want) << columns << " at " << i << ", " << j;
+            }
+    }
+}
+
 TEST(Transposes, SumsWithNeighbours) {
     // Two turned loads, of which one is a row further on and inside only for some; and one in place.
     const auto k = kernel("neighbours", [](Out<int, 2> to, In<int, 2> from) {
