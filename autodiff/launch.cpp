@@ -1,6 +1,7 @@
 // Launching derivative kernels: their arguments, tapes and results.
 #include "autodiff/derived.h"
 #include "core/debug.h"
+#include "core/followed.h"
 
 namespace pumice::derive {
 namespace {
@@ -255,9 +256,13 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
-        if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
-        else launch_in_pieces(derived, grouped, arguments.list, *device);
+        {
+            const detail::Followed followed(!derived.after.empty());
+            if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
+            else launch_in_pieces(derived, grouped, arguments.list, *device);
+        }
         for (const Derived::After& after : derived.after) {
+            const detail::Followed followed(&after != &derived.after.back());
             Range own = range;
             own.from = {}, own.to = {1, 1, 1}, own.group_rank = 0;
             own.to[size_t(range.rank - 1)] = after.items;

@@ -35,6 +35,16 @@ int64_t bytes_in_caches(int threads) {
     return last_level > 0 ? std::min(last_level, threads * most_for_a_core) : unknown;
 }
 
+int64_t bytes_in_first_cache() {
+    constexpr int64_t unknown = 32 << 10;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    static const int64_t first_level = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#else
+    constexpr int64_t first_level = 0;
+#endif
+    return first_level > 0 ? first_level : unknown;
+}
+
 void finish_stores() {
 #ifdef __SSE__
     __builtin_ia32_sfence();

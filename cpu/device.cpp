@@ -6,6 +6,7 @@
 
 #include "core/debug.h"
 #include "core/error.h"
+#include "core/followed.h"
 #include "core/ring.h"
 #include "cpu/group.h"
 #include "cpu/launch.h"
@@ -181,21 +182,22 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 }
 
 template <class Kind>
-Point Device::submit(int stream, Kind& work, std::span<const Use> uses) {
+Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool followed) {
     std::unique_lock lock(streams.mutex);
     Stream& on = streams[stream];
     std::vector<Point> after;
     for (const Use& use : uses) conflicts(*use.memory, &on, streams[0], use.write, after);
     const Point point{&on, on.submitted + 1};
     for (const Use& use : uses) note_use(*use.memory, point, use.write);
-    streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock);
+    streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock, followed);
     return point;
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     Program& program = static_cast<Program&>(*executable);
     Launch launch = asked;
-    launch.group = program.group_of(asked, team.threads);
+    const bool followed = detail::Followed::now();
+    launch.group = program.group_of(asked, team.threads, followed);
     const ir::Kernel& kernel = *program.kernel;
     LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
     std::vector<Use> uses;
@@ -207,7 +209,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
         uses.push_back({&memory, kernel[kernel.params[i].memory].access != ir::Access::in});
         work.held.push_back(memory.shared_from_this());
     }
-    if (!program.reports) return void(submit(launch.stream, work, uses));
+    if (!program.reports) return void(submit(launch.stream, work, uses, followed));
     std::vector<Point> unfinished;
     // Room is made first where what earlier launches print may fill the ring.
     const int64_t words = words_printed(kernel) * launch.extent[0] * launch.extent[1] * launch.extent[2];

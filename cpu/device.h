@@ -46,7 +46,7 @@ private:
     };
     /// Gives the stream work that uses memory. `Kind` is copied where it is not done at once.
     template <class Kind>
-    Point submit(int stream, Kind& work, std::span<const Use> uses);
+    Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
     /// Blocks until the memory's uses that conflict with the host's are done.
     void wait_for_uses(const Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);

@@ -26,11 +26,11 @@ struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
 };
 
+}  // namespace
+
 double now_ns() {
     return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
-
-}  // namespace
 
 std::byte* thread_scratch(int64_t bytes) {
     thread_local std::unique_ptr<std::byte[], Free> memory;
@@ -66,6 +66,8 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         groups *= count;
     }
     frame.columns[1] = frame.count[0];
+    slowest = size_t(launch.rank - 1);
+    row_items = launch.group[slowest];
     frame.arguments = arguments.data();
     units = groups;
     patch[0] = std::max<int64_t>(1, patch_columns / launch.group[0]);
@@ -107,8 +109,7 @@ int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
 }
 
 void LaunchWork::run_groups(int64_t first, int64_t count) const {
-    Frame own = frame;
-    own.scratch = thread_scratch(native->scratch_bytes);
+    Frame own = frame_with(thread_scratch(native->scratch_bytes));
     if (sums) own.arguments = sums->take();
     const double start = now_ns();
     int64_t done = 0;
@@ -116,7 +117,11 @@ void LaunchWork::run_groups(int64_t first, int64_t count) const {
     else for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
     if (native->streaming) finish_stores();
     if (sums) sums->give(own.arguments);
-    const float took = float((now_ns() - start) / double(done)), known = native->group_ns.load(std::memory_order_relaxed);
+    note_group(float((now_ns() - start) / double(done)));
+}
+
+void LaunchWork::note_group(float took) const {
+    const float known = native->group_ns.load(std::memory_order_relaxed);
     // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }
@@ -127,10 +132,45 @@ void LaunchWork::run(const Crew& crew) {
 }
 
 void LaunchWork::run_all(const Crew& crew) {
-    if (units == 1 || cost() < worth_sharing_ns) return run_groups(0, units);
+    if (units == 1 || !worth_sharing()) return run_groups(0, units);
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
     crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
              native->clears ? Order::backwards : Order::forwards);
+}
+
+// ---- rows of groups ----
+
+bool LaunchWork::worth_sharing() const { return cost() >= worth_sharing_ns; }
+
+/// Whether rows may be done in any order.
+bool LaunchWork::in_rows() const { return patch[0] == 0 && !sums && !frame.ring && !native->streaming; }
+
+LaunchWork::Rows LaunchWork::rows() const {
+    return {frame.start[slowest], row_items, slowest == 0 && native->lead ? most_lead - 1 : 0, frame.count[slowest]};
+}
+
+Frame LaunchWork::frame_with(std::byte* memory) const {
+    Frame own = frame;
+    own.scratch = memory;
+    return own;
+}
+
+void LaunchWork::run_rows(const Frame& own, int64_t first, int64_t count) const {
+    const int64_t wide = groups / frame.count[slowest];
+    native->entry(&own, first * wide, count * wide);
+}
+
+void LaunchWork::note_pace(double times) const { note_group(float(native->group_ns.load(std::memory_order_relaxed) * times)); }
+
+std::vector<RowsTouched> LaunchWork::touched() const {
+    std::vector<RowsTouched> all;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const RowAccess& access = native->accesses[i];
+        const auto& e = extents[i];
+        if (access.touches && arguments[i].bits)
+            all.push_back({access, arguments[i].bits, e[0] * e[1] * e[2] * access.element_bytes, e[size_t(access.rank - 1)]});
+    }
+    return all;
 }
 
 void LaunchWork::report(uint32_t* ring, uint32_t number) {

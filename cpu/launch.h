@@ -25,11 +25,32 @@ public:
     /// The kernel reports into this ring, as the launch of this number.
     void report(uint32_t* ring, uint32_t number);
     void run(const Crew& crew) override;
+    std::unique_ptr<Work> with(const Work& next, int threads) const override;
     double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
 
+    /// Groups as rows across the slowest axis of the range.
+    struct Rows {
+        int64_t start = 0;  ///< the first item's place along it
+        int64_t items = 1;  ///< places of a row
+        int64_t early = 0;  ///< a row may begin and end so many places earlier
+        int64_t count = 1;
+    };
+    Rows rows() const;
+    /// A thread's own frame, with scratch() bytes of its memory.
+    Frame frame_with(std::byte* memory) const;
+    int64_t scratch() const { return native->scratch_bytes; }
+    void run_rows(const Frame& own, int64_t first, int64_t count) const;
+    double row_ns() const { return cost() / double(frame.count[slowest]); }
+    /// Notes that a row took so many times as long as row_ns().
+    void note_pace(double times) const;
+
 private:
+    bool in_rows() const;
+    bool worth_sharing() const;
+    std::vector<RowsTouched> touched() const;
     void run_all(const Crew& crew);
     void run_groups(int64_t first, int64_t count) const;
+    void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
@@ -39,6 +60,8 @@ private:
     Frame frame;
     int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
     int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
+    size_t slowest = 0;                    ///< axis of the range
+    int64_t row_items = 1;                 ///< of a group along that axis
     int64_t begin = 0, down = 1;           ///< along axis 1 patch n begins at `begin` + n * patch[1]; the first and last go to the ends
 
 public:
@@ -75,5 +98,7 @@ struct CallWork final : Work {
 
 /// The calling thread's memory for kernels, at least so long, aligned to 64 bytes.
 std::byte* thread_scratch(int64_t bytes);
+/// Since some moment.
+double now_ns();
 
 }  // namespace pumice::cpu

@@ -1,7 +1,6 @@
 #include "cpu/lead.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "cpu/memory.h"
 #include "cpu/terms.h"
@@ -19,12 +18,6 @@ constexpr int64_t most_loads = 2;  ///< for each store, where stores matter
 const Inst* source(const Kernel& k, Value v, Op op) {
     const InstId i = k[v].inst;
     return i.id != none && k[i].op == op ? &k[i] : nullptr;
-}
-
-/// Whether a value is this index along axis 0.
-bool is_along_row(const Kernel& k, Value v, Op op) {
-    const Inst* i = source(k, v, op);
-    return i && i->immediate == 0;
 }
 
 /// Of a product of a group's index and size along one axis, that axis; -1 for other values.
@@ -72,16 +65,6 @@ bool tells_group(const Kernel& k, const Inst& i) {
     }
 }
 
-/// By how much an index is more than that along axis 0; none where that is not a constant.
-std::optional<int64_t> past_item(const Kernel& k, Value v) {
-    Terms terms;
-    terms.add(k, v, 1);
-    std::erase_if(terms.counts, [](const auto& term) { return term.second == 0; });
-    const bool item = terms.counts.size() == 1 && terms.counts.begin()->second == 1 &&
-                      is_along_row(k, Value{terms.counts.begin()->first}, Op::global_index);
-    return item ? std::optional(terms.constant) : std::nullopt;
-}
-
 }  // namespace
 
 bool mostly_stores(const Kernel& k, int64_t most) {
@@ -107,7 +90,7 @@ bool begins_within_lines(const Kernel& k, const Launch& launch) {
         for (const Inst& i : k.insts) {
             if (i.op != op || k[i.memory].kind != MemoryKind::array || k[i.memory].element.leaves.size() > 1) continue;
             const Launch::Array& array = launch.arguments[size_t(k[i.memory].argument)].array;
-            const auto past = past_item(k, indices_of(k, i).back());
+            const auto past = past_item(k, indices_of(k, i).back(), 0);
             if (!past || !array.memory) return true;
             const int64_t size = k[i.memory].element.size, rows = launch.extent[1] * launch.extent[2];
             const auto address = int64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data)) + array.offset;

@@ -169,10 +169,11 @@ bool streams(const Launch& launch, int threads) {
 
 }  // namespace
 
-std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads) const {
+std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
     if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
-    if (stencil) return group_of_stencil(e, stencil);
+    // One by one, too, rows are still in the first-level cache when they are needed again, and what follows finds all that was touched there.
+    if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
     return across >= 0 && worth_lead(*kernel, launch, streams(launch, threads)) ? group_across_with_lead : launch.group;
 }
 
@@ -202,6 +203,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
         made.back().native->streaming = wanted.streaming;
         made.back().native->lead = wanted.lead;
         made.back().native->clears = mostly_stores(*kernel, 0);
+        made.back().native->accesses = row_accesses(*kernel);
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
     }

@@ -12,6 +12,7 @@
 #include "core/disk_cache.h"
 #include "core/reports.h"
 #include "cpu/emit.h"
+#include "cpu/follow.h"
 #include "cpu/frame.h"
 #include "cpu/llvm.h"
 #include "cpu/sums.h"
@@ -27,6 +28,7 @@ struct Native {
     bool streaming = false;  ///< stores may go past the caches: behind them a thread waits until they have arrived
     bool clears = false;     ///< it stores, and loads nothing
     bool lead = false;       ///< groups may begin up to most_lead items early
+    std::vector<RowAccess> accesses;  ///< by parameter of the kernel
     /// What one group takes a thread, guessed first and then measured.
     std::atomic<float> group_ns = 0;
 };
@@ -62,8 +64,8 @@ public:
     /// Of several threads that want a variant at once, one compiles it. `threads`: how many may run it.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
-    /// The launch's group, or what is better for the caches where items cannot tell.
-    std::array<int64_t, 3> group_of(const Launch& launch, int threads) const;
+    /// The launch's group, or what is better for the caches where items cannot tell. `followed`: as detail::Followed says.
+    std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
 
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something

@@ -67,7 +67,7 @@ void Streams::release(int number) {
 Stream& Streams::operator[](int number) { return *all.at(size_t(number)); }
 
 uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
-                         std::unique_lock<std::mutex>& lock) {
+                         std::unique_lock<std::mutex>& lock, bool followed) {
     for (const Point& point : stream.after) after.push_back(point);
     stream.after.clear();
     std::erase_if(after, [](const Point& point) { return point.reached(); });
@@ -75,15 +75,15 @@ uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, c
     const double cost = work.cost();
     if (cost <= done_at_once && !stream.running && stream.pending.empty() && after.empty()) {
         stream.running = true;
-        run_one(stream, work, number, lock);
+        run_one(stream, work, number, number, lock);
         stream.running = false;
         if (!stream.pending.empty()) call(stream);
         if (waiting) changed.notify_all();
         return number;
     }
-    stream.pending.push_back({number, keep(), std::move(after)});
+    stream.pending.push_back({number, keep(), std::move(after), followed});
     stream.pending_cost += cost;
-    if (!stream.running && (stream.pending_cost > worth_a_thread || stream.pending.size() > many_tasks)) call(stream);
+    if (!stream.running && !followed && (stream.pending_cost > worth_a_thread || stream.pending.size() > many_tasks)) call(stream);
     return number;
 }
 
@@ -98,8 +98,8 @@ Point Streams::last(int number) {
     return {&stream, stream.submitted};
 }
 
-/// Runs a task without the lock, while `running` keeps others off the stream.
-void Streams::run_one(Stream& stream, Work& work, uint64_t number, std::unique_lock<std::mutex>& lock) {
+/// Runs the work of a task, or of several, without the lock, while `running` keeps others off the stream.
+void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr fault;
     try {
@@ -110,10 +110,10 @@ void Streams::run_one(Stream& stream, Work& work, uint64_t number, std::unique_l
     lock.lock();
     stream.current = nullptr;
     if (fault) {
-        stream.faults.push_back({number, std::move(fault)});
+        stream.faults.push_back({first, std::move(fault)});
         stream.faulty = true;
     }
-    completed(stream, number);
+    completed(stream, last);
 }
 
 void Streams::completed(Stream& stream, uint64_t number) {
@@ -133,10 +133,18 @@ void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>
             break;
         }
         {
-            const Stream::Task task = std::move(stream.pending.front());
-            stream.pending.pop_front();
-            stream.pending_cost = stream.pending.empty() ? 0 : stream.pending_cost - task.work->cost();
-            run_one(stream, *task.work, task.number, lock);
+            const auto take = [&stream] {
+                Stream::Task task = std::move(stream.pending.front());
+                stream.pending.pop_front();
+                stream.pending_cost = stream.pending.empty() ? 0 : stream.pending_cost - task.work->cost();
+                return task;
+            };
+            const Stream::Task task = take();
+            const Stream::Task* next = task.followed && !stream.pending.empty() ? &stream.pending.front() : nullptr;
+            const bool now = next && next->number <= until && !unmet(*next);
+            const std::unique_ptr<Work> both = now ? task.work->with(*next->work, team.threads) : nullptr;
+            const Stream::Task other = both ? take() : Stream::Task();
+            run_one(stream, both ? *both : *task.work, task.number, both ? other.number : task.number, lock);
             lock.unlock();  // the task may hold the last reference to memory
         }
         lock.lock();

@@ -40,6 +40,9 @@ public:
     virtual ~Work() = default;
     /// Does all of it. What it throws is kept and thrown by whoever waits for the work.
     virtual void run(const Crew& crew) = 0;
+    /// Work that is this and then `next`, in a better way than one after the other, with so many threads; null where there is none. It
+    /// needs both as long as it is there.
+    virtual std::unique_ptr<Work> with(const Work& /*next*/, int /*threads*/) const { return nullptr; }
     /// Nanoseconds of one thread that it may take, roughly.
     virtual double cost() const = 0;
 };
@@ -49,6 +52,7 @@ struct Stream {
         uint64_t number = 0;
         std::unique_ptr<Work> work;
         std::vector<Point> after;
+        bool followed = false;  ///< other work is given at once: both may be done together
     };
     struct Fault {
         uint64_t number = 0;
@@ -85,9 +89,10 @@ public:
     Stream& operator[](int number);
 
     /// Gives the stream work to be done after these points. Call with `mutex` locked; it is unlocked while small work is done.
-    /// Other work is kept, as what `keep` makes of it. The number of its point.
+    /// Other work is kept, as what `keep` makes of it. The number of its point. `followed`: other work is given to the stream at once, and
+    /// no thread is woken before that.
     uint64_t submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
-                    std::unique_lock<std::mutex>& lock);
+                    std::unique_lock<std::mutex>& lock, bool followed = false);
     /// The stream's next work waits for the point.
     void wait_for(int number, const Point& point);
     Point last(int number);
@@ -105,7 +110,7 @@ private:
     friend struct Crew;
     void help(const Point& point, std::unique_lock<std::mutex>& lock);
     void drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock);
-    void run_one(Stream& stream, Work& work, uint64_t number, std::unique_lock<std::mutex>& lock);
+    void run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock);
     void completed(Stream& stream, uint64_t number);
     void call(Stream& stream);
     void come(Stream& stream);

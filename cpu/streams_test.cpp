@@ -18,6 +18,23 @@ struct Act final : Work {
     double ns;
 };
 
+/// Work that may be done with what comes behind it.
+struct Joint final : Work {
+    Joint(std::string name, std::vector<std::string>& log) : name(std::move(name)), log(log) {}
+    void run(const Crew&) override {
+        log.push_back(name);
+        if (name == "bad") throw Error("a fault");
+    }
+    std::unique_ptr<Work> with(const Work& next, int threads) const override {
+        EXPECT_EQ(threads, 3);
+        const auto* other = dynamic_cast<const Joint*>(&next);
+        return other ? std::make_unique<Joint>(name == "bad" ? name : name + other->name, log) : nullptr;
+    }
+    double cost() const override { return 1e6; }
+    std::string name;
+    std::vector<std::string>& log;
+};
+
 constexpr double tiny = 10, some = 10'000, heavy = 1e6;
 
 class StreamsTest : public testing::Test {
@@ -30,6 +47,14 @@ protected:
             on, work, std::move(after), [&] { return std::make_unique<Act>(std::move(work)); }, lock);
         return {&on, number};
     }
+    Point give_joint(const std::string& name, bool followed) {
+        Joint work(name, joint);
+        std::unique_lock lock(streams.mutex);
+        const uint64_t number = streams.submit(
+            streams[0], work, {}, [&] { return std::make_unique<Joint>(std::move(work)); }, lock, followed);
+        return {&streams[0], number};
+    }
+    std::vector<std::string> joint;  ///< what was run
     /// Lets other threads go on until it holds, ten seconds at most.
     template <class F>
     static bool comes(F&& holds) {
@@ -148,6 +173,46 @@ TEST_F(StreamsTest, ReleasedStreamsFinishAndAreUsedAgain) {
     streams.release(first);
     EXPECT_EQ(streams.create(Priority::low), first);
     EXPECT_TRUE(comes([&] { return done == 20; }));
+}
+
+TEST_F(StreamsTest, FollowedWorkIsDoneWithWhatFollows) {
+    const Point first = give_joint("a", true);
+    streams.wait(give_joint("b", false));
+    EXPECT_TRUE(first.reached());
+    EXPECT_EQ(joint, std::vector<std::string>{"ab"});
+}
+
+TEST_F(StreamsTest, FollowedWorkIsDoneAloneWhereNothingFollows) {
+    streams.wait(give_joint("a", true));
+    give_joint("b", true);
+    streams.wait(give(0, tiny, [](const Crew&) {}));
+    EXPECT_EQ(joint, (std::vector<std::string>{"a", "b"}));
+    const Point third = give_joint("c", true);
+    EXPECT_TRUE(comes([&] { return streams.poll(third); }));
+}
+
+TEST_F(StreamsTest, FollowedWorkIsNotHeldUpByWhatItsFollowerWaitsFor) {
+    std::atomic<bool> go = false;
+    const int other = streams.create(Priority::normal);
+    const Point gate = give(other, heavy, [&](const Crew&) {
+        while (!go) std::this_thread::yield();
+    });
+    const Point first = give_joint("a", true);
+    streams.wait_for(0, gate);
+    const Point second = give_joint("b", false);
+    streams.wait(first);
+    EXPECT_FALSE(second.reached());
+    go = true;
+    streams.wait(second);
+    EXPECT_EQ(joint, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(StreamsTest, WhoWaitsForFollowedWorkIsToldOfItsFault) {
+    const Point first = give_joint("bad", true), second = give_joint("b", false);
+    streams.poll(second);
+    EXPECT_TRUE(comes([&] { return second.reached(); }));
+    EXPECT_THROW(streams.wait(first), Error);
+    EXPECT_NO_THROW(streams.wait(second));
 }
 
 TEST_F(StreamsTest, WorkMayGiveMoreWork) {

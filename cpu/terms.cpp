@@ -32,4 +32,14 @@ Terms difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
     return apart;
 }
 
+std::optional<int64_t> past_item(const ir::Kernel& k, ir::Value index, int axis) {
+    Terms terms;
+    terms.add(k, index, 1);
+    std::erase_if(terms.counts, [](const auto& term) { return term.second == 0; });
+    if (terms.counts.size() != 1 || terms.counts.begin()->second != 1) return std::nullopt;
+    const ir::InstId source = k[ir::Value{terms.counts.begin()->first}].inst;
+    const bool item = source.id != ir::none && k[source].op == ir::Op::global_index && int(k[source].immediate) == axis;
+    return item ? std::optional(terms.constant) : std::nullopt;
+}
+
 }  // namespace pumice::cpu

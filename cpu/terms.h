@@ -1,6 +1,7 @@
 // Sums of indices, taken apart to be compared.
 #pragma once
 #include <map>
+#include <optional>
 
 #include "core/ir.h"
 
@@ -18,5 +19,8 @@ struct Terms {
 
 /// What `to` is more than `from`.
 Terms difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
+
+/// By how much an index is more than the item's along an axis; none where that is not a constant.
+std::optional<int64_t> past_item(const ir::Kernel& kernel, ir::Value index, int axis);
 
 }  // namespace pumice::cpu
