@@ -123,8 +123,8 @@ TEST(Follow, WhatWasLoadedIsOverwritten) {
             blur(grouped ? range.group(7, 32) : range, to, from);
             more(false);
             clear(ndrange({0, 3}, {1203, 150}), from);  // further than what was loaded
-            std::vector<int> all = to.download();
-            const std::vector<int> rest = from.download();
+            std::vector<int> all = from.download();  // waits for both
+            const std::vector<int> rest = to.download();
             all.insert(all.end(), rest.begin(), rest.end());
             return all;
         });
