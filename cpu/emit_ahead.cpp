@@ -130,11 +130,32 @@ void Emitter::prefetch(InstId id, const Place& a) {
     // What another load has fetched for items before is still in a cache: asking again would take its time.
     const auto& beside = k[where.block_of(id)].insts;
     if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
+    ask_ahead(a.pointer, int64_t(size_of(i.type)) * width);
+}
+
+/// What a packet some way on loads from where this one loads so many bytes from.
+void Emitter::ask_ahead(const std::string& place, int64_t bytes) {
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
     // With a line comes the one beside it.
-    const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead, bytes = int64_t(size_of(i.type)) * width;
-    for (int64_t at = 0; at < bytes; at += 2 * line_bytes) ask_for(let(text("getelementptr i8, ptr ", a.pointer, ", i64 ", ahead + at)));
+    const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead;
+    for (int64_t at = 0; at < bytes; at += 2 * line_bytes) ask_for(let(text("getelementptr i8, ptr ", place, ", i64 ", ahead + at)));
+}
+
+/// The same for loads that move together, outside of loops; what others lead is theirs to ask for.
+void Emitter::prefetch_strided(const Strided& s, const std::string& place) {
+    const Structure& where = uniformity.structure();
+    const Inst& i = *s.accesses[0].first;
+    const BlockId block = where.block_of(k[k.result(i)].inst);
+    for (InstId c = where.owner_of(block); c.id != none; c = where.around(c))
+        if (is_loop(k[c].op)) return;
+    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero()) return;
+    const auto leads_all = [&](InstId other) {
+        const auto same = [&](const auto& a) { return a.first == &k[other]; };
+        return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) && leads(k[other], i);
+    };
+    const auto& beside = k[block].insts;
+    if (std::none_of(beside.begin(), beside.end(), leads_all)) ask_ahead(place, int64_t(s.stride) * s.bytes * width);
 }
 
 /// How far a load's places are from those of another, in items along the axes of the range, which go along the array's; none where

@@ -71,7 +71,7 @@ void Emitter::instruction(InstId id) {
     }
     switch (i.op) {
         case Op::load: return load(id);
-        case Op::store: return store(i);
+        case Op::store: return store(id);
         case Op::atomic:
         case Op::compare_exchange: return atomic(i);
         case Op::uniform: {

@@ -1,4 +1,5 @@
-// Loads and stores: one scalar for all, a vector in place, or lane by lane, by how the index depends on the item.
+// Loads and stores: one scalar for all, a vector in place, several together (emit_strided.cpp), or lane by lane, by how the index depends
+// on the item.
 #include <algorithm>
 #include <functional>
 
@@ -203,6 +204,7 @@ void Emitter::load(InstId id) {
         if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
+    if (loads_strided(id)) return;
     const Place a = access(i);
     prefetch(id, a);
     if (a.how == Place::How::scalar) {
@@ -235,11 +237,13 @@ void Emitter::define_lanes(Value v, const std::string& lanes) {
     define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
 }
 
-void Emitter::store(const Inst& i) {
+void Emitter::store(InstId id) {
+    const Inst& i = k[id];
     const Value given = k.operands(i).back();
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
         return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
+    if (stores_strided(id)) return;
     const Place a = access(i);
     if (a.how == Place::How::scalar) {
         std::string value;

@@ -56,14 +56,18 @@ void Emitter::packet(const Mask& items, const Body& body) {
     const std::vector<Held> outer_values = values;
     const std::vector<bool> outer_has = has_value;
     const std::string outer_return = return_label;
+    const auto outer_loads = std::exchange(loaded_before, {});
+    const auto outer_stores = std::exchange(joining, {});
     return_label = label("done");
     running = items;
     lost = false;
     in_packet = true;
     body();
+    if (!joining.empty()) library_bug(text("a store of kernel ", k.name, " waits for others that do not come"));
     if (open) jump(return_label);
     start(return_label);
     in_packet = false;
+    loaded_before = outer_loads, joining = outer_stores;
     return_label = outer_return;
     values = outer_values;
     has_value = outer_has;

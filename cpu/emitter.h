@@ -173,14 +173,47 @@ private:
     bool short_packet() const;
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
     void load(ir::InstId id);
-    void store(const ir::Inst& i);
+    void store(ir::InstId id);
     std::string from_memory(Scalar type, const std::string& value, bool vector);
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
+    // ---- accesses at constant strides (emit_strided.cpp) ----
+    struct Strided {
+        std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; and which word of each lane's they move
+        int64_t first = 0;    ///< bytes from the first access's place to the first word
+        int stride = 0;       ///< words from lane to lane
+        int bytes = 0;        ///< of a word
+        int lanes = 0;        ///< of the vectors that move
+    };
+    /// Stores that wait for the last of them.
+    struct Joining {
+        Strided all;
+        std::string place;
+        std::vector<std::string> given;
+    };
+    int64_t stride_of(const ir::Inst& i) const;
+    std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
+    std::optional<Strided> strided(ir::InstId id) const;
+    bool masks_words(int bytes) const;
+    std::string concatenated(const std::string& type, int lanes, std::vector<std::string> parts);
+    bool in_one_vector(const Strided& s) const;
+    std::string word_mask(const Strided& s, int first, int last, const std::vector<bool>& words);
+    std::string mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of);
+    std::vector<std::string> parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted);
+    std::vector<std::string> joined(const Strided& s, const std::vector<std::string>& words);
+    std::string words_on(const Strided& s, const std::string& place, int words);
+    std::string first_word(const Strided& s);
+    void load_strided(const Strided& s);
+    void store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given);
+    bool loads_strided(ir::InstId id);
+    bool stores_strided(ir::InstId id);
+
     // ---- memory ahead of its use (emit_ahead.cpp) ----
     void ask_for(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Place& a);
+    void prefetch_strided(const Strided& s, const std::string& place);
+    void ask_ahead(const std::string& place, int64_t bytes);
     void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
     bool is_index(ir::Value v, ir::Op op) const;
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
@@ -496,6 +529,8 @@ private:
     Mask running;
     std::span<const ir::InstId> row_insts;  ///< what the packets of the rows run that are being written
     std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
+    std::map<const ir::Inst*, std::string> loaded_before;  ///< of loads to come in this packet: their vectors
+    std::vector<Joining> joining;
     std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
     std::map<uint32_t, ir::Value> straightened;  ///< bent values, in a packet away from the bends: what they are there
     bool on_lines = false;                    ///< their stores past the caches take whole lines
