@@ -195,9 +195,8 @@ Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool fol
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
     Program& program = static_cast<Program&>(*executable);
-    Launch launch = asked;
     const bool followed = detail::Followed::now();
-    launch.group = program.group_of(asked, team.threads, followed);
+    const Launch launch = program.arranged(asked, team.threads, followed);
     const ir::Kernel& kernel = *program.kernel;
     LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
     std::vector<Use> uses;

@@ -36,16 +36,33 @@ int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
 
 }  // namespace
 
-int argument_across(const ir::Kernel& k) {
+int argument_across(const ir::Kernel& k, int axis) {
+    const uint32_t columns = 1u << axis;
     const auto across = [&](const ir::Inst& i) {
         if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
         const auto indices = ir::indices_of(k, i);
         uint32_t rows = 0;
         for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
-        return (rows & 1) != 0 && (axes_of(k, indices.back()) & 3) == 2;
+        return (rows & 1) != 0 && (axes_of(k, indices.back()) & (columns | 1)) == columns;
     };
     const auto found = std::find_if(k.insts.begin(), k.insts.end(), across);
     return found == k.insts.end() ? -1 : k[found->memory].argument;
+}
+
+ir::Kernel with_axes_swapped(const ir::Kernel& kernel) {
+    ir::Kernel swapped = kernel;
+    for (ir::Inst& i : swapped.insts) switch (i.op) {
+            case ir::Op::global_index:
+            case ir::Op::global_size:
+            case ir::Op::local_index:
+            case ir::Op::group_index:
+            case ir::Op::group_size:
+            case ir::Op::group_count:
+                if (i.immediate > 0) i.immediate = 3 - i.immediate;
+                break;
+            default: break;
+        }
+    return swapped;
 }
 
 uint32_t axes_of_stencils(const ir::Kernel& k) {
@@ -93,7 +110,7 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     if (rank == 1) {
         group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
     } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
-        group[0] = group[1] = 16;
+        group = group_across;
     } else {
         group[0] = step(extent[0], {16, 64, 256});
         group[1] = std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16}));

@@ -31,6 +31,17 @@ TEST(GroupTest, SquaresWhereArraysAreCrossed) {
     EXPECT_EQ(choose_group(ir::Kernel(), {1000, 1000, 1}, 2), (Extents{256, 1, 1}));
 }
 
+TEST(GroupTest, RowsAlongTheSlowestAxis) {
+    const ir::Kernel k = ir::parse(
+        "kernel \"k\" math contract rank 3 (arg1: out i32[3], arg2: in i32[3]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = load arg2[%0, %1, %2] : i32\n"
+        "store arg1[%2, %1, %0], %3 : i32\nreturn\n}\n");
+    EXPECT_EQ(argument_across(k, 1), -1);
+    EXPECT_EQ(argument_across(k, 2), 1);
+    EXPECT_EQ(argument_across(with_axes_swapped(k), 1), 1);
+    EXPECT_EQ(argument_across(with_axes_swapped(k), 2), -1);
+}
+
 /// Axes of a stencil of two loads at these indices, where %0 is the range's axis 0, %1 axis 1, %2 axis 2 and %3 is 1.
 uint32_t axes_of(const std::string& a, const std::string& b) {
     return axes_of_stencils(ir::parse(

@@ -149,8 +149,19 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
     return native;
 }
 
+namespace {
+
+/// Whether a kernel, whose items may run in any order, has rows of an array along axis 2 of the range, and none along axis 1. Where axis 2
+/// stands for several dimensions, items that follow each other along it are not side by side.
+bool gains_by_swap(const ir::Kernel& k) {
+    return k.rank == 3 && k.folded == 1 && movable(k) && !reports(k) && argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
+}
+
+}  // namespace
+
 Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
-    : kernel(std::move(given)),
+    : swapped(gains_by_swap(*given)),
+      kernel(swapped ? std::make_shared<const ir::Kernel>(with_axes_swapped(*given)) : std::move(given)),
       movable(cpu::movable(*kernel)),
       stencil(movable ? axes_of_stencils(*kernel) : 0),
       across(argument_across(*kernel)),
@@ -169,12 +180,21 @@ bool streams(const Launch& launch, int threads) {
 
 }  // namespace
 
+Launch Program::arranged(const Launch& asked, int threads, bool followed) const {
+    Launch launch = asked;
+    if (swapped)
+        for (auto* const each : {&launch.start, &launch.extent, &launch.group}) std::swap((*each)[1], (*each)[2]);
+    launch.group = group_of(launch, threads, followed);
+    return launch;
+}
+
 std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
     if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
     // One by one, too, rows are still in the first-level cache when they are needed again, and what follows finds all that was touched there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
-    return across >= 0 && worth_lead(*kernel, launch, streams(launch, threads)) ? group_across_with_lead : launch.group;
+    if (across >= 0 && worth_lead(*kernel, launch, streams(launch, threads))) return group_across_with_lead;
+    return swapped ? group_across : launch.group;
 }
 
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {

@@ -64,9 +64,11 @@ public:
     /// Of several threads that want a variant at once, one compiles it. `threads`: how many may run it.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
-    /// The launch's group, or what is better for the caches where items cannot tell. `followed`: as detail::Followed says.
-    std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
+    /// The launch as the kernel takes it: its axes swapped where that is, and its group, or what is better for the caches where items cannot
+    /// tell. `followed`: as detail::Followed says.
+    Launch arranged(const Launch& asked, int threads, bool followed) const;
 
+    const bool swapped;  ///< axes 1 and 2 of the range are the other way round, so that rows of an array run along axis 1
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
     const std::vector<ir::MemoryId> added_to = only_added_to(*kernel);
@@ -76,6 +78,7 @@ public:
     const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:
+    std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     struct Made {
         Variant variant;
         std::shared_ptr<Native> native;

@@ -73,6 +73,33 @@ TEST(Transposes, OfLongColumns) {
     }
 }
 
+TEST(Transposes, OfThreeDimensions) {
+    // Where rows of `from` run along axis 2 of the range, the device cpu swaps axes 1 and 2.
+    const Device d = device();
+    for (const std::array<int, 3>& order : {std::array{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}})
+        for (const std::array<int, 3>& extents : {std::array{48, 32, 64}, {3, 50, 7}, {40, 133, 37}, {150, 21, 141}}) {
+            const auto k = kernel("permute", [order](Out<int, 3> to, In<int, 3> from) {
+                auto [i, j, k] = global_index<3>();
+                const auto along = [&](int dimension) { return dimension == order[0] ? i : dimension == order[1] ? j : k; };
+                to(i, j, k) = from(along(0), along(1), along(2)) + (i * 3 + j) * 1000000;
+            });
+            const auto [a, b, c] = extents;
+            const int64_t shape[] = {extents[size_t(order[0])], extents[size_t(order[1])], extents[size_t(order[2])]};
+            const Array<int, 3> from = d.upload(suite::iota<int>(int64_t(a) * b * c), {a, b, c}), to = d.full<int>(shape, -1);
+            k(ndrange({1, 2, 0}, {int(shape[0]), int(shape[1]), int(shape[2])}), to, from).wait();
+            const std::vector<int> got = to.download();
+            size_t n = 0;
+            for (int i = 0; i < shape[0]; ++i)
+                for (int j = 0; j < shape[1]; ++j)
+                    for (int l = 0; l < shape[2]; ++l) {
+                        int at[3] = {};
+                        at[order[0]] = i, at[order[1]] = j, at[order[2]] = l;
+                        const int want = i < 1 || j < 2 ? -1 : (at[0] * extents[1] + at[1]) * extents[2] + at[2] + (i * 3 + j) * 1000000;
+                        ASSERT_EQ(got[n++], want) << order[0] << order[1] << order[2] << " at " << i << ", " << j << ", " << l;
+                    }
+        }
+}
+
 TEST(Transposes, IntoRowsThatBeginAnywhere) {
     // The device cpu lays packets out by the lines of `to`: each row's begin and end elsewhere, and what is outside of the range stays.
     const Device d = device();
