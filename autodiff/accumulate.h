@@ -12,5 +12,7 @@ Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const
 bool knows_indices_only(const ir::Kernel& k);
 /// Whether the value is the same for all items of every launch: made of constants, arguments and extents.
 bool same_for_all(const ir::Kernel& k, ir::Value v);
+/// Such an integer, on the host.
+int64_t number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);
 
 }  // namespace pumice::derive

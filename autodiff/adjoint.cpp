@@ -47,7 +47,8 @@ void Sweep::body() {
     members();
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
-    if (over != Over::range) {
+    const bool wide = over == Over::wide || over == Over::wide_by_rows;
+    if (wide) {
         gather_wide();
     } else if (part != Part::reverse) {
         if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
@@ -59,7 +60,7 @@ void Sweep::body() {
     } else {
         restore_cursors();
     }
-    if (over == Over::range && (part == Part::both || part == Part::reverse)) reverse_body();
+    if (!wide && (part == Part::both || part == Part::reverse)) reverse_body();
     if (part == Part::augmented) find_sums();  // for the parameters that both halves take
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
@@ -248,6 +249,18 @@ std::optional<Wide> widened(const Primal& primal, Part part) {
     return wide;
 }
 
+/// Of items that loop over all items: the kernel in which each takes what the others give to it.
+std::optional<AllPairs> all_pairs(const Primal& primal, const Kernel& scattered) {
+    if (!primal.pairs.any() || primal.alone) return std::nullopt;
+    Sweep sweep(primal, Part::both, Over::all_pairs);
+    AllPairs made;
+    made.kernel = tidy(sweep.run());
+    if (sweep.gave_up) return std::nullopt;
+    made.zero = tidy(zeroing(primal, scattered));
+    made.fits = primal.pairs.fits();
+    return made;
+}
+
 /// Makes a kernel that may gather, and if that takes too much code, the one that does not.
 struct Swept {
     std::unique_ptr<Sweep> sweep;
@@ -286,6 +299,7 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alon
     Adjoint made;
     made.kernel = std::move(both.kernel);
     add_rest(made, primal, Part::both, *both.sweep, made.kernel);
+    made.all_pairs = all_pairs(primal, made.kernel);
     return made;
 }
 

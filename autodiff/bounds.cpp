@@ -36,10 +36,6 @@ uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
     if (!evaluate_scalar(i.op, k.type_of(k.operands(i)[0]), operands, result)) library_bug("a bound of a tape is not to be computed by the host");
     return result;
 }
-int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
-    return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
-}
-
 void add(Bound& sum, Bound&& b) {
     sum.number += b.number;
     sum.exact = sum.exact && b.exact;
@@ -51,6 +47,10 @@ void add(Bound& sum, Bound&& b) {
 constexpr int64_t most = int64_t(1) << 40;  ///< elements an item; what asks for more is counted
 
 }  // namespace
+
+int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
+    return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
+}
 
 std::optional<Bound> Plan::bound(Scalar type) const {
     std::optional<Bound> all = bound(BlockId{0}, type);

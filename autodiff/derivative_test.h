@@ -137,7 +137,15 @@ public:
         check(derived.kernel);
         Sides sides = arguments(values, seeds);
         add_tapes(sides.a, values, derived.tapes, derived.count);
-        sweep(derived.kernel, derived.wide, sides.a);
+        const int64_t start = range.start.empty() ? 0 : range.start[0];
+        pairs = derived.all_pairs && derived.all_pairs->fits(known(values), start, start + range.extent[0]);
+        if (by_pairs && pairs) {
+            check(derived.all_pairs->kernel);
+            launch(derived.all_pairs->kernel, sides.a);
+            launch(derived.all_pairs->zero, sides.a);
+        } else {
+            sweep(derived.kernel, derived.wide, sides.a);
+        }
         steps(derived.after, sides.a);
         return sides.read(w);
     }
@@ -167,6 +175,8 @@ public:
     bool widely = false;         ///< run a wide kernel where there is one,
     bool by_rows = false;        ///< and the one for devices that split rows
     mutable bool widens = false;  ///< there was one
+    bool by_pairs = false;        ///< run the kernel for loops over all items where it fits
+    mutable bool pairs = false;   ///< it did
 
 private:
     struct Sides {
@@ -259,7 +269,7 @@ private:
     static HostValues known(const Values& values) {
         HostValues of;
         of.scalar = [&values](size_t p) { return values[p].real ? std::bit_cast<uint64_t>(values[p].numbers[0]) : uint64_t(uint32_t(int32_t(values[p].numbers[0]))); };
-        of.extent = [&values](size_t p, int axis) { return values[p].extents.empty() ? int64_t(values[p].numbers.size()) : values[p].extents[size_t(axis)]; };
+        of.extent = [&values](size_t p, int axis) { return values[p].extents.empty() ? int64_t(values[p].numbers.size()) : values[p].extents[values[p].extents.size() - 1 - size_t(axis)]; };
         return of;
     }
 
@@ -334,6 +344,11 @@ inline void check_derivatives(const std::string& text, const Values& values, con
     double want_other = 0;
     for (size_t s = 0; s < forward.size(); ++s) want_other += dot(others[s], forward[s]);
     compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch");
+    if (d.pairs) {
+        d.by_pairs = true;
+        compare(d.reverse(values, {seeds}), want, "each item taking what all others add");
+        compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, each item taking what all others add");
+    }
     if (!d.widens) return;
     d.widely = true;
     for (const bool by_rows : {false, true}) {

@@ -58,6 +58,7 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
     if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
     if (a.wide && a.wide->by_rows) a.wide->by_rows = ir::dead(WithoutUnread(*a.wide->by_rows, unread).run());
+    if (a.all_pairs) a.all_pairs->kernel = ir::dead(WithoutUnread(a.all_pairs->kernel, unread).run());
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
@@ -96,7 +97,7 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count,
                            std::optional<Wide>&& wide = {}, const std::vector<Accumulated>& accumulated = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {},
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {},
                   std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
         if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
@@ -108,7 +109,9 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
         drop_unread(a, signature);
-        return ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide), a.accumulated);
+        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide), a.accumulated);
+        if (a.all_pairs) d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)), std::move(a.all_pairs->fits)};
+        return d;
     }
     Split s = derive::split(*primal, signature);
     if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));

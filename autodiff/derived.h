@@ -10,6 +10,7 @@ enum class Mode { forward, adjoint, augmented, reverse };
 struct Derived {
     struct After { AnyKernel kernel; int64_t items; };  // as Step
     struct WideKernel { AnyKernel kernel; std::optional<AnyKernel> by_rows; std::array<int64_t, 3> before, behind; };
+    struct AllPairsKernel { AnyKernel kernel, zero; std::function<bool(const HostValues&, int64_t, int64_t)> fits; };
     AnyKernel kernel;
     Mode mode;
     Signature signature;
@@ -23,6 +24,7 @@ struct Derived {
     // what is read, and the adjoint of a program must not destroy what an earlier step needs.
     std::vector<bool> reads, writes;
     std::optional<WideKernel> wide;  // instead of `kernel`
+    std::optional<AllPairsKernel> all_pairs;  // likewise
     // Where the range may run in pieces: the shadows, by parameter of the derivative, to which items add atomically floats that
     // belong to arrays of inputs.
     std::vector<size_t> summed;

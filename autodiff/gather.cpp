@@ -59,13 +59,15 @@ bool parse(const Kernel& k, Value v, Gather::Index& index) {
 
 Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis& what, bool apart)
     : k(kernel), where(structure), analysis(what), users_of(k.values.size()) {
+    for (const InstId id : where.order()) {
+        const auto v = k.operands(k[id]);
+        for (size_t o = 0; o < v.size(); ++o)
+            if ((analysis.moves(id) || k[id].op == Op::yield) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
+    }
     if (!straight() || (apart && stores_need_loads())) return;
     std::vector<uint32_t> refused;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        const auto v = k.operands(i);
-        for (size_t o = 0; o < v.size(); ++o)
-            if ((analysis.moves(id) || i.op == Op::yield) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
         if (i.op != Op::load || !analysis.active(k.result(i))) continue;
         Load load{id, {}, {}};
         Loads& list = loads[i.memory.id];

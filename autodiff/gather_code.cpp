@@ -19,10 +19,9 @@ void Sweep::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const
     });
 }
 
-/// Whether the code has grown too long: what items compute for each other would cost more than atomics. It is thrown away then.
+/// Whether the code has grown too long. It is thrown away then.
 bool Sweep::too_long() {
-    constexpr size_t limit = 6000;
-    gave_up = gave_up || to.insts.size() > gather_begins + limit;
+    gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
     return gave_up;
 }
 
@@ -42,6 +41,8 @@ Value Sweep::elsewhere(Elsewhere& there, Value v) {
                 b.set(result, elsewhere(inside, from.operands(last_inst(from, arm))[from[v].index]));
             });
         made = b.get(result);
+    } else if (const Value square = square_elsewhere(there, i)) {
+        made = square;
     } else {
         std::vector<Value> operands;
         for (const Value operand : from.operands(i)) operands.push_back(elsewhere(there, operand));
@@ -71,13 +72,19 @@ Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w)
         const Value condition = elsewhere(there, operands[0]), nothing = zero(i.type);
         return o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint);
     }
+    const auto give = [&](Value term) { return primal.behind_choice[result.id] ? unless_zero(adjoint, term) : term; };
+    if (i.op == Op::mul && operands[0] == operands[1]) return o == 0 ? give(twice(adjoint, elsewhere(there, v))) : Value{};
+    if (const Value square = square_in_cube(from, i)) {
+        if (v == square) return {};
+        return give(b.op(Op::mul, {b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)}), elsewhere(there, square)}));
+    }
     Value given[3];
     const unsigned what = uses(i.op, int(o));
     for (size_t n = 0; n < operands.size(); ++n)
         if (what & (1u << n)) given[n] = elsewhere(there, operands[n]);
     const Value of_result = what & uses_result ? elsewhere(there, result) : Value{};
     const Value term = times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), of_result, adjoint);
-    return what && primal.behind_choice[result.id] ? unless_zero(adjoint, term) : term;
+    return what ? give(term) : term;
 }
 
 /// The adjoint of a value there; none where nothing flows.
@@ -99,7 +106,7 @@ Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
             });
             term = b.get(inside);
         }
-        if (term) sum = sum ? b.op(Op::add, {sum, term}) : term;
+        if (term) sum = sum ? plus(sum, term) : term;
     }
     return there.adjoints[{v.id, w}] = sum;
 }
@@ -123,7 +130,7 @@ Sweep::Here Sweep::here() {
         at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
         at.index[axis] = b.index(Op::global_index, int(axis));
         at.size[axis] = b.index(Op::global_size, int(axis));
-        if (over != Over::range) {
+        if (over == Over::wide || over == Over::wide_by_rows) {
             at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
             at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
         }

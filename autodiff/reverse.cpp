@@ -112,8 +112,6 @@ void Sweep::reverse(InstId id) {
     }
 }
 
-namespace {
-/// Of x x x, the value x x.
 Value square_in_cube(const Kernel& k, const Inst& i) {
     if (i.op != Op::mul) return {};
     const auto v = k.operands(i);
@@ -123,7 +121,6 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
     }
     return {};
 }
-}  // namespace
 
 void Sweep::reverse_operation(const Inst& i) {
     const auto v = from.operands(i);
@@ -296,7 +293,7 @@ void Sweep::reverse_loop(InstId id) {
         const Value last = b.get(last_attained.at(id.id));
         emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
     } else if (plan.any_order(id)) {
-        emit_for(provided(operands[0]), provided(operands[1]), provided(operands[2]), [&](Value index) {
+        reverse_pairs(id, [&](Value index) {
             known[params[0].id] = index;
             reverse_contents({});
         });
@@ -347,7 +344,7 @@ void Sweep::reverse_store(const Inst& i) {
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
         const Value adjoint = b.load(shadow, i.leaf, indices);
-        if (!gathers()) pending.push_back({shadow, i.leaf, indices, adjoint});
+        if (!gathers() && over != Over::all_pairs) pending.push_back({shadow, i.leaf, indices, adjoint});
         add(from.operands(i).back(), w, adjoint);
     }
 }
@@ -366,7 +363,7 @@ void Sweep::reverse_atomic(const Inst& i) {
 
 void Sweep::accumulate(InstId load, int w, Value term) {
     const Inst& i = from[load];
-    if (gathers() && primal.gather.has(i.memory)) return;
+    if ((gathers() && primal.gather.has(i.memory)) || taken_by_others(load)) return;
     const MemoryId shadow = shadows->of(i.memory, w);
     const Accumulation how = accumulation(from, where, analysis, load);
     const Accumulated note{i.loc, from[i.memory].name, how};

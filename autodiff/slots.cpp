@@ -18,16 +18,18 @@ Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(
 void Sweep::add(size_t at, Value term) {
     Slot& s = slots[at];
     s.touched = true;
-    const auto plus = [&](Value sum) {
-        const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
-        if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
-        if (minus_term) return total(Op::sub, sum, minus_term);
-        if (minus_sum) return total(Op::sub, term, minus_sum);
-        return total(Op::add, sum, term);
-    };
-    if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var)));
-    else s.now = s.zero ? term : plus(s.now);
+    if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
+    else s.now = s.zero ? term : plus(s.now, term);
     s.zero = false;
+}
+
+/// The sum of both; signs go outwards.
+Value Sweep::plus(Value sum, Value term) {
+    const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
+    if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
+    if (minus_term) return total(Op::sub, sum, minus_term);
+    if (minus_sum) return total(Op::sub, term, minus_sum);
+    return total(Op::add, sum, term);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "autodiff/accumulate.h"
+#include "autodiff/all_pairs.h"
 #include "autodiff/gather.h"
 #include "autodiff/needed.h"
 #include "autodiff/shadows.h"
@@ -18,8 +19,8 @@ namespace pumice::derive {
 enum class Part { both, augmented, reverse, count };
 
 /// Which range it runs over: the primal's, or one that reaches to every element that a stencil gives to (Gather::widens), by Wide::kernel
-/// or Wide::by_rows.
-enum class Over { range, wide, wide_by_rows };
+/// or Wide::by_rows. Or the primal's, of which every item loops over all (AllPairs::kernel).
+enum class Over { range, wide, wide_by_rows, all_pairs };
 
 /// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
 /// many more than cells do. For kernels that users launch themselves.
@@ -27,6 +28,9 @@ Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
 
 /// By value: whether a select, min or max may not choose what is computed from it, whose derivative need not be finite then.
 std::vector<bool> behind_choices(const ir::Kernel& k, const ir::Structure& where, const Plan& plan);
+
+/// Where the instruction is x x x, the value x x.
+ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
 
 /// What several kernels of one derivative share.
 struct Primal {
@@ -37,6 +41,7 @@ struct Primal {
     Analysis analysis;
     Plan plan;
     Gather gather;
+    PairLoops pairs;
     std::vector<bool> behind_choice;
     Primal(const ir::Kernel& k, const Signature& s, bool apart)
         : kernel(k),
@@ -45,6 +50,7 @@ struct Primal {
           analysis(k, s, where),
           plan(k, where, analysis, apart),
           gather(k, where, analysis, apart),
+          pairs(k, where, analysis, plan, gather),
           behind_choice(behind_choices(k, where, plan)) {}
 };
 
@@ -120,6 +126,7 @@ private:
     void make_product(size_t at);
     bool passes_on(const ir::Inst& i, int w);
     ir::Value take(size_t at);
+    ir::Value plus(ir::Value sum, ir::Value term);
     ir::Value total(ir::Op op, ir::Value sum, ir::Value term);
     ir::Value twice(ir::Value x, ir::Value y);
     void open_slot(size_t at, Scalar type);
@@ -192,6 +199,10 @@ private:
     void gather_wide(const Here& at, ir::MemoryId m, int w);
     void gather_by_rows(const Here& at, ir::MemoryId m, int w);
     ir::Value exists_at(const Here& at, int axis, ir::Value position);
+    // ---- all_pairs.cpp ----
+    void reverse_pairs(ir::InstId loop, const std::function<void(ir::Value index)>& own);
+    bool taken_by_others(ir::InstId load) const { return over == Over::all_pairs && primal.pairs.has(load); }
+    ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- reduce.cpp: sums that all items contribute to ----
@@ -223,7 +234,8 @@ private:
     template <class Emit>
     void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
-    size_t gather_begins = 0;  ///< instructions before
+    size_t gather_begins = 0;    ///< instructions before
+    size_t gather_limit = 6000;  ///< instructions it may take: what items compute for each other would cost more than atomics
     const Primal& primal;
     const Part part;
     const Over over;

@@ -65,11 +65,9 @@ bool Plan::any_order(InstId id) const {
         const Value param = k[contents].params[1 + c];
         if (holds[param.id] == Hold::induction) return false;
         if (!analysis.active(param) || yielded[c] == param) continue;
-        const Inst* next = k[yielded[c]].inst.id == none ? nullptr : &k[k[yielded[c]].inst];
-        if (!next || (next->op != Op::add && next->op != Op::sub)) return false;
         // Of what uses the sum in between, the adjoint depends on how many iterations follow.
-        if (use_counts[param.id] != 1 || use_counts[yielded[c].id] != 1) return false;
-        if (k.operands(*next)[0] != param && (next->op == Op::sub || k.operands(*next)[1] != param)) return false;
+        int uses = 0;
+        if (!adds_to(param, yielded[c], uses) || uses != use_counts[param.id]) return false;
     }
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
@@ -78,6 +76,22 @@ bool Plan::any_order(InstId id) const {
         if (analysis.moves(inner)) fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
     });
     return fits;
+}
+
+/// Whether the value is that sum, to which something may have been added, also under conditions, and serves nothing but the next sum.
+/// Counts how often the sum is used for that.
+bool Plan::adds_to(Value sum, Value v, int& uses) const {
+    if (v == sum) return ++uses > 0;
+    if (k[v].inst.id == none || use_counts[v.id] != 1) return false;
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    if (i.op == Op::if_) {
+        return std::all_of(i.blocks, i.blocks + 2, [&](BlockId arm) { return adds_to(sum, k.operands(last_inst(k, arm))[k[v].index], uses); });
+    }
+    if (i.op == Op::sub) return adds_to(sum, operands[0], uses);
+    if (i.op != Op::add) return false;
+    int first = uses;  // what is no sum may have counted some
+    return adds_to(sum, operands[0], first) ? (uses = first) > 0 : adds_to(sum, operands[1], uses);
 }
 
 // ---- what is needed ----

@@ -84,6 +84,7 @@ private:
     void demand_all();
     ir::Value find_extreme(ir::InstId loop) const;
     bool pushes_inside(ir::InstId loop) const;
+    bool adds_to(ir::Value sum, ir::Value v, int& uses) const;
     Hold choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
     bool refilled(ir::InstId load);

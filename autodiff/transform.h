@@ -61,6 +61,14 @@ struct Wide {
     std::array<int64_t, 3> before{}, behind{};
 };
 
+/// Does what an adjoint does whose items loop over all items: where item i adds to x[j] for every j, item i takes what all items j add to
+/// x[i]. Nothing is added to places of others.
+struct AllPairs {
+    ir::Kernel kernel;
+    ir::Kernel zero;  ///< to be launched behind it: zeroes the shadows of what is stored, which items read of each other
+    std::function<bool(const HostValues&, int64_t from, int64_t to)> fits;  ///< whether the loops go through the range from `from` to `to`
+};
+
 /// Finds the counts of counted tapes before anything else runs: over the primal's range, with the primal's arguments and after
 /// them one i32 array (an element an item) for each tape of size `offsets`.
 struct Count {
@@ -88,6 +96,7 @@ struct Accumulated {
 struct Adjoint {
     ir::Kernel kernel;
     std::optional<Wide> wide;  ///< in place of the kernel, where the device is better off
+    std::optional<AllPairs> all_pairs;  ///< likewise, where it fits
     std::vector<Step> after;  ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted

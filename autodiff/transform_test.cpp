@@ -224,6 +224,8 @@ TEST(transforms, loops_of_sums_are_reversed_in_their_own_order) {
     };
     EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
     EXPECT_FALSE(goes_back("%s = sin %x : f32 @5\n%d = sub %c, %s : f32 @5\n"));
+    EXPECT_FALSE(goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %c\n}\n"));
+    EXPECT_TRUE(goes_back("%q = gt %x, %start : bool\n%d = if %q : f32 {\n%e = add %c, %x : f32\nyield %e\n} else {\nyield %x\n}\n"));
     EXPECT_TRUE(goes_back("%d = mul %c, %x : f32 @5\n"));
     EXPECT_TRUE(goes_back("%s = sin %x : f32 @5\n%d = sub %s, %c : f32 @5\n")) << "the adjoint changes its sign each time";
     EXPECT_TRUE(goes_back("%s = mul %c, %x : f32 @5\n%d = add %c, %s : f32 @5\n"));

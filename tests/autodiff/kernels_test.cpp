@@ -133,6 +133,28 @@ TEST(Autodiff, WhatIsNotChosenMayBeInfinite) {
     }
 }
 
+/// Items that loop over all items take what the others add to theirs, over the loop's range; over others that is scattered.
+TEST(Autodiff, AllPairs) {
+    const auto pairs = kernel("pairs", [](Out<float> y, In<float, 2> x, In<float> m) {
+        auto i = global_index();
+        Var sum = 0.0f;
+        $for(j, range(m.size())) {
+            $if(j != i) {
+                auto dx = x(j, 0) - x(i, 0), dy = x(j, 1) - x(i, 1);
+                auto r = rsqrt(dx * dx + dy * dy + 0.1f);
+                sum += m[j] * r * r * r * (dx + 2.0f * dy);
+            }
+        }
+        y[i] = 0.1f * sum;
+    });
+    for (const int n : {1, 7, 100, 300}) {
+        const Array<float, 2> x = device().upload(suite::numbers<float>(2 * n, 3)).reshape({n, 2});
+        const Array<float> y = device().zeros<float>(n), m = device().upload(suite::numbers<float>(n, 4, 0.5, 1));
+        suite::expect_derivatives(pairs, ndrange(n), y, x, m);
+        suite::expect_derivatives(pairs, ndrange({n / 3}, {n}), y, x, m);
+    }
+}
+
 TEST(Autodiff, ChecksOfFloatBesideDouble) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto cubes = kernel("cubes", [](InOut<double> a, InOut<float> b) {
