@@ -28,7 +28,6 @@ private:
     bool computable(ir::InstId loop, ir::Value v);
     bool adjoint_computable(ir::InstId loop, ir::Value v);
     bool find_computable(ir::InstId loop, ir::Value v);
-    bool find_adjoint_computable(ir::InstId loop, ir::Value v);
     bool by_user(ir::InstId loop, ir::Value v, ir::InstId user, size_t operand);
 
     const ir::Kernel& k;

@@ -105,6 +105,24 @@ TEST(all_pairs, of_rows_and_of_several_loops) {
     })", {some(22, -1, 1, {11, 2}), some(22, -1, 1, {11, 2}), some(11)}, {{11}, {4}}, 1, 1e-5);
 }
 
+/// Beside a loop whose values are taped, and sums to which all items contribute.
+TEST(all_pairs, beside_tapes_and_sums) {
+    const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: out f64[1], arg5: i32", R"(
+        %scale = argument arg3 : f64
+        %count = argument arg5 : i32
+        %first = load arg2[%zero] : f64
+        %power = for %q = %zero to %count step %one carry (%p = %x) : f64 {
+          %e = sin %p : f64
+          %m = mul %e, %p : f64
+          %f = add %m, %first : f64
+          yield %f
+        }
+        store arg4[%i], %power : f64
+    )", of_range + "%d = sub %z, %x : f64\n%h = mul %d, %z : f64\n%g = mul %h, %scale : f64\n%t = add %s, %g : f64\n", stored);
+    EXPECT_TRUE(paired(text, {{duplicated, duplicated, Activity::active, duplicated, Activity::constant}, 1}));
+    check_derivatives(text, {some(13), some(13), real(0.7), some(13), whole(4)}, {{13}, {8}}, 1, 1e-5);
+}
+
 /// Items leave themselves out, and those that are far away; what is near counts twice in a way of its own.
 TEST(all_pairs, under_conditions) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1]", "%third = constant 0.3 : f64\n", of_range + R"(
