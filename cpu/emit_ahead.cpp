@@ -72,16 +72,14 @@ private:
 
 /// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are
 /// the first times the second; else -1.
-int stride_axis(const Kernel& k, Value v, MemoryId array) {
-    const auto extent = [&](Value e, uint64_t axis) {
-        const InstId source = k[e].inst;
-        return source.id != none && k[source].op == Op::extent && k[source].memory == array && k[source].immediate == axis;
-    };
-    if (extent(v, 0)) return 1;
-    const InstId source = k[v].inst;
-    if (source.id == none || k[source].op != Op::mul) return -1;
-    const auto o = k.operands(k[source]);
-    return (extent(o[0], 0) && extent(o[1], 1)) || (extent(o[0], 1) && extent(o[1], 0)) ? 2 : -1;
+int stride_axis(const Kernel& k, const Terms::Product& step, MemoryId array) {
+    uint64_t extents = 0;
+    for (const uint32_t v : step) {
+        const InstId source = k[Value{v}].inst;
+        if (source.id == none || k[source].op != Op::extent || k[source].memory != array) return -1;
+        extents |= uint64_t(1) << k[source].immediate;
+    }
+    return step.size() == 1 && extents == 1 ? 1 : step.size() == 2 && extents == 3 ? 2 : -1;
 }
 
 bool depends_on_axis(const Kernel& k, Value v, int axis, int depth = 0) {
@@ -167,9 +165,12 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
         const size_t last = to.size() - 1 - d;
         const Terms apart = difference(k, to[d], from[d]);
         between[last] += apart.constant;
-        for (const auto& [value, times] : apart.counts) {
+        Terms place;
+        place.add(k, to[d], 1);
+        for (const auto& [step, times] : apart.counts) {
             if (times == 0) continue;
-            const int axis = stride_axis(k, Value{value}, a.memory);
+            int axis = place.axis_of(k, step);
+            if (axis < 0) axis = stride_axis(k, step, a.memory);
             if (axis < 0 || to.size() > 1) return std::nullopt;
             between[size_t(axis)] += times;
         }

@@ -27,6 +27,21 @@ uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
     return axes;
 }
 
+/// Whether an index that is counted out by hand is apart by strides along axes of the range, and along which.
+bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32_t& along) {
+    Terms place;
+    place.add(k, index, 1);
+    along = by.constant == 0 ? 0 : 1;
+    bool known = by.constant == 0 || place.axis_of(k, {}) == 0;
+    for (const auto& [step, times] : by.counts) {
+        if (times == 0) continue;
+        const int axis = place.axis_of(k, step);
+        known = known && axis >= 0;
+        along |= axis >= 0 ? 1u << axis : 0;
+    }
+    return known;
+}
+
 /// The first of these steps that holds the extent, or the last.
 int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
     for (const int64_t s : steps)
@@ -77,8 +92,9 @@ uint32_t axes_of_stencils(const ir::Kernel& k) {
         for (size_t d = 0; same_rows && d < here.size(); ++d) {
             const Terms by = difference(k, here[d], there[d]);
             if (by.is_constant() && by.constant == 0) continue;
-            const uint32_t along = axes_of(k, here[d]);
+            uint32_t along = axes_of(k, here[d]);
             same_rows = by.is_constant() && std::has_single_bit(along) && along == axes_of(k, there[d]);
+            if (!same_rows) same_rows = strides_apart(k, here[d], by, along);
             apart |= along;
         }
         if (same_rows) axes |= apart;

@@ -64,6 +64,23 @@ TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
     EXPECT_EQ(group_of_stencil({60, 300, 300}, 4), (Extents{64, 4, 4}));
 }
 
+TEST(GroupTest, StencilsOfRowsAndPlanesThatAreCountedOutByHand) {
+    // arg2[i + nx * (j + b) + nx * ny * (k + c)], and the same place less nx, or nx * ny.
+    const auto axes = [](const std::string& other) {
+        return axes_of_stencils(ir::parse(
+            "kernel \"k\" math contract rank 3 (arg1: out f32[1], arg2: in f32[1], arg3: i32, arg4: i32) files [\"k.cpp\"] {\n"
+            "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = global_index 2 : i32\n%3 = constant 1 : i32\n"
+            "%4 = argument arg3 : i32\n%5 = argument arg4 : i32\n%6 = mul %4, %5 : i32\n%7 = mul %4, %1 : i32\n%8 = mul %6, %2 : i32\n"
+            "%9 = add %0, %7 : i32\n%10 = add %9, %8 : i32\n%11 = load arg2[%10] : f32\n" + other +
+            "%14 = load arg2[%13] : f32\n%15 = add %11, %14 : f32\nstore arg1[%10], %15 : f32\nreturn\n}\n"));
+    };
+    EXPECT_EQ(axes("%13 = sub %10, %4 : i32\n"), 2u);
+    EXPECT_EQ(axes("%13 = add %10, %6 : i32\n"), 4u);
+    EXPECT_EQ(axes("%13 = add %10, %3 : i32\n"), 0u) << "the same row";
+    EXPECT_EQ(axes("%13 = add %10, %5 : i32\n"), 0u) << "apart by what is no stride";
+    EXPECT_EQ(axes("%12 = add %2, %3 : i32\n%16 = mul %6, %12 : i32\n%13 = add %9, %16 : i32\n"), 4u) << "multiplied out";
+}
+
 TEST(GroupTest, LocalMemoryFits) {
     ir::Kernel k;
     ir::Memory m;

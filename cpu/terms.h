@@ -2,19 +2,24 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "core/ir.h"
 
 namespace pumice::cpu {
 
-/// A sum, as what it adds up: values so many times, and a constant.
+/// A sum of products, as what it adds up: products of values so many times, and a constant.
 struct Terms {
-    std::map<uint32_t, int64_t> counts;
+    using Product = std::vector<uint32_t>;  ///< of one value or more, in order
+    std::map<Product, int64_t> counts;
     int64_t constant = 0;
 
     void add(const ir::Kernel& kernel, ir::Value v, int64_t times, int depth = 0);
     /// Whether only the constant is left.
     bool is_constant() const;
+    /// The axis of the range along which items are apart by a product, or by 1 where it is empty: its product with the item's place along
+    /// that axis is a term. -1 where there is no such axis, or several are.
+    int axis_of(const ir::Kernel& kernel, const Product& step) const;
 };
 
 /// What `to` is more than `from`.
