@@ -113,12 +113,33 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
     return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
 }
 
-/// The place of an index that grows with the packet's in its row: the row's, which LLVM then takes out of the loop over packets, and
-/// so many elements more. An index inside the array has not wrapped, and neither has that of the row, which is less by 1040 at most.
+/// What an index is for the row's first item, an i32: what does not change from packet to packet LLVM takes out of the loop over them.
+/// "" where that is not said by sums and products.
+std::string Emitter::at_row_begin(Value v, int depth) {
+    constexpr int most_depth = 8;
+    if (const auto bend = straightened.find(v.id); bend != straightened.end()) return at_row_begin(bend->second, depth);
+    if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth) return "";
+    if (has_value[v.id] && values[v.id].kind == Kind::uniform) return values[v.id].scalar;
+    if (is_index(v, Op::global_index)) return origin[0];
+    if (is_index(v, Op::local_index)) return std::to_string(main ? -most_lead : 0);
+    const InstId source = k[v].inst;
+    if (source.id == none) return "";
+    const Op op = k[source].op;
+    const auto o = k.operands(k[source]);
+    if (op == Op::cast) return at_row_begin(o[0], depth + 1);
+    if (op != Op::add && op != Op::sub && op != Op::mul) return "";
+    const std::string a = at_row_begin(o[0], depth + 1), b = a.empty() ? "" : at_row_begin(o[1], depth + 1);
+    return b.empty() ? "" : let(text(op == Op::add ? "add" : op == Op::sub ? "sub" : "mul", " i32 ", a, ", ", b));
+}
+
+/// The place of an index that grows with the packet's in its row: the row's, and so many elements more. An index inside the array has not
+/// wrapped, and neither has that of the row, which is less by 1040 at most.
 std::string Emitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
     if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
     const std::string x = let(text("zext i32 ", local_at[0], " to i64"));
-    const std::string row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
+    const auto indices = indices_of(k, i);
+    std::string row = indices.size() == 1 && index_type == "i32" ? at_row_begin(indices[0]) : "";
+    if (row.empty()) row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
     return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x), "p");
 }
 

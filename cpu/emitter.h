@@ -171,6 +171,7 @@ private:
     std::string private_text(ir::MemoryId m, uint32_t leaf);
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
     bool short_packet() const;
+    std::string at_row_begin(ir::Value v, int depth = 0);
     std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
     void load(ir::InstId id);
     void store(ir::InstId id);
