@@ -77,6 +77,11 @@ Terms difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
     Terms apart;
     apart.add(k, to, 1);
     apart.add(k, from, -1);
+    // What 32 bits hold comes back to the same after 2^32.
+    if (size_of(k.type_of(to)) == 4) {
+        apart.constant = int32_t(apart.constant);
+        for (auto& [product, times] : apart.counts) times = int32_t(times);
+    }
     return apart;
 }
 
