@@ -12,6 +12,7 @@ namespace {
 constexpr int line_bytes = 64;
 constexpr int least_vector = 32;  ///< bytes that are worth it
 constexpr int least_piece = 4;    ///< bytes of the smallest such store
+constexpr int least_turned = 4;   ///< bytes of an element in rows that are written together
 }  // namespace
 
 /// Whether an item does nothing to an array but store, each time elsewhere: what is stored leaves the caches unused.
@@ -33,6 +34,8 @@ bool Emitter::only_written(MemoryId m) const {
 
 /// Whether what the running items store side by side goes past the caches.
 bool Emitter::streams(const Inst& i) const {
+    // Rows that are written together come back to a line only after the others: parts of so many lines would find no place to wait in.
+    if (!turned.empty() && size_of(i.type) < least_turned) return false;
     if (!variant.streaming || size_of(i.type) * width < least_vector || !only_written(i.memory)) return false;
     return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
 }

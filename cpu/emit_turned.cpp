@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int element_bytes = 4;
+constexpr int most_bytes = 4;  ///< of an element
 constexpr size_t most_turned = 4;  ///< loads of a region
 constexpr int most_steps = 16;     ///< to an index
 constexpr int64_t most_staged = 4096;  ///< bytes
@@ -45,7 +45,7 @@ void Emitter::follow(Value v) {
 bool Emitter::turns(const Inst& i) const {
     const Memory& m = k[i.memory];
     if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
-    if (int(m.element.size) != element_bytes || size_of(i.type) != element_bytes) return false;
+    if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
     const auto indices = indices_of(k, i);
     const auto along = [&](Value v, size_t axis) {
         const AffineForm& f = affine.of(v);
@@ -196,9 +196,11 @@ void Emitter::turned_rows_with_lead(const Body& body) {
                 const std::string place = let(text("mul i32 ", row, ", ", blocks * width));
                 row_with_lead([&] {
                     const std::string x = let(text("add i32 ", place, ", ", let(text("sub i32 ", local_at[0], ", ", most_lead - width))));
-                    for (size_t n = 0; n < turned.size(); ++n)
-                        in_tiles[&k[turned[n]]] = let(text("getelementptr [", element_bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p") +
-                                                  text(", align ", element_bytes);
+                    for (size_t n = 0; n < turned.size(); ++n) {
+                        const int bytes = size_of(k[turned[n]].type);
+                        const std::string row_place = let(text("getelementptr [", bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p");
+                        in_tiles[&k[turned[n]]] = text(row_place, ", align ", bytes);
+                    }
                     body();
                 });
             });
@@ -272,7 +274,7 @@ std::vector<std::string> Emitter::lane_places(const Inst& load, const std::funct
     places.push_back(pointer_to(load, t, first));
     while (int(places.size()) < width) {
         const std::string step = steps ? let(text("select i1 ", steps(int(places.size())), ", ", t, " ", apart, ", ", t, " 0")) : apart;
-        places.push_back(let(text("getelementptr [", element_bytes, " x i8], ptr ", places.back(), ", ", t, " ", step), "p"));
+        places.push_back(let(text("getelementptr [", size_of(load.type), " x i8], ptr ", places.back(), ", ", t, " ", step), "p"));
     }
     return places;
 }
@@ -286,7 +288,7 @@ void Emitter::fill_turned(const Inst& load, const std::string& tile, int64_t pit
     const std::string type = memory_type(load.type), v = vector_type(type);
     // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
     std::vector<std::string> rows;
-    for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", element_bytes)));
+    for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", size_of(load.type))));
     if (variant.streaming && k[load.memory].kind == MemoryKind::array)
         for (const std::string& row : places) ask_for(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
     const std::vector<std::string> columns = transposed(type, rows);
