@@ -14,6 +14,7 @@ using namespace ir;
 namespace {
 
 constexpr int most_bytes = 4;  ///< of an element
+constexpr int line_bytes = 64;
 constexpr size_t most_turned = 4;  ///< loads of a region
 constexpr int most_steps = 16;     ///< to an index
 constexpr int64_t most_staged = 4096;  ///< bytes
@@ -120,19 +121,34 @@ bool Emitter::stays_short() const {
     return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
 }
 
-/// The packets of a whole group, as many rows at once as a packet has lanes.
+/// The packets of a whole group, as many rows at once as a packet has lanes; of each row those that share a line, one after the other.
 void Emitter::turned_rows(const Body& body) {
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
-    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width, " x ", vectors(id), "]"), "tile"));
-    const auto blocks = [&](size_t axis) { return std::to_string(variant.group[axis] / width); };
+    const auto blocks = [&](size_t axis) { return variant.group[axis] / width; };
+    const int64_t together = width * most_bytes < line_bytes ? blocks(0) : 1;
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * together, " x ", vectors(id), "]"), "tile"));
+    const auto place = [&](size_t n, const std::string& at) {
+        return let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", at), "p");
+    };
+    const auto each_block = [&](const std::string& x, const std::function<void(const std::string& block)>& act) {
+        if (together == 1) return act("0");
+        counted("block", std::to_string(together), [&](const std::string& block) {
+            local_at[0] = let(text("add i32 ", x, ", ", let(text("mul i32 ", block, ", ", width))), "x");
+            act(block);
+        });
+        local_at[0] = x;
+    };
     counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
-        counted("rows", blocks(1), [&](const std::string& rows) {
+        counted("rows", std::to_string(blocks(1)), [&](const std::string& rows) {
             const std::string first = let(text("mul i32 ", rows, ", ", width));
-            counted("columns", blocks(0), [&](const std::string& column) {
-                local_at = {let(text("mul i32 ", column, ", ", width), "x"), first, z};
-                packet({}, [&] {
-                    for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], tiles[n], 1);
+            counted("columns", std::to_string(blocks(0) / together), [&](const std::string& column) {
+                const std::string x = let(text("mul i32 ", column, ", ", width * together), "x");
+                local_at = {x, first, z};
+                each_block(x, [&](const std::string& block) {
+                    packet({}, [&] {
+                        for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], place(n, block), together);
+                    });
                 });
                 const bool before = std::exchange(unrolled, unrolled || stays_short());
                 for (const InstId id : turned) in_tiles[&k[id]];
@@ -140,9 +156,12 @@ void Emitter::turned_rows(const Body& body) {
                 along_walks([&] {
                     counted("row", std::to_string(width), [&](const std::string& row) {
                         local_at[1] = let(text("add i32 ", first, ", ", row));
-                        for (size_t n = 0; n < turned.size(); ++n)
-                            in_tiles[&k[turned[n]]] = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", row), "p");
-                        packet({}, body);
+                        const std::string begin = let(text("mul i32 ", row, ", ", together));
+                        each_block(x, [&](const std::string& block) {
+                            const std::string at = let(text("add i32 ", begin, ", ", block));
+                            for (size_t n = 0; n < turned.size(); ++n) in_tiles[&k[turned[n]]] = place(n, at);
+                            packet({}, body);
+                        });
                         next_in_walks();
                     });
                 });

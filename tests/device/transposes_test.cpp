@@ -51,6 +51,8 @@ TEST(Transposes, ByGlobalIndices) {
     transpose<int>();
     transpose<uint32_t>();
     if (device().supports(Feature::float64)) transpose<double>();
+    if (device().supports(Feature::int16)) transpose<int16_t>();
+    if (device().supports(Feature::int8)) transpose<uint8_t>();
 }
 
 TEST(Transposes, OfLongColumns) {
