@@ -2,6 +2,7 @@
 // whole vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -126,7 +127,7 @@ void Emitter::turned_rows(const Body& body) {
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
     const auto blocks = [&](size_t axis) { return variant.group[axis] / width; };
-    const int64_t together = width * most_bytes < line_bytes ? blocks(0) : 1;
+    const int64_t together = std::gcd(blocks(0), std::max(1, line_bytes / (width * most_bytes)));
     for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * together, " x ", vectors(id), "]"), "tile"));
     const auto place = [&](size_t n, const std::string& at) {
         return let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", at), "p");
