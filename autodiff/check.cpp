@@ -21,8 +21,10 @@ public:
     CallCheck(const Call& call, bool forward) : call(call), forward(forward), kernel(call.kernel.recorded()) {}
 
     void run() const {
-        if (call.slots.size() != kernel->params.size())
-            refuse("it takes ", kernel->params.size(), kernel->params.size() == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
+        const auto given = [](const ir::Parameter& p) { return p.given == ir::Given::argument; };
+        const size_t takes = size_t(std::count_if(kernel->params.begin(), kernel->params.end(), given));
+        if (call.slots.size() != takes)
+            refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
         for (size_t i = 0; i < call.slots.size(); ++i) {
             const Slot& slot = call.slots[i];
             if (slot.activity == Activity::constant) continue;

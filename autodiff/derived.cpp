@@ -148,9 +148,20 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
     return signature;
 }
 
+namespace {
+
+void check_dimensions(const ir::Kernel& kernel) {
+    if (kernel.folded == 1) return;
+    fail("the derivative of kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): it takes ranges of ", kernel.dimensions(),
+         " dimensions, and there are derivatives of kernels over 3 at most");
+}
+
+}  // namespace
+
 const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature) {
     const auto made = kernel.kept(key_of(mode_names[int(mode)], signature), [&]() -> std::shared_ptr<void> {
         const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+        check_dimensions(*primal);
         const auto result = std::make_shared<Derived>(derive_anew(primal, mode, signature));
         // The derivative's parameters are the primal's with others between: those are taken out again.
         std::vector<bool> reads, writes;
@@ -177,6 +188,7 @@ namespace {
 /// The adjoint for users to launch: nothing has to come after it.
 AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
     const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
+        check_dimensions(*kernel.recorded());
         Adjoint a = adjoint_alone(*kernel.recorded(), signature);
         drop_unread(a, signature);
         return std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));

@@ -82,18 +82,34 @@ int64_t items_of(const Range& range, bool whole_groups) {
     return items;
 }
 
+/// The range of a launch that gives none.
+Range own_or_given(const Range& range, const ir::Kernel& kernel) {
+    if (range.rank != 0 || !kernel.range[0]) return range;  // none at all: the launch says so
+    Range own = range;
+    own.rank = kernel.rank;
+    for (int d = 0; d < own.rank; ++d) own.to[size_t(d)] = kernel.range[size_t(own.rank - 1 - d)];
+    return own;
+}
+
 /// Fixes the group where the meaning of the kernel may depend on it, so that the primal and its derivatives agree.
-Range with_group(const Range& range, const Derived& derived, detail::DeviceState& device) {
+Range with_group(const Range& given, const Derived& derived, detail::DeviceState& device) {
+    const ir::Kernel& kernel = *derived.primal;
+    const Range range = own_or_given(given, kernel);
     if (range.group_rank || !derived.by_group || items_of(range, false) <= 0) return range;
-    Launch launch;
-    launch.rank = range.rank;
-    for (int d = 0; d < range.rank; ++d) launch.extent[size_t(range.rank - 1 - d)] = range.to[size_t(d)] - range.from[size_t(d)];
-    launch.arguments.resize(derived.primal->params.size());
-    const std::array<int64_t, 3> group = device.backend->choose_group(*derived.primal, launch);
+    std::array<int64_t, 3> group = kernel.group;
+    if (!group[0]) {
+        Launch launch;
+        launch.rank = std::min(range.rank, 3);
+        for (int d = 0; d < range.rank; ++d)
+            launch.extent[size_t(std::min(range.rank - 1 - d, 2))] *= range.to[size_t(d)] - range.from[size_t(d)];
+        launch.arguments.resize(kernel.params.size());
+        group = device.backend->choose_group(kernel, launch);
+    }
     Range fixed = range;
     fixed.group_rank = range.rank;
-    fixed.group_extents = {1, 1, 1};
-    for (int d = 0; d < range.rank; ++d) fixed.group_extents[size_t(d)] = group[size_t(range.rank - 1 - d)];
+    fixed.group_extents.fill(1);  // of more than 3 dimensions, all but the last two
+    for (int d = range.rank > 3 ? range.rank - 2 : 0; d < range.rank; ++d)
+        fixed.group_extents[size_t(d)] = group[size_t(range.rank - 1 - d)];
     return fixed;
 }
 
@@ -117,9 +133,9 @@ const AnyKernel* wide_kernel(const Derived& derived, const detail::DeviceState& 
     return derived.wide->by_rows ? &*derived.wide->by_rows : nullptr;
 }
 
-/// Its range; none where far from the primal's range there would be more items than in it.
+/// Its range; none where the kernel fixes the primal's, and where far from that there would be more items than in it.
 std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
-    if (!wide_kernel(derived, device) || range.rank != derived.primal->rank) return std::nullopt;
+    if (!wide_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank) return std::nullopt;
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
         --axis;
         const int64_t before = derived.wide->before[axis], behind = derived.wide->behind[axis];
@@ -256,7 +272,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
     Arguments arguments(derived, grouped, slots);
     TapeArrays own;
     TapeArrays& tapes = tape ? *tape : own;
-    const bool any = items_of(range, false) > 0;
+    const bool any = items_of(grouped, false) > 0;
     if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
     else for (size_t t = 0; t < tapes.size(); ++t)  // the second sweep over one tape starts as the first
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
@@ -272,9 +288,9 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         }
         for (const Derived::After& after : derived.after) {
             const detail::Followed followed(&after != &derived.after.back());
-            Range own = range;
-            own.from = {}, own.to = {1, 1, 1}, own.group_rank = 0;
-            own.to[size_t(range.rank - 1)] = after.items;
+            Range own = grouped;
+            own.from = {}, own.to.fill(1), own.group_rank = 0;
+            own.to[size_t(own.rank - 1)] = after.items;
             after.kernel.launch(after.items > 0 ? own : grouped, arguments.list);
         }
     }

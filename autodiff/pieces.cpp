@@ -12,7 +12,7 @@ constexpr int64_t most_additions = 1 << 16;
 
 /// A subgroup's items add up theirs first. Shadows of the pieces' own must be small beside the work.
 int64_t pieces_of(const Derived& derived, const Range& range, const std::vector<HostArgument>& arguments, const detail::DeviceState& device) {
-    if (derived.summed.empty() || range.rank != derived.primal->rank || range.stream.state) return 1;
+    if (derived.summed.empty() || range.rank != derived.primal->rank || derived.primal->range[0] || range.stream.state) return 1;
     int64_t items = 1, elements = 0;
     for (size_t d = 0; d < size_t(range.rank); ++d) items *= range.to[d] - range.from[d];
     for (const size_t p : derived.summed) elements += arguments[p].array->bytes / int64_t(arguments[p].array->element->size);
