@@ -5,10 +5,10 @@
 #include <pumice/pumice.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "core/ops.h"
+#include "tests/fuzz/seeds.h"
 
 using namespace pumice;
 
@@ -349,10 +349,7 @@ void check_seed(uint64_t seed) {
 }
 
 TEST(Fuzz, DevicesAgreeWithTheInterpreter) {
-    if (const char* seed = std::getenv("PUMICE_FUZZ_SEED")) return check_seed(std::strtoull(seed, nullptr, 10));
-    const char* count = std::getenv("PUMICE_FUZZ_COUNT");
-    const uint64_t n = count ? std::strtoull(count, nullptr, 10) : 150;
-    for (uint64_t seed = 1; seed <= n && !testing::Test::HasFailure(); ++seed) check_seed(seed);
+    fuzz::each_seed(150, check_seed);
 }
 
 }  // namespace
