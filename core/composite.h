@@ -276,7 +276,7 @@ public:
     Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
         : Ref(detail::RefSource{memory, indices, r, place, leaf}) {}
     explicit Ref(detail::RefSource& source) : Members(source) {}
-    Ref(const Ref&) = delete;
+    Ref(const Ref&) = default;
 
     template <class A> requires detail::CompositeOperandOf<A, T>
     void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }

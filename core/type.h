@@ -27,13 +27,15 @@ constexpr bool is_signed_int(Scalar t) { return t >= Scalar::i8 && t <= Scalar::
 constexpr bool is_unsigned_int(Scalar t) { return t >= Scalar::u8 && t <= Scalar::u64; }
 constexpr bool is_int(Scalar t) { return t >= Scalar::i8 && t <= Scalar::u64; }
 
-/// IEEE binary16 storage; arithmetic happens on devices, or in float after conversion.
+/// IEEE binary16 storage; arithmetic happens on devices, or in float after conversion. Other numbers become halves, and halves other
+/// numbers, by way of float, as in casts.
 struct half {
     uint16_t bits = 0;
     half() = default;
     explicit half(float value);
-    explicit half(int value) : half(float(value)) {}
+    template <class T> requires std::is_arithmetic_v<T> explicit half(T value) : half(float(value)) {}
     explicit operator float() const;
+    template <class T> requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) explicit operator T() const { return T(float(*this)); }
     friend bool operator==(half a, half b) { return float(a) == float(b); }
 };
 

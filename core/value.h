@@ -235,7 +235,7 @@ public:
         value = r.handle(r.at(place).build.load(memory, leaf, indices));
     }
     explicit Ref(detail::RefSource& members);
-    Ref(const Ref&) = delete;
+    Ref(const Ref&) = default;
 
     void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
     void operator=(const Ref& v) && { store(v.value, place); }

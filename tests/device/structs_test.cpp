@@ -139,6 +139,28 @@ const auto local_structs = kernel("local_structs", [](Out<Ray> out, In<Ray> in) 
     out[global_index()] = r;
 });
 
+/// A member of an element, under a name, keeps its value like the element would.
+TEST(Structs, NamedMembersOfElements) {
+    const auto named = kernel("named", [](InOut<Cell> cells, Out<float> y) {
+        auto i = global_index();
+        auto ray = cells[i].ray;
+        auto origin = cells[i].ray.origin;
+        auto x = cells[i].ray.origin.x;
+        const auto halved = [](auto v) { return 0.5f * v; };
+        cells[i].ray.origin = float3{9, 9, 9};
+        cells[i].ray.hits = 4;
+        y[i] = x + origin.y + ray.origin.z + cast<float>(ray.hits) + halved(x) + halved(origin).y;
+        cells[i].ray.direction.y = ray.direction.x;
+    });
+    Array<Cell> cells = device().upload(std::vector<Cell>(3, {{{1, 10, 100}, {5, 6}, 1000}, 7}));
+    Array<float> y = device().zeros<float>(3);
+    named(ndrange(3), cells, y);
+    EXPECT_EQ(y.download(), std::vector<float>(3, 1111 + 0.5f + 5));
+    EXPECT_EQ(cells.get(2).ray.origin.x, 9);
+    EXPECT_EQ(cells.get(2).ray.hits, 4);
+    EXPECT_EQ(cells.get(2).ray.direction.y, 5);
+}
+
 TEST(Structs, Case11_LocalArraysOfStructs) {
     std::vector<Ray> host(32);
     for (int i = 0; i < 32; ++i) host[i] = {{float(i), 0, 1}, {float(i), 2}, 100 + i};

@@ -177,6 +177,10 @@ TEST(Types, Case21_HalfArithmeticAndStorage) {
 
 TEST(Types, HalvesOfTheHostBesideThoseOfTheDevice) {
     NEEDS(float16, "half");
+    EXPECT_EQ(half(0.1), half(0.1f));  // on the host it is made of all numbers, and becomes each
+    EXPECT_EQ(half(2), half(2.0f));
+    EXPECT_EQ(double(half(0.5f)), 0.5);
+    EXPECT_EQ(int(half(-3.5f)), -3);
     const auto mixed = kernel("mixed", [](InOut<half> y, In<float> x) {
         auto i = global_index();
         Var v = half(1.5f);
