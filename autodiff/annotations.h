@@ -63,8 +63,7 @@ template <class T, std::size_t N> struct BatchDuplicated {
     explicit BatchDuplicated(const T& value, const T (&shadows)[N]) : value(value), shadows(std::to_array(shadows)) {}
 };
 /// A struct that holds arrays and scalars, with a struct of shadows: its arrays are Duplicated where the shadow has an array,
-/// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents). Programs
-/// refuse such scalars: they do not see what is computed with them.
+/// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents).
 template <class T> struct MixedDuplicated {
     T &value, &shadow;
     explicit MixedDuplicated(T& value, T& shadow) : value(value), shadow(shadow) {}

@@ -36,6 +36,9 @@ using TapeArrays = std::vector<std::shared_ptr<detail::ArrayState>>;
 TapeArrays split_forward(const Call& call);
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape);
 
+/// Adds a number, as bits of its type, to the one of the host that a MixedDuplicated names.
+void add_to(void* target, Scalar type, uint64_t bits);
+
 /// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for what each parameter of the IR is.
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature);
 

@@ -87,17 +87,14 @@ std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bo
 std::string wrong_in_program(const Slot& slot, int width, bool forward) {
     if (slot.activity == Activity::constant) return "";
     if (!slot.mixed) return wrong_scalar(slot, slot.label, width, forward);
-    // What a program computes with the numbers of a struct cannot be seen: they are constant, and nothing else may be asked of them.
+    if (!is_float(slot.value.type)) return "";
+    if (slot.activity == Activity::active) return wrong_scalar(slot, slot.label, width, forward);
+    if (slot.target) return wrong_width(slot, slot.label, width);
+    // The program is given the struct itself, and what it computes with its numbers cannot be seen: they are constant.
     const auto moves = [&](const HostArgument& t) { return from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)) != 0; };
-    const bool asked =
-        forward ? std::any_of(slot.shadows.begin(), slot.shadows.end(), moves) : slot.target || slot.activity == Activity::active;
-    if (!asked || !is_float(slot.value.type)) return "";
-    return slot.label + (forward ? " has a tangent in a struct, and the derivative of a program does not follow the numbers of "
-                                   "structs: pass it beside the "
-                                   "struct as Duplicated(value, tangent), and make its tangent in the struct 0"
-                                 : " is a number of a struct, which the derivative of a program does not follow: pass it beside "
-                                   "the struct as Active, and "
-                                   "the struct as Duplicated, whose numbers are constant");
+    if (!forward || std::none_of(slot.shadows.begin(), slot.shadows.end(), moves)) return "";
+    return slot.label + " has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does not follow: "
+                        "write MixedDuplicated, and let the program take the struct as auto&";
 }
 
 std::string wrong_array(const Slot& slot, const std::string& who, int width) {

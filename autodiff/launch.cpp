@@ -11,12 +11,17 @@ double to_double(Scalar type, uint64_t bits) {
     if (type == Scalar::f32) return double(from_bits<float>(bits));
     return double(float(from_bits<half>(bits)));
 }
+
+}  // namespace
+
 void add_to(void* target, Scalar type, uint64_t bits) {
     const double d = to_double(type, bits);
     if (type == Scalar::f64) *static_cast<double*>(target) += d;
     else if (type == Scalar::f32) *static_cast<float*>(target) += float(d);
     else *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
 }
+
+namespace {
 
 /// The arguments of a derivative kernel, in its order.
 class Arguments {

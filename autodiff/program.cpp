@@ -18,10 +18,23 @@ Program::~Program() = default;
 
 void Program::annotate(const std::vector<Slot>& slots) { record->annotate(slots, is_forward); }
 
-HostScalar Program::follow(const HostArgument& scalar, const std::vector<uint64_t>& tangents) {
-    std::vector<double> wide;
-    for (const uint64_t bits : tangents) wide.push_back(from_bits<double>(cast_bits(scalar.type, Scalar::f64, bits)));
-    return {scalar.bits, record->scalars, record->scalars->input(wide)};
+TracedSource::operator HostScalar() { return program.follow(*next++); }
+
+HostScalar Program::follow(const Slot& slot) {
+    std::vector<double> tangents;
+    for (const HostArgument& t : slot.shadows)
+        if (is_forward) tangents.push_back(from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)));
+    const HostScalar followed{slot.value.bits, record->scalars, record->scalars->input(tangents)};
+    if (slot.target && !is_forward) {
+        HostArgument number = slot.value;
+        number.number = followed.number;
+        targets.push_back({slot.target, number});
+    }
+    return followed;
+}
+
+uint64_t Program::derivative(const HostArgument& number, int direction) const {
+    return cast_bits(Scalar::f64, number.type, to_bits(record->scalars->derivative(number.number, direction)));
 }
 
 void Program::run(const std::function<void()>& function) {
@@ -34,7 +47,9 @@ void Program::seed(const HostArgument& array) {
 }
 
 void Program::reverse() {
-    if (!is_forward) static_cast<ProgramTape&>(*record).reverse();
+    if (is_forward) return;
+    static_cast<ProgramTape&>(*record).reverse();
+    for (const Target& t : targets) add_to(t.to, t.number.type, derivative(t.number, 0));
 }
 
 std::shared_ptr<detail::ArrayState> Program::tangent(const HostArgument& array, int direction) {

@@ -2,7 +2,7 @@
 #pragma once
 #include "autodiff/autodiff.h"
 #include "autodiff/custom.h"
-#include "autodiff/traced.h"
+#include "autodiff/traced_struct.h"
 #include "core/function.h"
 #include "core/observe.h"
 
@@ -24,14 +24,18 @@ public:
     void seed(const HostArgument& array);
     /// Reverse mode: the way back.
     void reverse();
-    /// A scalar argument that is differentiated, with its tangents in forward mode.
-    HostScalar follow(const HostArgument& scalar, const std::vector<uint64_t>& tangents);
+    /// The number of an argument that is differentiated.
+    HostScalar follow(const Slot& slot);
+    /// Reverse mode, after the way back: the derivative by such a number along a direction, as bits of its type.
+    uint64_t derivative(const HostArgument& number, int direction) const;
     /// Forward mode: the tangent of an array, one a direction.
     std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
 
 private:
     std::unique_ptr<ProgramRecord> record;
     bool is_forward;
+    struct Target { void* to; HostArgument number; };
+    std::vector<Target> targets;  ///< numbers of a MixedDuplicated, to whose shadows their derivatives are added
 };
 
 /// Of what the function gave, its tangents where it is an array (an array of them for several directions), else nothing.
@@ -65,27 +69,39 @@ void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {
     for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
 }
 
-/// What the function is given for an annotated argument: of a scalar that is differentiated one that is followed, else what it is.
+/// Whether the derivative follows the numbers of the argument: of a struct that holds arrays only where there is a place for what
+/// they get, and where all of it is meant.
 template <class A>
-decltype(auto) given(Program& program, A& annotation) {
+constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
-    constexpr bool constant = std::is_same_v<A, Const<T>>;
-    if constexpr (!constant && (std::is_floating_point_v<T> || std::is_same_v<T, half>)) {
-        std::vector<uint64_t> tangents;
-        if constexpr (requires { annotation.shadow; }) put_bits(annotation.shadow, tangents);
-        if constexpr (requires { annotation.shadows; }) for (const T& t : annotation.shadows) put_bits(t, tangents);
-        return Traced<T>(program.follow(flat(annotation.value)[0], tangents));
-    } else {
-        return (annotation.value);
-    }
+    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value) return false;
+    else return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
 }
-/// Of an Active scalar its derivative, one a direction, as a tuple; of others nothing.
-template <class A, std::size_t W, class Given>
-auto active_of(const Given& given) {
+/// What the function is given for an annotated argument, of which `next` are the slots: followed numbers, else what it is.
+template <class A>
+decltype(auto) given(Program& program, A& annotation, const Slot*& next) {
     using T = typename detail::annotation<A>::type;
-    if constexpr (requires(A a) { []<class U>(const Active<U>&) {}(a); } && !std::is_same_v<Given, T>) {
-        std::array<T, W> all;
-        for (std::size_t w = 0; w < W; ++w) all[w] = from_bits<T>(derivative_of(given.scalar, *scalar_of<T>(), int(w)));
+    TracedSource source{program, next};
+    next += detail::host_count<T>();
+    if constexpr (is_followed<A>()) return Traced<T>(source);
+    else return (annotation.value);
+}
+/// Of an Active argument the derivatives of its numbers, one a direction, as a tuple; of others nothing.
+template <class A, std::size_t W, class Given>
+auto active_of(const Program& program, const Given& given) {
+    using T = typename detail::annotation<A>::type;
+    if constexpr (std::is_same_v<A, Active<T>> && is_followed<A>()) {
+        std::array<T, W> all{};
+        const std::vector<HostArgument> numbers = flat(given);
+        for (std::size_t w = 0; w < W; ++w) {
+            std::vector<void*> to;
+            put_targets(all[w], to);
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                if (!numbers[i].followed_by) continue;
+                const uint64_t bits = program.derivative(numbers[i], int(w));
+                __builtin_memcpy(to[i], &bits, std::size_t(size_of(numbers[i].type)));
+            }
+        }
         if constexpr (W == 1) return std::tuple<T>(all[0]);
         else return std::tuple<std::array<T, W>>(all);
     } else {
@@ -103,14 +119,17 @@ auto run_program(Mode mode, F& f, A&... annotations) {
     int number = 0;
     (put_labelled(annotations, ++number, slots), ...);
     program.annotate(slots);
-    std::tuple<decltype(given(program, annotations))...> arguments{given(program, annotations)...};
-    static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations))>&...>,
+    const Slot* next = slots.data();
+    // Braces, unlike a call's arguments, go from left to right.
+    std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
+    const auto inputs = arguments;  // the program may give its own other values
+    static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations, next))>&...>,
                   "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, or as Traced<float>, "
-                  "so that the derivative can follow what it computes with it");
+                  "so that the derivative can follow what it computes with it, and a struct S that is so, or MixedDuplicated, and has numbers, as Traced<S>");
     const auto call = [&](auto&... given) -> decltype(auto) { return f(given...); };
     using Result = std::remove_cvref_t<decltype(std::apply(call, arguments))>;
     const auto actives = [&] {
-        return std::apply([](const auto&... given) { return std::tuple_cat(active_of<A, width>(given)...); }, arguments);
+        return std::apply([&](const auto&... given) { return std::tuple_cat(active_of<A, width>(program, given)...); }, inputs);
     };
     if constexpr (std::is_void_v<Result>) {
         program.run([&] { std::apply(call, arguments); });

@@ -33,10 +33,6 @@ void HostScalars::sweep() {
             for (int w = 0; w < width && s.from >= 0; ++w) derivative(s.from, w) += s.partial * derivative(number, w);
 }
 
-uint64_t derivative_of(const HostScalar& number, Scalar type, int direction) {
-    return cast_bits(Scalar::f64, type, to_bits(number.all->derivative(number.number, direction)));
-}
-
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands) {
     HostScalar made;
     uint64_t bits[3];

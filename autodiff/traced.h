@@ -36,8 +36,6 @@ struct HostScalar {
     std::shared_ptr<HostScalars> all;
     int number = -1;
 };
-/// The derivative of a number along a direction, as bits of its type.
-uint64_t derivative_of(const HostScalar& number, Scalar type, int direction);
 /// A scalar op on numbers of one type. Throws Error where they belong to different programs, or the op has no derivative.
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands);
 
@@ -63,7 +61,7 @@ public:
 
 namespace derive {
 template <class A> struct traced_in { using type = void; };
-template <class T> struct traced_in<Traced<T>> { using type = T; };
+template <ScalarType T> struct traced_in<Traced<T>> { using type = T; };
 template <class A, class B, class C>
 using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
                                               std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
@@ -97,18 +95,18 @@ PUMICE_TRACED(-, sub)
 PUMICE_TRACED(*, mul)
 PUMICE_TRACED(/, div)
 #undef PUMICE_TRACED
-template <class T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
+template <ScalarType T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
 // Comparisons are of the plain numbers.
-template <class T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
-template <class T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
-template <class T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
-template <class T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
+template <ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
+template <ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
+template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
+template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
 
 // A function for each row that takes floats and gives one.
 #define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
                                       std::is_same_v<detail::result_##result, detail::result_same>)
 #define OP1(name, types, result, ...)                                     \
-    template <class T> requires PUMICE_FLOATS(types, result)              \
+    template <ScalarType T> requires PUMICE_FLOATS(types, result)         \
     Traced<T> name(const Traced<T>& a) { return derive::compute<T>(ir::Op::name, a); }
 #define OP2(name, types, result, ...)                                                                        \
     template <class A, class B> requires(PUMICE_FLOATS(types, result) && derive::TracedOperands<A, B, A>)    \

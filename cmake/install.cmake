@@ -5,7 +5,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pumice)
 # Public: all of core (it has no third-party header), what users call of autodiff, the umbrella, and one header each of
 # code generation and Vulkan. tests/layering checks that these are closed under inclusion and name no third-party header.
 set(PUMICE_PUBLIC_HEADERS autodiff/annotations.h autodiff/autodiff.h autodiff/call.h autodiff/check_gradient.h autodiff/custom.h
-    autodiff/functions.h autodiff/program.h autodiff/traced.h autodiff/transform.h core/*.h core/*.def codegen/codegen.h
+    autodiff/functions.h autodiff/program.h autodiff/traced.h autodiff/traced_struct.h autodiff/transform.h core/*.h core/*.def codegen/codegen.h
     vulkan/wrap.h pumice/*.h)
 install(CODE "
     set(SOURCE \"${PROJECT_SOURCE_DIR}\")

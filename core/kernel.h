@@ -129,7 +129,8 @@ void put_host(const Array<T, N>& value, HostArgument*& next) {
 }
 template <class T>
 constexpr size_t host_count() {
-    if constexpr (ScalarType<T> || is_array<T>::value || requires { typename T::traced; }) return 1;
+    if constexpr (ScalarType<T> || is_array<T>::value) return 1;
+    else if constexpr (requires { typename T::traced; }) return host_count<typename T::traced>();
     else {
         size_t n = 0;
         structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += host_count<F>(); });
@@ -144,7 +145,7 @@ auto host_arguments(const H&... values) {
     return all;
 }
 
-/// A number of type T that is more than its value: put_host knows it.
+/// A number, or a struct of such, of type T that is more than its value: put_host knows it.
 template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;
 /// What is given for a parameter that takes an H.
 template <class H, class A>
@@ -159,7 +160,7 @@ template <class P> struct parameter {
 };
 template <class T, int N> struct memory_parameter {
     using host = std::conditional_t<HoldsArrays<T>, T, Array<T, N>>;
-    template <class A> static constexpr bool takes = std::is_same_v<A, host>;
+    template <class A> static constexpr bool takes = std::is_same_v<A, host> || Follows<A, host>;
 };
 template <class T, int N> struct parameter<In<T, N>> : memory_parameter<T, N> {};
 template <class T, int N> struct parameter<Out<T, N>> : memory_parameter<T, N> {};

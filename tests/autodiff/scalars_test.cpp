@@ -34,6 +34,18 @@ const auto program = [](Array<float>& loss, Array<float>& x, auto c, auto decay)
     total(ndrange(n), loss, now);
 };
 
+/// A program may give its scalar another value; the derivative is by what it was given.
+TEST(AutodiffPrograms, ActiveScalarThatIsAssigned) {
+    Array<float> y = device().full<float>(4, 1.0f), dy = device().full<float>(4, 1.0f), x = device().full<float>(4, 3.0f);
+    const auto doubles = [&](Array<float>& u, auto& c) {
+        c = 2.0f * c;
+        axpy(ndrange(4), u, c, x);
+    };
+    const auto [dc] = autodiff(Reverse, doubles, Duplicated(y, dy), Active(0.5f));
+    EXPECT_EQ(dc, 24.0f);
+    EXPECT_EQ(y.get(0), 4.0f);
+}
+
 struct Found {
     float c, decay;
     std::vector<float> x;

@@ -97,24 +97,81 @@ TEST_F(AutodiffStructs, DuplicatedHoldsTheNumbersInReverse) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.5f));
 }
 
-TEST_F(AutodiffStructs, ProgramsDoNotFollowTheirNumbers) {
-    const auto program = [](Grid& g) { scale(ndrange(4), g, 2.0f); };
-    EXPECT_EQ(message_of([&] { autodiff(Reverse, program, MixedDuplicated(grid, shadow)); }),
-              "the derivative of a program: argument 1 (h) is a number of a struct, which the derivative of a program does not "
-              "follow: pass it beside the "
-              "struct as Active, and the struct as Duplicated, whose numbers are constant");
+/// A program that computes with the numbers of its structs, and gives one another value.
+const auto with_numbers = [](auto& g, auto& c) {
+    scale(ndrange(4), g, 0.5f * c.a);
+    c.b = c.b * g.h;
+    poly(ndrange(4), g.u, c, c.a);
+    poly(ndrange(4), g.u, c, float(c.n));
+};
+/// The same of plain numbers.
+float with_numbers_of(float u, float h, Coefficients c) {
+    u *= h * 0.5f * c.a;
+    c.b *= h;
+    u = u * c.a + c.b * c.a;
+    return u * c.a + c.b * float(c.n);
+}
+
+TEST_F(AutodiffStructs, ProgramsFollowTheirNumbers) {
+    const Coefficients c{2, 7, 5};
+    const float u = 3, h = 0.5f, by_u = h * 0.5f * c.a * c.a * c.a, by_h = u * by_u / h + c.b * (c.a * c.a + 7),
+                by_a = 3 * u * h * 0.5f * c.a * c.a + 2 * c.b * h * c.a, by_b = h * (c.a * c.a + 7);
+    for (const ReverseMode mode : {Reverse, Reverse.checkpoints(1), Reverse.checkpoints(2)}) {
+        y.fill(u), dy.fill(1.0f), shadow.h = 100;
+        const auto [dc] = autodiff(mode, with_numbers, MixedDuplicated(grid, shadow), Active(c));
+        EXPECT_FLOAT_EQ(y.get(2), with_numbers_of(u, h, c));
+        EXPECT_FLOAT_EQ(dy.get(2), by_u);
+        EXPECT_FLOAT_EQ(shadow.h, 100 + 4 * by_h);
+        EXPECT_FLOAT_EQ(dc.a, 4 * by_a);
+        EXPECT_FLOAT_EQ(dc.b, 4 * by_b);
+        EXPECT_EQ(dc.n, 0);
+    }
+    y.fill(u), dy.fill(1.0f), shadow.h = 3;
+    autodiff(Forward, with_numbers, MixedDuplicated(grid, shadow), Duplicated(c, Coefficients{10, 0, 20}));
+    EXPECT_FLOAT_EQ(dy.get(2), by_u + 3 * by_h + 10 * by_a + 20 * by_b);
+    EXPECT_EQ(shadow.h, 3);
+    // Two directions; the struct with arrays then holds its numbers.
+    const auto held = [](Grid& g, auto c) { with_numbers(g, c); };
+    y.fill(u), dy.fill(1.0f);
+    const auto [both] = autodiff(Reverse, held, BatchDuplicated(grid, {shadow, shadow2}), Active(c));
+    EXPECT_FLOAT_EQ(both[0].a, 4 * by_a);
+    EXPECT_FLOAT_EQ(both[1].a, 8 * by_a);
+    EXPECT_FLOAT_EQ(both[1].b, 8 * by_b);
+    EXPECT_FLOAT_EQ(dy2.get(0), 2 * by_u);
+}
+
+/// Structs in structs, with integers and an array that was never allocated.
+TEST_F(AutodiffStructs, ProgramsFollowNumbersOfMembers) {
+    Scene scene{grid, {2, 0, 5}, d.full<int>(4, 3)}, to{shadow, {0, 0, 0}, Array<int>()};
+    autodiff(
+        Reverse,
+        [](auto& s) {
+            EXPECT_EQ(s.c.n, 0);
+            EXPECT_EQ(s.ids.count(), 4);
+            s.grid.h = s.grid.h * s.c.a;
+            draw(ndrange(4), s);
+        },
+        MixedDuplicated(scene, to));
+    EXPECT_EQ(y.get(1), 3 * 0.5f * 4 + 15);
+    EXPECT_EQ(dy.get(1), 0.5f * 4);
+    EXPECT_EQ(to.grid.h, 4 * 3.0f * 4);
+    EXPECT_EQ(to.c.a, 4 * 3 * 0.5f * 4);
+    EXPECT_EQ(to.c.b, 12.0f);
+}
+
+TEST_F(AutodiffStructs, NumbersThatAProgramCannotFollow) {
+    const auto program = [](auto& g) { scale(ndrange(4), g, 2.0f); };
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, [](auto&, auto&) {}, MixedDuplicated(grid, shadow), BatchDuplicated(y, {dy, dy2})); }),
+              "the derivative of a program: argument 1 (u) has 1 shadow, and the batch has 2 directions");
     EXPECT_EQ(message_of([&] {
-                  autodiff(
-                      Reverse, [](Array<float>&, Coefficients) {}, Duplicated(y, dy), Active(Coefficients{}));
+                  autodiff(Reverse, [](Array<float>&, auto&) {}, Duplicated(y, dy), Duplicated(Coefficients{}, Coefficients{}));
               }),
-              "the derivative of a program: argument 2 (a) is a number of a struct, which the derivative of a program does not "
-              "follow: pass it beside the "
-              "struct as Active, and the struct as Duplicated, whose numbers are constant");
+              "the derivative of a program: argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its "
+              "derivative comes back");
     shadow.h = 1.0f;
     EXPECT_EQ(message_of([&] { autodiff(Forward, program, Duplicated(grid, shadow)); }),
-              "the derivative of a program: argument 1 (h) has a tangent in a struct, and the derivative of a program does not "
-              "follow the numbers of structs: "
-              "pass it beside the struct as Duplicated(value, tangent), and make its tangent in the struct 0");
+              "the derivative of a program: argument 1 (h) has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does "
+              "not follow: write MixedDuplicated, and let the program take the struct as auto&");
     shadow.h = 0.0f;
     autodiff(Forward, program, Duplicated(grid, shadow));
     EXPECT_EQ(y.download(), std::vector<float>(4, 3.0f));

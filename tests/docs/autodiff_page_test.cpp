@@ -48,6 +48,12 @@ TEST(AutodiffPage, Scalars) {
     EXPECT_NEAR(dc, 3.0f, 1e-5f);
 }
 
+TEST(AutodiffPage, Numbers) {
+#include "autodiff/numbers.inc"
+    EXPECT_EQ(body.v.download(), std::vector<float>(4, 3.0f));
+    EXPECT_EQ(shadow.drag, 48.0f);
+}
+
 TEST(AutodiffPage, Rules) {
 #include "autodiff/rules.inc"
     EXPECT_NEAR(gradient(gauss, 0.5f), -std::exp(-0.25f), 1e-6f);
