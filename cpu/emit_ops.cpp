@@ -311,26 +311,34 @@ std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& 
     });
 }
 
+/// Lanes `first` to `first + count` of the packet's vector.
+std::string Emitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
+    const std::string type = vector_type(scalar);
+    std::string indices;
+    for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
+    return let(text("shufflevector ", type, " ", vector, ", ", type, " poison, <", count, " x i32> <", indices, ">"));
+}
+
 /// A function of vectors of `lanes` scalars, on the packet's vectors: parts of them are its operands, its results are joined.
 std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
                               const std::string& result,
                               const std::function<std::string(const std::vector<std::string>&)>& function) {
     if (lanes == width) return function(operands);
-    const auto shuffled = [&](const std::string& t, const std::string& a, const std::string& b, int first, int count) {
+    const auto together = [&](const std::string& t, const std::string& a, const std::string& b, int count) {
         std::string indices;
-        for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
+        for (int l = 0; l < count; ++l) indices += text(l > 0 ? ", " : "", "i32 ", l);
         return let(text("shufflevector ", t, " ", a, ", ", t, " ", b, ", <", count, " x i32> <", indices, ">"));
     };
     std::vector<std::string> results;
     for (int first = 0; first < width; first += lanes) {
         std::vector<std::string> pieces;
-        for (const std::string& o : operands) pieces.push_back(shuffled(vector_type(scalar), o, "poison", first, lanes));
+        for (const std::string& o : operands) pieces.push_back(vector_part(scalar, o, first, lanes));
         results.push_back(function(pieces));
     }
     for (int size = lanes; size < width; size *= 2) {
         std::vector<std::string> joined;
         for (size_t r = 0; r < results.size(); r += 2)
-            joined.push_back(shuffled(text("<", size, " x ", result, ">"), results[r], results[r + 1], 0, 2 * size));
+            joined.push_back(together(text("<", size, " x ", result, ">"), results[r], results[r + 1], 2 * size));
         results = joined;
     }
     return results[0];

@@ -49,7 +49,7 @@ void Emitter::plan_sums() {
             if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id))
                 (adds_together(k[id]) ? together : apart) = true;
         if (!sum_lanes[m] || !together || apart) continue;
-        sum_lanes[m] = width;
+        sum_lanes[m] = std::min(width, target.width);
         std::erase_if(sum_rows, [&](const auto& row) { return row.first->memory.id == m; });
     }
 }
@@ -128,36 +128,72 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop) const {
 
 // ---- a place for each lane ----
 
-/// Each lane at its own place of an element, which may be the same for several.
+/// Each lane at its own place of an element, which may be the same for several. Packets of several vectors add one after the other, as
+/// an element has places for one.
 void Emitter::in_lanes(const Inst& i) {
-    const std::string type = scalar_type(i.type), whole = vector_type(type), pointers = vector_type("ptr");
-    const int bytes = size_of(i.type);
+    const int packet = width, places = sum_lanes[i.memory.id], bytes = size_of(i.type);
+    const std::string type = scalar_type(i.type);
     const bool wide = variant.wide_offsets;
     bool contiguous = false;
     int64_t more = 0;
     const Held index = offset(i, wide, contiguous, more);
+    std::string at, place;
     if (index.kind == Kind::uniform) {
-        const std::string place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
-        return side_by_side(i, {Place::How::contiguous, place, bytes * width});
+        place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+        if (places == packet) return side_by_side(i, {Place::How::contiguous, place, bytes * width});
+    } else {
+        // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
+        at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+        if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", vector_type("i32")));
+        place = memory_text(i.memory);
+        if (more != 0) place = let(text("getelementptr [", bytes * places, " x i8], ptr ", place, ", i64 ", more), "p");
     }
-    // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
-    const std::string numbers = vector_type("i32");
-    std::string at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
-    if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", numbers));
-    const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
-    const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
-    std::string base = memory_text(i.memory);
-    if (more != 0) base = let(text("getelementptr ", whole, ", ptr ", base, ", i64 ", more), "p");
-    const std::string places = let(text("getelementptr ", type, ", ptr ", base, ", ", numbers, " ", own), "p");
-    const std::string suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), mask = text(vector_type("i1"), " ", mask_text(running));
-    const std::string gather = text("@llvm.masked.gather.", suffix), scatter = text("@llvm.masked.scatter.", suffix);
-    declare(text("declare ", whole, " ", gather, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
-    declare(text("declare void ", scatter, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
-    const std::string old = let(text("call ", whole, " ", gather, "(", pointers, " ", places, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
-    const Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
-    const std::string now = operation(op, i.type, {old, vector(k.operands(i).back())}, true, false);
-    line(text("call void ", scatter, "(", whole, " ", now, ", ", pointers, " ", places, ", i32 ", bytes, ", ", mask, ")"));
+    Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
+    std::vector<std::string> given;  // or the factors of a product that the sum takes in
+    const Value last = k.operands(i).back();
+    if (taken_in(last)) {
+        for (const Value factor : k.operands(k[k[last].inst])) given.push_back(vector(factor));
+        if (op == Op::sub) given[0] = operation(Op::neg, i.type, {given[0]}, true, false);
+        op = Op::fma;
+    } else {
+        given.push_back(vector(last));
+    }
+    const Mask all = running;
+    for (int first = 0; first < packet; first += places) {
+        const auto part = [&](const std::string& element, const std::string& whole) {
+            return packet == places ? whole : vector_part(element, whole, first, places);
+        };
+        std::vector<std::string> operands;
+        for (const std::string& g : given) operands.push_back(part(type, g));
+        const std::string own = at.empty() ? "" : part("i32", at), mask = all.all() ? "" : part("i1", all.text);
+        width = places;
+        add_in_lanes(i, op, operands, place, own, mask);
+        width = packet;
+    }
     define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+/// A vector's. `at`: its elements, from `place` on, or none where `place` is the one that all add to. `mask`: none where all lanes run.
+void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
+                           const std::string& mask) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"), bits = vector_type("i1");
+    const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
+    std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = place, load = "load", store = "store";
+    int align = size_of(i.type) * width;
+    if (!at.empty()) {
+        const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
+        const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
+        pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather", store = "scatter";
+        to = let(text("getelementptr ", type, ", ptr ", place, ", ", numbers, " ", own), "p");
+        align = size_of(i.type);
+    }
+    load = text("@llvm.masked.", load, ".", suffix), store = text("@llvm.masked.", store, ".", suffix);
+    declare(text("declare ", whole, " ", load, "(", pointers, ", i32, ", bits, ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ", pointers, ", i32, ", bits, ")"));
+    const std::string where = text(pointers, " ", to, ", i32 ", align, ", ", lanes_that_run);
+    operands.insert(op == Op::fma ? operands.end() : operands.begin(),
+                    let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)")));
+    line(text("call void ", store, "(", whole, " ", operation(op, i.type, operands, true, false), ", ", where, ")"));
 }
 
 // ---- rows ----

@@ -207,7 +207,7 @@ std::string Emitter::first_bit(const std::string& bits) {
     const std::string type = text("i", width);
     declare(text("declare ", type, " @llvm.cttz.", type, "(", type, ", i1)"));
     const std::string zeros = let(text("call ", type, " @llvm.cttz.", type, "(", type, " ", bits, ", i1 true)"));
-    return width == 32 ? zeros : let(text("zext ", type, " ", zeros, " to i32"));
+    return width == 32 ? zeros : let(text(width < 32 ? "zext " : "trunc ", type, " ", zeros, " to i32"));
 }
 
 Slot Emitter::mask_slot(const char* stem) { return {alloca_of(vector_type("i1"), stem), Kind::vector, Scalar::boolean, 0}; }

@@ -12,7 +12,7 @@ using namespace ir;
 namespace {
 
 constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
-constexpr int arithmetic_of_a_spill = 4;    ///< instructions for a vector that waits in memory, beyond which it does no harm
+constexpr int arithmetic_of_a_spill = 2;    ///< instructions for a vector that waits in memory, beyond which it does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors: each has more to do meanwhile
 constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
 constexpr int seen_ahead = 100;             ///< instructions for a vector, beyond which the machine sees nothing of the next packet
@@ -35,20 +35,22 @@ void Emitter::choose_width() {
     });
     if (subgroups) return;  // whose size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    if (width == 1 || width != target.width || has_barriers || has_long_lanes()) return;
+    // What a packet has of local memory and tables is laid out for the device's width.
+    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; });
+    if (width == 1 || width != target.width || shares || has_long_lanes()) return;
     const auto& order = uniformity.structure().order();
     if (order.size() > most_doubled) return;
     const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four in loops and long packets alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for
     // it. The last packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
-    const bool could = registers == 32 && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
+    const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
     const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
     const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
     if (could && (long_line || loop_waits(4, spilled(4))))
         width *= 4;
-    else if (variant.group[0] >= 2 * width && (in_line || loop_waits(2, spilled(2))))
+    else if (variant.group[0] >= 2 * width && ((in_line && !has_barriers) || loop_waits(2, spilled(2))))
         width *= 2;
 }
 

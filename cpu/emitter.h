@@ -131,6 +131,7 @@ private:
                        bool constant_divisor);
     std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
     std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string vector_part(const std::string& scalar, const std::string& vector, int first, int count);
     std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
                          const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
@@ -338,6 +339,8 @@ private:
     bool adds_together(const ir::Inst& i) const;
     std::optional<int64_t> growth(ir::Value v, ir::InstId loop) const;
     void in_lanes(const ir::Inst& i);
+    void add_in_lanes(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
+                      const std::string& mask);
     void open_rows(ir::InstId loop);
     void add_to_row(const ir::Inst& i);
     void next_in_rows(ir::InstId loop);

@@ -31,7 +31,7 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
         for (const Value v : k.operands(k[id])) used[v.id] = true;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (i.memory.id == none || i.op == Op::extent) continue;
+        if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !used[k.result(i).id])) continue;
         const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
         if (adds && !used[k.result(i).id] && can_be_added(i.type)) added[i.memory.id] = true;
         else other[i.memory.id] = true;

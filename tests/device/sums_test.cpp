@@ -114,6 +114,39 @@ TEST(Sums, SharedAndOwnPlaces) {
     }
 }
 
+/// The same beside long arithmetic, for which packets may have several vectors: these share the places of an element.
+TEST(Sums, BesideLongArithmetic) {
+    const Device d = device();
+    const auto add = kernel("long_both", [](InOut<float> sums, In<float> x, Val<int> stride) {
+        auto i = global_index();
+        Var total = 0.0f;
+        $for(j, range(x.size())) {
+            Var v = cast<float>(i % 5);
+            for (int k = 0; k < 40; ++k) v = x[j] - v;  // it comes back
+            $if(j != i % 7) { atomic_add(sums[j], v); }
+            atomic_sub(sums[j], v * (x[j] + 1.0f));
+            total += v;
+        }
+        atomic_add(sums[i * stride % sums.size()], total);
+        $if(i % 3 == 1) { atomic_sub(sums[i % 2], 3.0f); }
+    });
+    constexpr int n = 37;
+    std::vector<float> x(n);
+    for (int j = 0; j < n; ++j) x[size_t(j)] = float(j % 4);
+    for (const int items : {1, 31, 256, 1000})
+        for (const int stride : {0, 5, 16}) {
+            Array<float> sums = d.zeros<float>(n);
+            add(ndrange(items), sums, d.upload(x), stride);
+            std::vector<double> want(n);
+            for (int i = 0; i < items; ++i) {
+                for (int j = 0; j < n; ++j) want[size_t(j)] += (j != i % 7 ? i % 5 : 0) - i % 5 * (x[size_t(j)] + 1);
+                want[size_t(i * stride % n)] += n * (i % 5);
+                if (i % 3 == 1) want[size_t(i % 2)] -= 3;
+            }
+            expect_sums(sums.download(), want, std::to_string(items) + " by " + std::to_string(stride));
+        }
+}
+
 /// Items add to rows in some iterations only, and some leave early.
 TEST(Sums, UnderMasks) {
     const Device d = device();
