@@ -82,7 +82,7 @@ TEST(Transposes, OfThreeDimensions) {
         for (const std::array<int, 3>& extents : {std::array{48, 32, 64}, {3, 50, 7}, {40, 133, 37}, {150, 21, 141}}) {
             const auto k = kernel("permute", [order](Out<int, 3> to, In<int, 3> from) {
                 auto [i, j, k] = global_index<3>();
-                const auto along = [&](int dimension) { return dimension == order[0] ? i : dimension == order[1] ? j : k; };
+                const auto along = [&order, i = i, j = j, k = k](int dimension) { return dimension == order[0] ? i : dimension == order[1] ? j : k; };
                 to(i, j, k) = from(along(0), along(1), along(2)) + (i * 3 + j) * 1000000;
             });
             const auto [a, b, c] = extents;
