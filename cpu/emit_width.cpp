@@ -35,8 +35,10 @@ void Emitter::choose_width() {
     });
     if (subgroups) return;  // whose size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    // What a packet has of local memory and tables is laid out for the device's width.
-    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; });
+    // Around barriers only loops that are cut into blocks gain by more vectors; tiles and tables of local memory did not where it was tried.
+    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) {
+        return m.kind == MemoryKind::local;
+    });
     if (width == 1 || width != target.width || shares || has_long_lanes()) return;
     const auto& order = uniformity.structure().order();
     if (order.size() > most_doubled) return;
