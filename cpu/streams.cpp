@@ -159,7 +159,7 @@ void Streams::call(Stream& stream) {
     if (stream.called) return;
     stream.called = true;
     ++coming;
-    team.enqueue(stream.priority, [this, &stream] { come(stream); });
+    team.enqueue(stream.priority, stream.pending_cost, [this, &stream] { come(stream); });
 }
 
 void Streams::come(Stream& stream) {

@@ -1,7 +1,10 @@
 #include "cpu/team.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
+
+#include "cpu/processor.h"
 
 #ifdef PUMICE_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);
@@ -11,7 +14,20 @@ extern "C" void __tsan_release(void*);
 namespace pumice::cpu {
 namespace {
 
+// Times in nanoseconds. oneTBB's threads look for more for a while before they sleep.
+constexpr int64_t awake_ns = 50'000;
+// Systems wake a thread sooner than this, even in virtual machines.
+constexpr int64_t late_ns = 300'000;
+// Less work than this is done before a thread has been woken on another processor.
+constexpr double worth_waking_elsewhere = 120'000;
+// What takes at least so long is worth a call of its own.
+constexpr double least_piece = 4'000;
+
 thread_local bool in_a_team = false;
+
+int64_t steady_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // oneTBB is compiled without ThreadSanitizer, which is told here that what one thread gives another one takes later.
 #ifdef PUMICE_THREAD_SANITIZER
@@ -68,12 +84,19 @@ struct Team::Task {
     std::function<void()> act;
     Priority priority;
     std::shared_ptr<Count> count;
+    int64_t given;  ///< when; 0: while the team's threads may have been awake
 };
 
-void Team::enqueue(Priority priority, std::function<void()> act) {
+void Team::enqueue(Priority priority, double cost, std::function<void()> act) {
+    const int64_t now = steady_ns(), silent_for = now - count->last_seen.load(std::memory_order_relaxed);
+    const bool asleep = silent_for > awake_ns && count->unfinished == 0;
+    // What has not begun for so long waits for a thread that was woken where it gets no turn.
+    const bool stuck = silent_for > late_ns && awaited();
+    if (count->woken_late && (stuck || (asleep && cost >= worth_waking_elsewhere))) wake_elsewhere();
+    if (asleep || stuck) count->last_seen = now;
     ++count->awaited[size_t(priority)];
     ++count->unfinished;
-    Task* const task = new Task{std::move(act), priority, count};
+    Task* const task = new Task{std::move(act), priority, count, asleep ? now : 0};
     given(task);
     arenas.enqueue(priority, run_task, task);
 }
@@ -81,11 +104,21 @@ void Team::enqueue(Priority priority, std::function<void()> act) {
 void Team::run_task(void* what) {
     taken(what);
     const std::unique_ptr<Task> task(static_cast<Task*>(what));
+    const AtWork at_work;
+    const int64_t now = steady_ns();
+    task->count->last_seen = now;
+    if (task->given && now - task->given > late_ns) task->count->woken_late = true;
     --task->count->awaited[size_t(task->priority)];
     const bool before = std::exchange(in_a_team, true);
     std::exchange(task->act, nullptr)();  // what it holds goes while the team is there
     in_a_team = before;
+    task->count->last_seen = steady_ns();
+    if (task->count->woken_late && task->count->unfinished == 1) wake_anywhere();  // those who were not needed
     if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
+}
+
+bool Team::awaited() const {
+    return std::any_of(count->awaited.begin(), count->awaited.end(), [](const auto& a) { return a > 0; });
 }
 
 bool Team::more_urgent(Priority than) const {
@@ -95,9 +128,9 @@ bool Team::more_urgent(Priority than) const {
 }
 
 /// oneTBB looks for more urgent arenas only between tasks, so a task ends when there is something in one.
-void Team::help(Priority priority, const std::shared_ptr<Job>& job) {
-    enqueue(priority, [this, priority, job] {
-        if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, job);
+void Team::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
+    enqueue(priority, cost, [this, priority, job] {
+        if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
     });
 }
 
@@ -110,7 +143,7 @@ void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
     const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 16));
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);
-    for (int h = 0; h < helpers; ++h) help(priority, job);
+    for (int h = 0; h < helpers; ++h) help(priority, double(total / piece) * least_piece, job);
     job->participate(Arenas::slot());
     job->finish();
 }

@@ -65,8 +65,8 @@ public:
     /// fewest that are worth a call of their own. `publish` is given the job before it begins.
     void run(Priority priority, int64_t total, int64_t piece, Job::Body body,
              const std::function<void(const std::shared_ptr<Job>&)>& publish = {}, Order order = Order::forwards);
-    /// Has a thread of the priority's arena do this some time.
-    void enqueue(Priority priority, std::function<void()> act);
+    /// Has a thread of the priority's arena do this some time. `cost`: nanoseconds of one thread that the work takes, roughly.
+    void enqueue(Priority priority, double cost, std::function<void()> act);
     /// Whether the calling thread is doing what was enqueued.
     static bool on_its_thread();
 
@@ -75,7 +75,8 @@ public:
 private:
     struct Task;
     static void run_task(void* task);
-    void help(Priority priority, const std::shared_ptr<Job>& job);
+    void help(Priority priority, double cost, const std::shared_ptr<Job>& job);
+    bool awaited() const;
     bool more_urgent(Priority than) const;
 
     const bool fixed;
@@ -83,6 +84,8 @@ private:
     struct Count {
         std::array<std::atomic<int>, 3> awaited{};  ///< by priority: what has not begun
         std::atomic<int> unfinished = 0;
+        std::atomic<int64_t> last_seen = 0;    ///< when, in nanoseconds, a thread began or ended something, or was woken
+        std::atomic<bool> woken_late = false;  ///< a thread has taken long to wake, as it does beside who wakes it
     };
     const std::shared_ptr<Count> count = std::make_shared<Count>();
     Arenas arenas;

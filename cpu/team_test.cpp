@@ -77,7 +77,7 @@ TEST(TeamTest, WhatIsEnqueuedIsDoneWithoutAWaiter) {
     for (const int threads : {1, 3}) {
         Team team(threads, false);
         std::atomic<int> done = 0;
-        for (const Priority priority : {Priority::low, Priority::normal, Priority::high}) team.enqueue(priority, [&] { ++done; });
+        for (const Priority priority : {Priority::low, Priority::normal, Priority::high}) team.enqueue(priority, 0, [&] { ++done; });
         for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         EXPECT_EQ(done, 3);
     }
