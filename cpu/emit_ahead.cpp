@@ -260,7 +260,7 @@ std::optional<Emitter::Way> Emitter::way_to(const Inst& i, const std::function<b
 }
 
 /// The access's place as it is behind `move`, which changes values from which `way` leads to its indices.
-Emitter::Place Emitter::place_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+Place Emitter::place_after(const Inst& i, const Way& way, const std::function<void()>& move) {
     const auto before = std::make_tuple(values, has_value, bringing_in);
     bringing_in = true;  // what is computed here is kept for nobody
     move();

@@ -17,7 +17,7 @@ constexpr size_t most_twice = 300;  ///< instructions of a kernel, which are wri
 }  // namespace
 
 /// What a bent value is away from the rim, and what decides where that is: select(x == limit, bent, straight), min(x, limit), max(x, limit).
-std::optional<Emitter::Bend> Emitter::bend_of(const Inst& i) const {
+std::optional<Bend> Emitter::bend_of(const Inst& i) const {
     if (i.type != Scalar::i32 || i.result_count != 1 || kind_of(k.result(i)) != Kind::vector) return std::nullopt;
     const auto v = k.operands(i);
     Bend bend{k.result(i), {}, i.op, {}, {}};
@@ -44,7 +44,7 @@ std::optional<Emitter::Bend> Emitter::bend_of(const Inst& i) const {
 }
 
 /// Those of indices of arrays.
-std::vector<Emitter::Bend> Emitter::find_bends() const {
+std::vector<Bend> Emitter::find_bends() const {
     std::vector<Bend> found;
     const auto& order = uniformity.structure().order();
     if (width == 1 || has_barriers || order.size() > most_twice) return found;

@@ -143,7 +143,7 @@ std::string Emitter::pointer_along(const Inst& i, const std::string& index_type,
     return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x), "p");
 }
 
-Emitter::Place Emitter::access(const Inst& i) {
+Place Emitter::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);
     if (const auto walk = walking.find(&i); walk != walking.end() && !bringing_in)
@@ -177,7 +177,7 @@ Emitter::Place Emitter::access(const Inst& i) {
 }
 
 /// Private memory lies element by element, and in each the lanes side by side.
-Emitter::Place Emitter::lane_access(const Inst& i) {
+Place Emitter::lane_access(const Inst& i) {
     const Memory& m = k[i.memory];
     const Leaf& leaf = m.element.leaves[i.leaf];
     const int bytes = size_of(leaf.type);

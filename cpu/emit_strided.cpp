@@ -57,7 +57,7 @@ bool Emitter::masks_words(int bytes) const {
 
 /// The access and those of its kind that follow in the block, whose words lie between its lanes' in turn. Loads come early, to where the
 /// first of them is, stores late, to where the last is: nothing in between touches the same words.
-std::optional<Emitter::Strided> Emitter::strided(InstId id) const {
+std::optional<Strided> Emitter::strided(InstId id) const {
     const Inst& i = k[id];
     const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
     if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;

@@ -42,7 +42,7 @@ bool Emitter::walks_rows(InstId id, InstId loop) const {
 }
 
 /// The tiles of a loop that a whole packet runs from end to end. What is stored to is touched nowhere else in the loop.
-std::vector<Emitter::Tile> Emitter::tiles_of(InstId id) const {
+std::vector<Tile> Emitter::tiles_of(InstId id) const {
     const Inst& loop = k[id];
     if (loop.op != Op::for_ || width % quad != 0 || !running.all()) return {};
     if (parts(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
@@ -100,7 +100,7 @@ std::string Emitter::added(const Tile& t, const std::string& type, const std::st
 
 // ---- the loop ----
 
-Emitter::Tiling Emitter::open_tiles(InstId id) {
+Tiling Emitter::open_tiles(InstId id) {
     Tiling t;
     t.tiles = tiles_of(id);
     if (t.tiles.empty()) return t;

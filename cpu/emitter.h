@@ -7,48 +7,16 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/affine.h"
 #include "core/ir.h"
 #include "core/uniformity.h"
 #include "cpu/emit.h"
+#include "cpu/emitter_parts.h"
 
 namespace pumice::cpu {
-
-/// How the items of a packet hold a value.
-enum class Kind : uint8_t {
-    uniform,  ///< one scalar for all
-    affine,   ///< one scalar, of lane 0; it grows by a constant from lane to lane
-    vector,
-};
-
-/// A value as LLVM text. `scalar` is set unless the kind is vector, `vector` where it is.
-struct Held {
-    Kind kind = Kind::uniform;
-    std::string scalar, vector;
-    int64_t step = 0;
-};
-
-/// What `!llvm.loop` names where a loop is to be unrolled in full.
-constexpr const char* unrolled_in_full = "distinct !{$, !{!\"llvm.loop.unroll.full\"}}";
-
-/// The items of a packet that run; all of them where there is no text.
-struct Mask {
-    std::string text;
-    int first = 0;          ///< where not 0: they are the packet's first items, so many
-    std::string from = {}, to = {};  ///< where set: i32s, they are the lanes from the one on and before the other
-    bool all() const { return text.empty(); }
-    bool operator==(const Mask&) const = default;
-};
-
-/// A place on the stack for what control flow carries. LLVM turns them into phis.
-struct Slot {
-    std::string name;
-    Kind kind = Kind::uniform;
-    Scalar type = Scalar::f32;
-    int64_t step = 0;
-};
 
 /// Writes the function that runs groups. Values that a packet's items share are scalars, others vectors of `width`; with
 /// width 1 everything is a scalar. Conditions that items share are branches; others become masks.
@@ -157,11 +125,6 @@ private:
     std::string estimated_quotient(const std::string& x, const std::string& y);
 
     // ---- memory (emit_memory.cpp) ----
-    struct Place {
-        enum class How { scalar, contiguous, scattered } how = How::scalar;
-        std::string pointer;  ///< a ptr, or a vector of them
-        int align = 1;
-    };
     Place access(const ir::Inst& i);
     Place lane_access(const ir::Inst& i);  ///< private memory
     ir::Value without_constant(ir::Value v, int64_t& more) const;
@@ -181,19 +144,6 @@ private:
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
     // ---- accesses at constant strides (emit_strided.cpp) ----
-    struct Strided {
-        std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; and which word of each lane's they move
-        int64_t first = 0;    ///< bytes from the first access's place to the first word
-        int stride = 0;       ///< words from lane to lane
-        int bytes = 0;        ///< of a word
-        int lanes = 0;        ///< of the vectors that move
-    };
-    /// Stores that wait for the last of them.
-    struct Joining {
-        Strided all;
-        std::string place;
-        std::vector<std::string> given;
-    };
     int64_t stride_of(const ir::Inst& i) const;
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
     std::optional<Strided> strided(ir::InstId id) const;
@@ -239,23 +189,6 @@ private:
     void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
 
     // ---- rows of which each item has its own (emit_tiles.cpp) ----
-    /// A place of a loop's body, for some iterations: in each, a vector of what the items have there.
-    struct Tile {
-        std::vector<const ir::Inst*> accesses;
-        bool loads = false, stores = false;
-        bool adds = false;   ///< to what was there, which then is not fetched: the tile takes what is added
-        std::string memory;  ///< a vector an iteration, that of the lowest index first
-        std::vector<std::string> rows;  ///< a ptr for each lane: the place at the loop's first index
-    };
-    struct Tiling {
-        std::vector<Tile> tiles;
-        int step = 0;            ///< of the loop: 1 or -1
-        std::string first;       ///< the loop's first index
-        ir::Value index;         ///< of the loop
-        std::string stop;        ///< i32 on the stack: the index behind the tile's last iteration
-        std::string lowest, count;  ///< i32s: its lowest index, and its iterations
-        std::string column;      ///< from the first index to the lowest, an i64
-    };
     bool only_adds(const Tile& t) const;
     std::string added(const Tile& t, const std::string& type, const std::string& a, const std::string& b);
     bool walks_rows(ir::InstId i, ir::InstId loop) const;
@@ -289,12 +222,6 @@ private:
     void fill_turned(const ir::Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps = {});
 
     // ---- places that grow from row to row (emit_walk.cpp) ----
-    struct Walk {
-        std::string first;  ///< ptr: the place in the first row
-        std::string pitch;  ///< bytes to the next row's, an i64
-        std::string slot;   ///< where the row's place is kept, for the packet at `x`
-        std::string x;
-    };
     bool walks(const ir::Inst& i) const;
     void open_walks(std::span<const ir::InstId> insts);
     void next_in_walks();
@@ -323,15 +250,6 @@ private:
     void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
 
     // ---- adds to memory that is the thread's own (emit_sums.cpp) ----
-    /// The adds of one instruction in the last iterations of a loop, to elements side by side: a vector each.
-    struct Row {
-        ir::InstId loop;
-        int64_t step = 0;                    ///< of the place, in elements an iteration: 1 or -1
-        std::string vectors, last, filled;   ///< width of them; the last place; how many there are (the loop's)
-        ir::Value factor;                    ///< where products are added: what is the same in all iterations,
-        ir::InstId load;                     ///< and where the other factor comes from
-        std::vector<std::string> lines;      ///< of it, transposed, for the region that is being written
-    };
     void plan_sums();
     void plan_rows(ir::InstId loop);
     bool in_loop(ir::InstId i) const;
@@ -365,22 +283,6 @@ private:
     void report(const ir::Inst& i);
 
     // ---- control flow (emit_control.cpp) ----
-    struct Loop {
-        const ir::Inst* inst = nullptr;
-        bool masked = false;   ///< its jumps are masks
-        bool tracked = false;  ///< items leave it at different times
-        Mask entered;
-        std::vector<Slot> carried, results;
-        std::vector<bool> captured;  ///< the results that are used
-        Slot alive, continued, left;
-        std::string latch, exit;
-        std::string body;  ///< of a while, where its test block goes on
-    };
-    struct Arm {
-        const ir::Inst* inst = nullptr;
-        std::vector<Slot> results;
-        Mask only;  ///< whose results are written
-    };
     void sequence(std::span<const ir::InstId> insts);
     void instruction(ir::InstId id);
     void loop(ir::InstId id);
@@ -444,11 +346,6 @@ private:
     std::string parameters(bool call);
 
     // ---- indices bent at a rim (emit_bends.cpp) ----
-    struct Bend {
-        ir::Value value, straight;  ///< the latter is what the former is away from the rim,
-        ir::Op op;                  ///< select, min or max
-        ir::Value x, limit;         ///< as the one, which counts on from lane to lane, compares with the other
-    };
     std::optional<Bend> bend_of(const ir::Inst& i) const;
     std::vector<Bend> find_bends() const;
     std::string is_straight(const Bend& b);
@@ -466,46 +363,40 @@ private:
     bool is_granted(ir::Value condition) const;
     void with_and_without_guards(const Body& whole);
 
-    // ---- barriers (emit_regions.cpp) ----
-    /// Where a value is kept that items need behind a barrier.
-    struct Keep {
-        bool outer = false;     ///< computed once for the group, outside of packets
-        bool spilled = false;   ///< in the packet's part of the scratch memory, from `place` on
-        bool exported = false;  ///< a slot has what the packets' first items computed
-        int64_t place = -1;
-        Slot slot;
-    };
-    struct OpenLoop {
-        const ir::Inst* inst = nullptr;
-        std::string latch, exit, body;
-        std::string step;  ///< of a for
-    };
+    // ---- the plan of regions between barriers (emit_region_plan.cpp) ----
     void plan_regions();
     void plan_block(ir::BlockId b, int& region);
     void plan_uses(std::span<const ir::Value> v, int region);
     void plan_columns(ir::InstId construct);
     void share_columns();
     int64_t spill_place(ir::Value v);
-    bool computable_again(ir::Value v, int& budget) const;
+    bool computable_again(ir::Value v) const;
+    bool computable_within(int& budget, ir::Value v) const;
+
+    // ---- regions (emit_regions.cpp) ----
     void group_with_barriers();
+    void packets_of_group(const Body& body, const std::string& row = "");
     void region_block(ir::BlockId b);
     void region(std::span<const ir::InstId> insts, ir::InstId end);
     std::vector<ir::InstId> executed(std::span<const ir::InstId> insts) const;
     bool unrolls(std::span<const ir::InstId> insts) const;
     void bring_in(ir::Value v);
     void bring_needed(ir::Value v, std::span<const ir::InstId> insts);
-    void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
+    void defined_now(ir::Value v);
+    void keep(ir::Value v, const Held& h, int64_t place);
     void hand_on(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
+
+    // ---- ifs and loops around barriers (emit_open.cpp) ----
     std::string outer_scalar(ir::Value v);
     void open_if(ir::InstId id);
     void open_loop(ir::InstId id);
+    void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
     void outer_terminator(ir::InstId id);
-    void keep(ir::Value v, const Held& h, int64_t place);
-    void packets_of_group(const Body& body, const std::string& row = "");
+
+    // ---- regions of which only the first items run (emit_bounds.cpp) ----
     ir::Value bound_of(std::span<const ir::InstId> insts) const;
     ir::Value bound_in(ir::Value condition) const;
     std::string bounded_row(ir::Value bound);
-    void defined_now(ir::Value v);
 
     const ir::Kernel& k;
     const Target& target;
