@@ -1,12 +1,13 @@
-// Atomics that a device may have to make of others: on 64 bits, and on small members of structs; and bools in structs, which share
-// words with their neighbours where buffers hold no bytes.
+// Atomics that a device may have to make of others: on small types, on 64 bits, and on small members of structs; and bools in
+// structs, which share words with their neighbours where buffers hold no bytes.
 #include <cmath>
 #include <limits>
 
-#include "tests/device/suite.h"
+#include "tests/device/types.h"
 
 using namespace pumice;
 using suite::device;
+using suite::has_type;
 
 namespace atomics_test {
 struct Wide {
@@ -283,6 +284,64 @@ TEST(Structs, BoolsAmongOtherMembers) {
         EXPECT_EQ(g.wide, h.wide + (int64_t(1) << 34)) << i;
         EXPECT_EQ(g.last, !h.last) << i;
     }
+}
+
+/// All items of several groups add to few neighbours; the sum tells whether one was lost. Local memory, too.
+template <class T>
+void sums_in_neighbours(const char* name, int items) {
+    SCOPED_TRACE(name);
+    const auto k = kernel(name, [](InOut<T> a, InOut<T> largest, Out<T> local_sums) {
+        Local<T, 3> local;
+        auto i = global_index(), l = local_index();
+        $if (l < 3) { local[l] = cast<T>(l - l); }
+        synchronize();
+        atomic_add(a[i % 3], cast<T>(1 + i % 2));
+        atomic_max(largest[i % 2], cast<T>(i % 100));
+        atomic_add(local[l % 3], cast<T>(1 + l - l));
+        synchronize();
+        $if (l < 3) { local_sums[group_index() * 3 + l] = local[l]; }
+    });
+    Array<T> a = device().template zeros<T>(3), largest = device().template zeros<T>(2), local = device().template zeros<T>(6);
+    k(ndrange(items).group(items / 2), a, largest, local);
+    const auto got = a.download(), most = largest.download(), sums = local.download();
+    int want[3] = {}, in_group[3] = {}, high[2] = {};
+    for (int i = 0; i < items; ++i) want[i % 3] += 1 + i % 2, high[i % 2] = std::max(high[i % 2], i % 100);
+    for (int i = 0; i < items / 2; ++i) ++in_group[i % 3];
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(double(float(got[size_t(i)])), want[i]) << i;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(double(float(most[size_t(i)])), high[i]) << i;
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(double(float(sums[size_t(i)])), in_group[i % 3]) << i;
+}
+
+TEST(Types, AtomicsOnSmallTypes) {
+    if (has_type<int8_t>()) sums_in_neighbours<int8_t>("atomics_i8", 128), sums_in_neighbours<uint8_t>("atomics_u8", 128);
+    if (has_type<int16_t>()) sums_in_neighbours<int16_t>("atomics_i16", 256), sums_in_neighbours<uint16_t>("atomics_u16", 256);
+    if (has_type<half>()) sums_in_neighbours<half>("atomics_f16", 256);
+}
+
+TEST(Types, AtomicsOn64Bits) {
+    sums_in_neighbours<int64_t>("atomics_i64", 256);
+    sums_in_neighbours<uint64_t>("atomics_u64", 256);
+    if (has_type<double>()) sums_in_neighbours<double>("atomics_f64", 256);
+}
+
+TEST(Types, CompareExchangeOnSmallTypes) {
+    NEEDS(int8, "8-bit integers");
+    const auto k = kernel("claim", [](InOut<int8_t> a, Out<int> before) {
+        auto i = global_index();
+        before[i] = cast<int>(atomic_compare_exchange(a[i % 4], int8_t(-1), cast<int8_t>(i % 100)));
+    });
+    Array<int8_t> a = device().full<int8_t>(4, int8_t(-1));
+    Array<int> before = device().zeros<int>(64);
+    k(ndrange(64), a, before);
+    const auto got = a.download();
+    const auto seen = before.download();
+    int claims = 0;
+    for (int i = 0; i < 64; ++i)
+        if (seen[size_t(i)] == -1) {
+            ++claims;
+            EXPECT_EQ(got[size_t(i % 4)], i);
+        }
+    EXPECT_EQ(claims, 4);
 }
 
 }  // namespace

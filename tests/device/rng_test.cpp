@@ -129,4 +129,39 @@ TEST(Random, Case21_MonteCarlo) {
     EXPECT_NEAR(sum / 2 / (100.0 * n), 0.5, 0.01);
 }
 
+TEST(Types, RandomDoubles) {
+    const auto k = kernel("random_doubles", [](Out<double> u, Out<double> z, Out<int> n) {
+        auto i = global_index();
+        rng::Counter random(5u, cast<uint32_t>(i));
+        u[i] = random.uniform<double>();
+        z[i] = random.normal<double>();
+        n[i] = random.integer(10);
+    });
+    const int count = 4000;
+    if (!device().supports(Feature::float64)) {
+        Array<double> u = device().zeros<double>(count), z = device().zeros<double>(count);
+        Array<int> n = device().zeros<int>(count);
+        EXPECT_EQ(suite::message_of([&] { k(ndrange(count), u, z, n); }).substr(0, 82),
+                  "the kernel random_doubles uses double-precision floats (float64), which " + device().name().substr(0, 10));
+        return;
+    }
+    Array<double> u = device().zeros<double>(count), z = device().zeros<double>(count);
+    Array<int> n = device().zeros<int>(count);
+    k(ndrange(count), u, z, n);
+    double mean = 0, square = 0, whole = 0;
+    for (const double v : u.download()) {
+        ASSERT_TRUE(v >= 0 && v < 1);
+        mean += v / count;
+    }
+    for (const double v : z.download()) square += v * v / count;
+    for (const int v : n.download()) whole += double(v) / count;
+    EXPECT_NEAR(mean, 0.5, 0.02);
+    EXPECT_NEAR(square, 1, 0.08);
+    EXPECT_NEAR(whole, 4.5, 0.15);
+    // The same draws for every group size.
+    Array<double> again = device().zeros<double>(count);
+    k(ndrange(count).group(32), again, z, n);
+    EXPECT_EQ(again.download(), u.download());
+}
+
 }  // namespace

@@ -1,34 +1,19 @@
 // Every scalar op and cast on the types of other widths than 32 bits, against the host column. A type that the device has must
 // work.
-#include <gtest/gtest.h>
-#include <pumice/pumice.h>
-
 #include <cmath>
 #include <random>
 
 #include "core/evaluate.h"
 #include "core/ops.h"
+#include "tests/device/types.h"
 
 using namespace pumice;
+using suite::has_type;
 
 namespace {
 
 const std::vector<Scalar> widths{Scalar::i8,  Scalar::i16, Scalar::i64, Scalar::u8,
                                  Scalar::u16, Scalar::u64, Scalar::f16, Scalar::f64};
-
-bool has(const Device& device, Scalar type) {
-    switch (type) {
-        case Scalar::i8:
-        case Scalar::u8: return device.supports(Feature::int8);
-        case Scalar::i16:
-        case Scalar::u16: return device.supports(Feature::int16);
-        case Scalar::i64:
-        case Scalar::u64: return device.supports(Feature::int64);
-        case Scalar::f16: return device.supports(Feature::float16);
-        case Scalar::f64: return device.supports(Feature::float64);
-        default: return true;
-    }
-}
 
 /// A bool crosses in memory as an i32.
 Scalar stored(Scalar t) { return t == Scalar::boolean ? Scalar::i32 : t; }
@@ -165,7 +150,7 @@ TEST_P(OpWidths, AgreeWithTheHostColumn) {
         const std::string name = text("op_", row.name, "_", name_of(type));
         std::string refused;
         const auto got = run(device, kernel_of(name, compute, result, types), result, types, operands, refused);
-        if (!has(device, type)) {
+        if (!has_type(device, type)) {
             EXPECT_NE(refused, "");
             continue;
         }
@@ -191,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, OpWidths, testing::Range(0, ir::scalar_op_count),
 /// fma of doubles is there where the kernel does not ask for one rounding.
 TEST(Widths, ContractedFmaOfDoubles) {
     const Device device = Device::open();
-    if (!has(device, Scalar::f64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
+    if (!has_type(device, Scalar::f64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
     const auto k = kernel("fma_f64", [](Out<double> r, In<double> x) { r[global_index()] = fma(x[global_index()], 3.0, 0.5); });
     Array<double> r = device.zeros<double>(3), x = device.upload<double>({1, 1e300, -2});
     k(ndrange(3), r, x);
@@ -202,7 +187,7 @@ TEST(Widths, ContractedFmaOfDoubles) {
 TEST(Widths, ConstantsWithoutLiterals) {
     const Device device = Device::open();
     for (const Scalar type : {Scalar::f16, Scalar::f64}) {
-        if (!has(device, type)) continue;
+        if (!has_type(device, type)) continue;
         for (const std::string constant : {"inf", "-inf"}) {
             const std::string_view t = name_of(type);
             const std::string head = text("(arg1: out ", t, "[1], arg2: in ", t, "[1]) files [] {\n");
@@ -224,7 +209,7 @@ TEST(Widths, CastsOfEveryPair) {
     for (int f = 0; f < scalar_count; ++f)
         for (int t = 0; t < scalar_count; ++t) {
             const Scalar from = Scalar(f), to = Scalar(t);
-            if (from == to || !has(device, from) || !has(device, to)) continue;
+            if (from == to || !has_type(device, from) || !has_type(device, to)) continue;
             std::vector<uint64_t> values = specials(from);
             if (is_float(from))
                 for (const int edge : {7, 8, 15, 16, 31, 32, 63, 64})
@@ -251,7 +236,7 @@ TEST(Widths, Bitcasts) {
     const Device device = Device::open();
     for (const auto& [real, whole] : {std::pair(Scalar::f16, Scalar::i16), std::pair(Scalar::f16, Scalar::u16),
                                       std::pair(Scalar::f64, Scalar::i64), std::pair(Scalar::f64, Scalar::u64)}) {
-        if (!has(device, real) || !has(device, whole)) continue;
+        if (!has_type(device, real) || !has_type(device, whole)) continue;
         const uint64_t one = cast_bits(Scalar::f32, real, to_bits(-1.5f));
         for (const auto& [from, to] : {std::pair(real, whole), std::pair(whole, real)}) {
             std::string refused;

@@ -1,0 +1,253 @@
+// Local and private memory, barriers and atomics. Numbers in the names are those of shared/cases/kernels.md.
+#include "tests/device/suite.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+/// Both kinds of memory, in whole groups and not: what items past the range do makes no difference where there are none.
+template <class... Attribute>
+auto reverse_static(const char* name, Attribute... attribute) {
+    return kernel(name, attribute..., [](InOut<int> a) {
+        Local<int, 16> tile;
+        auto l = local_index();
+        tile[l] = a[global_index()];
+        synchronize();
+        a[global_index()] = tile[15 - l];
+    });
+}
+template <class... Attribute>
+auto reverse_dynamic(const char* name, Attribute... attribute) {
+    return kernel(name, attribute..., [](InOut<int> a) {
+        Local<int> tile(group_size() + 1);
+        auto l = local_index();
+        tile[l] = a[global_index()];
+        synchronize();
+        a[global_index()] = tile[group_size() - 1 - l];
+    });
+}
+
+std::vector<int> reversed_groups(int n, int g) {
+    std::vector<int> want(n);
+    for (int i = 0; i < n; ++i) want[i] = i / g * g + (g - 1 - i % g);
+    return want;
+}
+
+TEST(Language, Case09_LocalReversal) {
+    const auto dynamic = reverse_dynamic("reverse_dynamic"), whole_dynamic = reverse_dynamic("whole_dynamic", whole_groups);
+    for (const auto& k : {reverse_static("reverse_static"), reverse_static("whole_static", whole_groups), dynamic, whole_dynamic}) {
+        Array<int> a = device().upload(suite::iota<int>(64));
+        k(ndrange(64).group(16), a);
+        EXPECT_EQ(a.download(), reversed_groups(64, 16)) << k.name();
+    }
+    for (const auto& k : {dynamic, whole_dynamic}) {  // the size is that of the launch's group
+        Array<int> a = device().upload(suite::iota<int>(64));
+        k(ndrange(64).group(32), a);
+        EXPECT_EQ(a.download(), reversed_groups(64, 32)) << k.name();
+    }
+}
+
+const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> times) {
+    Local<int, 16> tile;
+    auto l = local_index();
+    auto i = global_index();
+    tile[l] = a[i] + 3;
+    $for (j, range(0, times)) {
+        tile[l] -= j;
+        synchronize();
+    }
+    a[i] = tile[group_size() - 1 - l];
+});
+
+TEST(Language, Case10_BarrierInFor) {
+    for (const int times : {1, 2, 5}) {
+        Array<int> a = device().upload(suite::iota<int>(64));
+        barrier_in_for(ndrange(64).group(16), a, times);
+        std::vector<int> want(64);
+        for (int i = 0; i < 64; ++i) want[i] = (i / 16 * 16 + 15 - i % 16) + 3 - times * (times - 1) / 2;
+        EXPECT_EQ(a.download(), want) << times;
+    }
+}
+
+const auto two_tiles = kernel("two_tiles", [](Out<float, 2> out, In<float, 2> a) {
+    Local<float, 8, 9> tile;  // a column of padding
+    Local<int, 8> row;
+    auto [i, j] = global_index<2>();
+    auto [y, x] = local_index<2>();
+    tile(y, x) = a(i, j);
+    $if (x == 0) { row[y] = cast<int>(a(i, j)); }
+    synchronize();
+    out(i, j) = tile(x, y) + cast<float>(row[x]);
+});
+
+TEST(Language, Case11_TwoLocalArraysOneTwoDimensional) {
+    Array<float, 2> a = device().upload(suite::iota<float>(64), {8, 8}), out = device().zeros<float>({8, 8});
+    two_tiles(ndrange(8, 8).group(8, 8), out, a);
+    std::vector<float> want(64);
+    for (int i = 0; i < 8; ++i) for (int j = 0; j < 8; ++j) want[i * 8 + j] = float(j * 8 + i) + float(j * 8);
+    EXPECT_EQ(out.download(), want);
+}
+
+const auto across_barriers = kernel("across_barriers", [](InOut<int> a) {
+    Local<int, 32> tile;
+    Private<int, 4> mine;
+    auto l = local_index();
+    auto i = global_index();
+    Var v = a[i];
+    $for (k, range(0, 4)) { mine[k] = v * k; }
+    tile[l] = v;
+    synchronize();
+    v += tile[(l + 1) % group_size()];
+    synchronize();
+    tile[l] = v;
+    synchronize();
+    Var sum = 0;
+    $for (k, range(0, 4)) { sum += mine[k]; }
+    a[i] = sum + tile[(l + 1) % group_size()];
+});
+
+TEST(Language, Case12_PrivateArraysAndVarsAcrossBarriers) {
+    Array<int> a = device().upload(suite::iota<int>(64));
+    across_barriers(ndrange(64).group(32), a);
+    std::vector<int> want(64);
+    for (int i = 0; i < 64; ++i) {
+        const auto next = [](int n) { return n / 32 * 32 + (n % 32 + 1) % 32; };
+        want[i] = 6 * i + next(i) + next(next(i));
+    }
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto barrier_shapes = kernel("barrier_shapes", [](InOut<int> a, Val<int> outer, Val<int> inner) {
+    Local<int, 32> tile;
+    Local<int, 1> trips;
+    auto l = local_index();
+    auto i = global_index();
+    tile[l] = a[i];
+    $if (l == 0) { trips[0] = inner; }
+    synchronize();
+    $for (p, range(0, outer)) {
+        Var q = 0;
+        $while (q < trips[0]) {  // the trip count comes from local memory
+            auto next = tile[(l + 1) % group_size()];
+            synchronize();
+            tile[l] = next + p;
+            synchronize();
+            q += 1;
+        }
+    }
+    $for (p, range(0, 2)) {  // two loops back to back
+        auto next = tile[(l + 2) % group_size()];
+        synchronize();
+        tile[l] = next;
+        synchronize();
+    }
+    a[i] = tile[l];
+});
+
+TEST(Language, BarrierShapes) {
+    const int outer = 3, inner = 2;
+    Array<int> a = device().upload(suite::iota<int>(64));
+    barrier_shapes(ndrange(64).group(32), a, outer, inner);
+    std::vector<int> want(64);
+    for (int i = 0; i < 64; ++i) want[i] = i / 32 * 32 + (i % 32 + outer * inner + 4) % 32 + inner * (0 + 1 + 2);
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto partial_barriers = kernel("partial_barriers", [](InOut<int> a, Val<int> times) {
+    Local<int, 32> tile;
+    auto l = local_index();
+    auto i = global_index();
+    Var v = a[i];
+    $for (k, range(0, times)) {
+        tile[l] = v;
+        synchronize();
+        v += tile[l / 2];  // never past this item
+        synchronize();
+    }
+    a[i] = v;
+});
+
+TEST(Language, BarriersInPartialGroups) {
+    const int n = 45, times = 3;
+    Array<int> a = device().upload(suite::iota<int>(n));
+    partial_barriers(ndrange(n).group(32), a, times);
+    std::vector<int> v = suite::iota<int>(n);
+    for (int k = 0; k < times; ++k) {
+        std::vector<int> next = v;
+        for (int i = 0; i < n; ++i) next[i] += v[i / 32 * 32 + i % 32 / 2];
+        v = next;
+    }
+    EXPECT_EQ(a.download(), v);
+}
+
+const auto global_order = kernel("global_order", [](InOut<int> a) {
+    auto i = global_index();
+    a[i] = i;
+    synchronize();
+    auto other = a[group_index() * group_size() + (local_index() + 5) % group_size()];
+    synchronize();
+    a[i] = other + 1;
+});
+
+TEST(Language, BarriersOrderGlobalMemory) {
+    const int g = suite::at_most_group(256);
+    Array<int> a = device().zeros<int>(g * 4);
+    global_order(ndrange(g * 4).group(g), a);
+    std::vector<int> want(g * 4);
+    for (int i = 0; i < g * 4; ++i) want[i] = i / g * g + (i % g + 5) % g + 1;
+    EXPECT_EQ(a.download(), want);
+}
+
+const auto atomics = kernel("atomics", [](InOut<int> a, InOut<uint32_t> u, InOut<float> f) {
+    auto i = global_index();
+    Local<int, 1> most;
+    $if (local_index() == 0) { most[0] = -1; }
+    synchronize();
+    atomic_max(most[0], i);
+    synchronize();
+    atomic_add(a[0], i);
+    atomic_sub(a[1], 2);
+    atomic_min(a[2], 5 - i);
+    atomic_max(a[3], most[0]);
+    atomic_and(u[0], ~(Val<uint32_t>(1u) << (cast<uint32_t>(i) % 16u)));
+    atomic_or(u[1], Val<uint32_t>(1u) << cast<uint32_t>(i % 32));
+    atomic_xor(u[2], cast<uint32_t>(i));
+    atomic_add(f[0], 0.5f);
+    atomic_max(f[1], cast<float>(i));
+    $if (atomic_compare_exchange(a[4], 0, 77) == 0) { atomic_add(a[5], 1); }
+});
+
+TEST(Language, Atomics) {
+    const int n = 200;
+    Array<int> a = device().zeros<int>(6);
+    Array<uint32_t> u = device().upload(std::vector<uint32_t>{0xffffffffu, 0, 0});
+    Array<float> f = device().zeros<float>(2);
+    atomics(ndrange(n).group(50), a, u, f);
+    uint32_t x = 0;
+    for (int i = 0; i < n; ++i) x ^= uint32_t(i);
+    EXPECT_EQ(a.download(), (std::vector<int>{n * (n - 1) / 2, -2 * n, 5 - (n - 1), n - 1, 77, 1}));
+    EXPECT_EQ(u.download(), (std::vector<uint32_t>{0xffff0000u, 0xffffffffu, x}));
+    EXPECT_EQ(f.download(), (std::vector<float>{100.0f, 199.0f}));
+}
+
+const auto trips = kernel("trips", [](InOut<int> out, In<int> counts) {
+    Local<int, 1> total;
+    auto l = local_index();
+    auto n = uniform(counts[group_index()]);  // the same for the group: loops may have barriers inside
+    $if (l == 0) { total[0] = 0; }
+    synchronize();
+    $for (k, range(n)) {
+        $if (l == k) { total[0] += k + 1; }
+        synchronize();
+    }
+    out[global_index()] = total[0];
+});
+
+TEST(Language, UniformValues) {
+    Array<int> out = device().zeros<int>(24);
+    trips(ndrange(24).group(8), out, device().upload<int>({2, 0, 5}));
+    for (int i = 0; i < 24; ++i) EXPECT_EQ(out.download()[size_t(i)], (std::vector<int>{3, 0, 15})[size_t(i / 8)]);
+}
+
+}  // namespace
