@@ -1,9 +1,8 @@
 // Random differentiable kernels on the device under test: forward mode against central differences, reverse mode against forward
 // mode, whole, for a batch of three, and in halves whose tape is used twice.
-#include <cstdlib>
-
 #include "autodiff/random_kernel.h"
 #include "tests/autodiff/derivatives.h"
+#include "tests/fuzz/seeds.h"
 
 using namespace pumice;
 using suite::device;
@@ -92,14 +91,11 @@ private:
 };
 
 TEST(AutodiffFuzz, RandomKernels) {
-    const char* wanted = std::getenv("PUMICE_FUZZ_SEED");
-    const uint32_t first = wanted ? uint32_t(std::atoi(wanted)) : 1000, count = wanted ? 1 : 24;
-    for (uint32_t seed = first; seed < first + count; ++seed) {
+    fuzz::each_seed(24, [](uint64_t seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        if (device().supports(Feature::float64) && seed % 2) RandomKernel<double>(seed).check();
-        else RandomKernel<float>(seed).check();
-        if (HasFailure()) return;
-    }
+        if (device().supports(Feature::float64) && seed % 2) RandomKernel<double>(uint32_t(seed)).check();
+        else RandomKernel<float>(uint32_t(seed)).check();
+    });
 }
 
 }  // namespace

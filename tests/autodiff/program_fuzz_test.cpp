@@ -1,10 +1,10 @@
 // Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on arrays
 // that are reused. Forward mode against central differences (in doubles), reverse mode against forward mode, with and without
 // checkpoints and for a batch.
-#include <cstdlib>
 #include <random>
 
 #include "tests/autodiff/derivatives.h"
+#include "tests/fuzz/seeds.h"
 
 using namespace pumice;
 using suite::device;
@@ -187,14 +187,11 @@ private:
 };
 
 TEST(AutodiffFuzz, RandomPrograms) {
-    const char* wanted = std::getenv("PUMICE_FUZZ_SEED");
-    const uint32_t first = wanted ? uint32_t(std::atoi(wanted)) : 1, count = wanted ? 1 : 20;
-    for (uint32_t seed = first; seed < first + count; ++seed) {
+    fuzz::each_seed(20, [](uint64_t seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
-        if (device().supports(Feature::float64) && seed % 3) RandomProgram<double>(seed).check();
-        else RandomProgram<float>(seed).check();
-        if (HasFailure()) return;
-    }
+        if (device().supports(Feature::float64) && seed % 3) RandomProgram<double>(uint32_t(seed)).check();
+        else RandomProgram<float>(uint32_t(seed)).check();
+    });
 }
 
 }  // namespace

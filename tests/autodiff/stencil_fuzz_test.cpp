@@ -4,9 +4,11 @@
 #include <random>
 
 #include "tests/autodiff/derivatives.h"
+#include "tests/fuzz/indices.h"
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;
+using fuzz::at, fuzz::each_dimension, fuzz::own_index;
 using suite::dot;
 using suite::numbers;
 
@@ -15,7 +17,7 @@ namespace {
 template <int R>
 class Stencil {
 public:
-    using Index = std::array<Val<int>, size_t(R)>;
+    using Index = fuzz::Index<R>;
     using Field = Array<float, R>;
 
     explicit Stencil(uint64_t seed) : random(seed * 2654435761u + 11), seed(seed) {
@@ -57,18 +59,10 @@ private:
     };
     uint64_t roll(uint64_t n) { return random() % n; }
 
-    template <class Memory>
-    decltype(auto) at(const Memory& m, const Index& i) {
-        return [&]<size_t... D>(std::index_sequence<D...>) -> decltype(auto) { return m(i[D]...); }(std::make_index_sequence<R>());
-    }
-    template <class F>
-    Index each(F f) {
-        return [&]<size_t... D>(std::index_sequence<D...>) { return Index{f(D)...}; }(std::make_index_sequence<R>());
-    }
     Index near(const Index& own, const In<float, R>& array) {
         const uint64_t way = roll(8);
         const bool turned = R >= 2 && extents[0] == extents[1] && roll(10) == 0;
-        return each([&](size_t d) -> Val<int> {
+        return each_dimension<R>([&](size_t d) -> Val<int> {
             const size_t s = turned && d < 2 ? 1 - d : d;
             const Val<int> i = own[s];
             const int off = roll(2) ? int(roll(5)) - 2 : 0, n = extents[d];
@@ -84,14 +78,7 @@ private:
 
     void record(const InOut<float, R>& y, const InOut<float, R>& z, const In<float, R>& a, const In<float, R>& b, Val<float> c) {
         random.seed(how);
-        const Index own = [&] {
-            if constexpr (R == 1)
-                return Index{global_index()};
-            else {
-                const auto p = global_index<R>();
-                return each([&](size_t d) { return p[d]; });
-            }
-        }();
+        const Index own = own_index<R>();
         const auto load = [&]() -> Val<float> {
             const In<float, R>& from_array = roll(3) ? a : b;
             return at(from_array, near(own, from_array));

@@ -5,16 +5,18 @@
 
 #include <random>
 
+#include "tests/fuzz/indices.h"
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;
+using fuzz::at, fuzz::each_dimension, fuzz::own_index;
 
 namespace {
 
 template <class T, int R>
 class Case {
 public:
-    using Index = std::array<Val<int>, size_t(R)>;
+    using Index = fuzz::Index<R>;
 
     explicit Case(uint64_t seed) : random(seed * 1315423911u + 7), seed(seed) {
         choose_shape();
@@ -59,19 +61,10 @@ private:
         grouped = shares || roll(3) == 0;
     }
 
-    template <class Memory>
-    decltype(auto) at(const Memory& m, const Index& i) {
-        return [&]<size_t... D>(std::index_sequence<D...>) -> decltype(auto) { return m(i[D]...); }(std::make_index_sequence<R>());
-    }
-    template <class F>
-    Index each(F f) {
-        return [&]<size_t... D>(std::index_sequence<D...>) { return Index{f(D)...}; }(std::make_index_sequence<R>());
-    }
-
     /// An index of the arrays not far from an item's; the kernel's indices stay where they are in about half of the dimensions.
     Index near(const Index& own) {
         const uint64_t way = roll(10);
-        return each([&](size_t d) -> Val<int> {
+        return each_dimension<R>([&](size_t d) -> Val<int> {
             const Val<int> i = own[d];
             const int n = extents[d], off = roll(2) ? 0 : int(roll(5)) - 2;
             switch (way) {
@@ -99,11 +92,8 @@ private:
         random.seed(how);
         const Index p = [&] {
             if constexpr (R == 1)
-                return roll(3) ? Index{global_index()} : Index{group_index() * group_size() + local_index() + from[0]};
-            else {
-                const auto g = global_index<R>();
-                return each([&](size_t d) { return g[d]; });
-            }
+                if (roll(3) == 0) return Index{group_index() * group_size() + local_index() + from[0]};
+            return own_index<R>();
         }();
         const auto load = [&]() -> Val<T> { return at(roll(2) ? a : b, near(p)); };
         const auto term = [&](uint64_t most) {
@@ -166,7 +156,7 @@ private:
         // Where no other item writes: here, mirrored along the last axis, or transposed.
         const bool mirrored = roll(4) == 0;
         const bool transposed = R == 2 && extents[0] == extents[1] && from[0] == from[1] && to[0] == to[1] && roll(2);
-        const Index to_write = each([&](size_t d) -> Val<int> {
+        const Index to_write = each_dimension<R>([&](size_t d) -> Val<int> {
             const size_t s = transposed ? 1 - d : d;
             return mirrored && s == R - 1 ? from[s] + to[s] - 1 - p[s] : p[s];
         });
