@@ -12,7 +12,7 @@ namespace {
 constexpr int radius = 7;
 constexpr float sigma = 2.5f;
 constexpr float smoothness = 0.001f;
-constexpr float total_variation_epsilon = 1e-4f;
+constexpr float rounding = 0.03f;  ///< differences of neighbours below it count by their squares: noise, not edges; less makes flat patches
 
 float weight(int k) {
     float sum = 0;
@@ -48,12 +48,12 @@ const auto distance = kernel("distance", [](InOut<float> loss, In<float, 2> blur
     auto d = blurred(i, j) - seen(i, j);
     atomic_add(loss[0], 0.5f * d * d);
 });
-/// The length of the difference to the neighbours right and below, rounded off at zero so that it has a derivative.
+/// The length of the difference to the neighbours right and below, rounded off at zero.
 const auto variation = kernel("variation", [](InOut<float> loss, In<float, 2> guess, Val<float> factor) {
     auto [i, j] = global_index<2>();
     auto right = guess(i, j + 1) - guess(i, j);
     auto below = guess(i + 1, j) - guess(i, j);
-    atomic_add(loss[0], factor * sqrt(right * right + below * below + total_variation_epsilon * total_variation_epsilon));
+    atomic_add(loss[0], factor * sqrt(right * right + below * below + rounding * rounding));
 });
 /// One step of Nesterov's descent: the new point, and the point ahead of it where the next gradient is taken.
 const auto descend = kernel("descend", [](InOut<float, 2> ahead, InOut<float, 2> at, In<float, 2> gradient, Val<float> rate, Val<float> momentum) {
