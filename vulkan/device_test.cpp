@@ -1,34 +1,19 @@
 // The backend on every device of every driver found, with the validation layers on, in each way that it can be made to work.
-// The kernels are hand-written GLSL: this is the backend's own test, and not the code generator's.
-#include <gtest/gtest.h>
+#include "vulkan/device_test.h"
+
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <numeric>
 #include <random>
 #include <thread>
 
 #include "core/builder.h"
 #include "core/debug.h"
-#include "core/error.h"
-#include "tests/vulkan_application.h"
-#include "vulkan/device.h"
-#include "vulkan/vulkan.h"
 
-namespace pumice::vulkan {
+namespace pumice::vulkan::test {
 namespace {
 
-using codegen::Field;
-using codegen::Shader;
-
 const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "wrapped"};
-
-struct Case {
-    int index;
-    std::string device, mode;
-};
 
 /// Before the first use of Vulkan: validation, and SwiftShader where Debian's chromium-common has brought it.
 void set_up_environment() {
@@ -53,131 +38,6 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
     std::string name = info.param.device + "_" + info.param.mode;
     std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; });
     return std::to_string(info.param.index) + name;
-}
-
-struct Parameter {
-    bool array;
-    ir::Access access = ir::Access::inout;
-    Scalar type = Scalar::f32;
-};
-
-std::shared_ptr<ir::Kernel> kernel(const std::string& name, const std::vector<Parameter>& parameters) {
-    auto k = std::make_shared<ir::Kernel>();
-    k->name = name;
-    for (const Parameter& p : parameters) {
-        ir::Parameter parameter{p.array, p.type, {}};
-        if (p.array) {
-            ir::Memory memory;
-            memory.element = Element::of(p.type);
-            memory.access = p.access;
-            memory.argument = int(k->params.size());
-            parameter.memory.id = uint32_t(k->memories.size());
-            k->memories.push_back(memory);
-        }
-        k->params.push_back(parameter);
-    }
-    return k;
-}
-
-const char* const head =
-    "#version 460\n#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n"
-    "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
-
-/// y[i] = a * x[i] + y[i], with bindings or with addresses.
-Shader saxpy_shader(const codegen::Options& options) {
-    Shader s;
-    s.name = "saxpy";
-    const bool by_address = !options.by_address.empty() && options.by_address[0];
-    const std::string fields = "float a; int start; int end; int base;";
-    std::string glsl = head;
-    if (by_address)
-        glsl += "layout(buffer_reference, std430) buffer Y { float at[]; };\n"
-                "layout(buffer_reference, std430) readonly buffer X { float at[]; };\n"
-                "layout(push_constant) uniform Push { uvec2 y; uvec2 x; " + fields + " };\n"
-                "#define YY Y(y).at\n#define XX X(x).at\n";
-    else
-        glsl += "layout(binding = 0) buffer Y { float y[]; }; layout(binding = 1) readonly buffer X { float x[]; };\n"
-                "layout(push_constant) uniform Push { " + fields + " };\n#define YY y\n#define XX x\n";
-    glsl += "void main() { int i = start + int(gl_GlobalInvocationID.x); if (i < end) YY[i] = a * XX[i] + YY[i]; }\n";
-    s.glsl = glsl;
-    s.spirv = codegen::assemble(glsl, "saxpy");
-    const uint32_t at = by_address ? 16 : 0;
-    if (by_address) {
-        s.push = {{Field::Kind::address, 0, 0, 0, Scalar::u64}, {Field::Kind::address, 1, 0, 8, Scalar::u64}};
-    } else {
-        s.bindings = {{0, 0, ir::Access::inout}, {1, 1, ir::Access::in}};
-    }
-    s.push.push_back({Field::Kind::argument, 2, 0, at, Scalar::f32});
-    s.push.push_back({Field::Kind::start, 0, 0, at + 4, Scalar::i32});
-    s.push.push_back({Field::Kind::end, 0, 0, at + 8, Scalar::i32});
-    s.push.push_back({Field::Kind::group_base, 0, 0, at + 12, Scalar::i32});
-    s.push_bytes = at + 16;
-    return s;
-}
-
-std::shared_ptr<ir::Kernel> saxpy_kernel() {
-    return kernel("saxpy", {{true, ir::Access::inout}, {true, ir::Access::in}, {false}});
-}
-
-Launch::Argument whole(const std::shared_ptr<Allocation>& memory, int64_t element = 4) {
-    Launch::Argument argument;
-    argument.array = {memory.get(), 0, memory->bytes, {memory->bytes / element, 1, 1}};
-    return argument;
-}
-
-Launch::Argument scalar(float value) {
-    Launch::Argument argument;
-    uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    argument.bits = bits;
-    return argument;
-}
-
-class DeviceTest : public testing::TestWithParam<Case> {
-protected:
-    void SetUp() override { device = open_again(); }
-    /// Everything is released, and whatever the validation layer said late shows here.
-    void TearDown() override {
-        if (device) device->synchronize();
-        device.reset();
-        for (const auto& application : applications) EXPECT_EQ(application->messages, std::vector<std::string>());
-    }
-    std::shared_ptr<Device> open_again() {
-        const std::string& mode = GetParam().mode;
-        if (mode == "wrapped") {
-            applications.push_back(std::make_unique<tests::VulkanApplication>(GetParam().index));
-            return std::static_pointer_cast<Device>(wrap(applications.back()->application()).state->backend);
-        }
-        if (mode != "plain") setenv(mode.c_str(), "1", 1);
-        auto opened = std::static_pointer_cast<Device>(open(GetParam().index));
-        unsetenv(mode.c_str());
-        return opened;
-    }
-    std::shared_ptr<Allocation> upload(const std::vector<float>& values) {
-        auto memory = device->allocate(int64_t(values.size()) * 4, false);
-        device->write(*memory, 0, values.data(), memory->bytes);
-        return memory;
-    }
-    std::vector<float> download(const std::shared_ptr<Allocation>& memory) {
-        std::vector<float> values(size_t(memory->bytes / 4));
-        device->read(*memory, 0, values.data(), memory->bytes);
-        return values;
-    }
-    Launch saxpy_launch(const std::shared_ptr<Allocation>& y, const std::shared_ptr<Allocation>& x, float a) {
-        Launch l;
-        l.extent = {y->bytes / 4, 1, 1};
-        l.group = {64, 1, 1};
-        l.arguments = {whole(y), whole(x), scalar(a)};
-        return l;
-    }
-    std::vector<std::unique_ptr<tests::VulkanApplication>> applications;  // whose devices are wrapped
-    std::shared_ptr<Device> device;
-};
-
-std::vector<float> ramp(size_t n, float from = 0) {
-    std::vector<float> values(n);
-    std::iota(values.begin(), values.end(), from);
-    return values;
 }
 
 TEST_P(DeviceTest, Saxpy) {
@@ -346,102 +206,6 @@ TEST_P(DeviceTest, MemoryIsReleasedAndUsedAgain) {
     EXPECT_EQ(download(other), ramp(10));
 }
 
-TEST_P(DeviceTest, TooMuchMemoryIsAnErrorThatNamesTheBytes) {
-    try {
-        device->allocate(int64_t(1) << 46, true);
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        const std::string what = error.what();
-        EXPECT_NE(what.find("cannot allocate 70368744177664 bytes on vulkan:"), std::string::npos) << what;
-    }
-}
-
-PFN_vkAllocateMemory real_allocate = nullptr;
-int allocations_to_fail = 0;
-VKAPI_ATTR VkResult VKAPI_CALL failing_allocate(VkDevice device, const VkMemoryAllocateInfo* info,
-                                                const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
-    if (allocations_to_fail > 0 && allocations_to_fail--) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    return real_allocate(device, info, callbacks, memory);
-}
-
-TEST_P(DeviceTest, FailedAllocationsAreTriedAgainAndLeaveTheDeviceWorking) {
-    real_allocate = device->context.vk.AllocateMemory;
-    device->context.vk.AllocateMemory = failing_allocate;
-    const int64_t bytes = int64_t(100) << 20;
-    allocations_to_fail = 1;
-    EXPECT_NO_THROW(device->allocate(bytes, false));
-    allocations_to_fail = 1000;
-    EXPECT_THROW(device->allocate(bytes * 2, false), Error);
-    allocations_to_fail = 0;
-    EXPECT_EQ(download(upload(ramp(100))), ramp(100));
-}
-
-PFN_vkQueueSubmit real_submit = nullptr;
-VkResult submit_result = VK_SUCCESS;
-VKAPI_ATTR VkResult VKAPI_CALL failing_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* info, VkFence fence) {
-    return submit_result == VK_SUCCESS ? real_submit(queue, count, info, fence) : submit_result;
-}
-
-TEST_P(DeviceTest, ASubmissionThatFailsIsAnErrorAndTheDeviceGoesOn) {
-    auto program = device->compile(saxpy_kernel(), saxpy_shader);
-    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
-    device->synchronize();
-    real_submit = device->context.vk.QueueSubmit;
-    device->context.vk.QueueSubmit = failing_submit;
-    submit_result = VK_ERROR_OUT_OF_HOST_MEMORY;
-    EXPECT_THROW(
-        {
-            device->launch(program, saxpy_launch(y, x, 1.0f));
-            device->synchronize();
-        },
-        Error);
-    submit_result = VK_SUCCESS;
-    device->launch(program, saxpy_launch(y, x, 1.0f));
-    EXPECT_EQ(download(y), ramp(100));
-}
-
-TEST_P(DeviceTest, ALostDeviceSaysSoAndCanBeOpenedAgain) {
-    auto program = device->compile(saxpy_kernel(), saxpy_shader);
-    auto x = upload(ramp(100)), y = upload(ramp(100));
-    device->synchronize();
-    real_submit = device->context.vk.QueueSubmit;
-    device->context.vk.QueueSubmit = failing_submit;
-    submit_result = VK_ERROR_DEVICE_LOST;
-    const auto lost = [&](auto&& act) {
-        try {
-            act();
-            ADD_FAILURE() << "no error";
-        } catch (const Error& error) {
-            EXPECT_NE(std::string(error.what()).find("is lost"), std::string::npos) << error.what();
-        }
-    };
-    lost([&] { device->launch(program, saxpy_launch(y, x, 1.0f)); device->synchronize(); });
-    submit_result = VK_SUCCESS;
-    lost([&] { device->synchronize(); });
-    lost([&] { download(y); });
-    lost([&] { device->allocate(16, true); });
-    device.reset(), program.reset(), x.reset(), y.reset();
-    device = open_again();
-    EXPECT_EQ(download(upload(ramp(10))), ramp(10));
-}
-
-PFN_vkWaitSemaphores real_wait = nullptr;
-int timeouts = 0;
-VKAPI_ATTR VkResult VKAPI_CALL slow_wait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t time) {
-    return timeouts > 0 && timeouts-- ? VK_TIMEOUT : real_wait(device, info, time);
-}
-
-TEST_P(DeviceTest, AWaitGoesOnAfterATimeout) {
-    auto program = device->compile(saxpy_kernel(), saxpy_shader);
-    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
-    real_wait = device->context.vk.WaitSemaphores;
-    device->context.vk.WaitSemaphores = slow_wait;
-    timeouts = 3;
-    device->launch(program, saxpy_launch(y, x, 1.0f));
-    EXPECT_EQ(download(y), ramp(100));
-    device->synchronize();
-}
-
 TEST_P(DeviceTest, EventsAndStreams) {
     auto program = device->compile(saxpy_kernel(), saxpy_shader);
     auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
@@ -477,35 +241,6 @@ TEST_P(DeviceTest, SeveralThreadsAtOnce) {
         });
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(right, 4);
-}
-
-TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {
-    if (device->supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device->name() << " has doubles";
-    try {
-        device->compile(saxpy_kernel(), [](const codegen::Options& options) {
-            Shader s = saxpy_shader(options);
-            s.features = {Feature::float64};
-            return s;
-        });
-        FAIL() << "no error";
-    } catch (const Error& error) {
-        const std::string what = error.what();
-        for (const std::string& word : {std::string("saxpy"), std::string("float64"), device->name()})
-            EXPECT_NE(what.find(word), std::string::npos) << what;
-    }
-}
-
-TEST_P(DeviceTest, AFaultThatTheLayerFindsIsThrown) {
-    if (GetParam().mode == "wrapped") GTEST_SKIP() << "SKIPPED: what the layer says, it says to the application";
-    VkBuffer none = VK_NULL_HANDLE;
-    VkBufferCreateInfo wrong{};  // has no usage
-    wrong.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    wrong.size = 16;
-    EXPECT_NO_THROW(device->synchronize());
-    device->context.vk.CreateBuffer(device->context.device, &wrong, nullptr, &none);
-    EXPECT_THROW(device->synchronize(), Error);
-    EXPECT_NO_THROW(device->synchronize());
-    if (none) device->context.vk.DestroyBuffer(device->context.device, none, nullptr);
 }
 
 /// y[i] = x[i] + x[i], as recorded IR.
@@ -587,4 +322,4 @@ TEST(Open, ADeviceThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace pumice::vulkan
+}  // namespace pumice::vulkan::test
