@@ -2,7 +2,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,65 @@ inline std::string fault(Backend& device, const std::string& kernel_text, const 
         return e.what();
     }
     return "";
+}
+
+inline std::vector<int> counting(int n) {
+    std::vector<int> v(static_cast<size_t>(n));
+    std::iota(v.begin(), v.end(), 0);
+    return v;
+}
+
+/// Kernels as recorded and as prepared.
+class interp : public ::testing::TestWithParam<InterpMode> {
+protected:
+    std::shared_ptr<Backend> device = open_interp(GetParam());
+    template <class T>
+    DeviceArray<T> array(const std::vector<T>& host, std::vector<int64_t> extents = {}) {
+        return {*device, host, std::move(extents)};
+    }
+    template <class... Args>
+    void launch(const std::string& kernel, const Range& range, const Args&... args) {
+        run(*device, kernel, range, {Launch::Argument(args)...});
+    }
+};
+
+/// The checking device.
+class interp_check : public ::testing::Test {
+protected:
+    std::shared_ptr<Backend> device = open_interp();
+    DeviceArray<float> eight{*device, std::vector<float>(8)}, sixteen{*device, std::vector<float>(16, 2.0f)};
+    DeviceArray<float> grid{*device, std::vector<float>(32), {4, 8}};
+
+    /// After every fault, the device runs a sound kernel.
+    void TearDown() override {
+        const char* half = R"(kernel "half" math contract rank 1 (arg1: inout f32[1]) files [] {
+            %i = global_index 0 : i32
+            %x = load arg1[%i] : f32
+            %h = constant 0.5 : f32
+            %y = mul %x, %h : f32
+            store arg1[%i], %y : f32
+            return
+        })";
+        DeviceArray<float> a{*device, std::vector<float>(100, 3.0f)};
+        run(*device, half, {{100}}, {a});
+        EXPECT_EQ(a.read(), std::vector<float>(100, 1.5f));
+    }
+};
+
+/// A kernel of these instructions on lines 1, 2, ... of "dir/k.cpp".
+inline std::string kernel(const std::string& head, const std::string& body, const std::string& memories = "") {
+    std::string out = "kernel " + head + " @9 files [\"dir/k.cpp\"] {\n" + memories + "\n";
+    int line = 0;
+    for (size_t at = 0; at < body.size();) {
+        const size_t end = std::min(body.find('\n', at), body.size());
+        std::string instruction = body.substr(at, end - at);
+        at = end + 1;
+        if (instruction.find_first_not_of(' ') == std::string::npos) continue;
+        ++line;
+        const bool block = instruction.find_first_of("{}") != std::string::npos;
+        out += instruction + (block ? "" : " @" + std::to_string(line)) + "\n";
+    }
+    return out + "}\n";
 }
 
 }  // namespace pumice::interp_test
