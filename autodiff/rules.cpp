@@ -64,10 +64,14 @@ struct Number {
     Number(None) : value(std::numeric_limits<double>::quiet_NaN()) {}
 };
 
+/// As the op takes it whose first operand is a double.
+uint64_t bits_of(Op op, int operand, double value) {
+    return cast_bits(Scalar::f64, operand_type(op, operand, Scalar::f64), to_bits(value));
+}
 Number emit(Op op, std::initializer_list<Number> operands) {
     uint64_t bits[3], result = 0;
     size_t n = 0;
-    for (const Number& o : operands) bits[n++] = to_bits(o.value);
+    for (const Number& o : operands) bits[n] = bits_of(op, int(n), o.value), ++n;
     if (!evaluate_scalar(op, Scalar::f64, bits, result)) library_bug(text("a derivative column uses ", ir::name_of(op), " of f64"));
     return ir::result_type(op, Scalar::f64) == Scalar::boolean ? double(result != 0) : from_bits<double>(result);
 }
@@ -125,8 +129,8 @@ bool finite_everywhere(Op op) {
     constexpr size_t count = std::size(points);
     for (size_t at = 0; row.differentiable && at < count * count * count; ++at) {
         const double operands[] = {points[at % count], points[at / count % count], points[at / count / count]};
-        const uint64_t bits[] = {to_bits(operands[0]), to_bits(operands[1]), to_bits(operands[2])};
-        uint64_t result = 0;
+        uint64_t bits[3], result = 0;
+        for (int o = 0; o < 3; ++o) bits[o] = bits_of(op, o, operands[o]);
         evaluate_scalar(op, Scalar::f64, bits, result);
         for (int o = 0; o < row.arity; ++o)
             if (!std::isfinite(partial(op, o, operands, from_bits<double>(result)))) return false;

@@ -16,9 +16,11 @@ bool works(const Device& device) {
     return a.download() == std::vector<int>{2, 4, 6};
 }
 
-/// What is wrong with this run's LLVM.
+/// What is wrong with this run's LLVM, or with the build.
 std::string reason() {
-    if (std::string(std::getenv("PUMICE_TEST_LLVM")) == "empty")
+    const std::string kind = std::getenv("PUMICE_TEST_LLVM");
+    if (kind == "build") return "Pumice was built without LLVM's headers (Debian has them in the package llvm-19-dev).";
+    if (kind == "empty")
         return "The library libLLVM 19 of this machine lacks the function LLVMGetVersion.";
     const std::string file = std::string(std::getenv("LD_LIBRARY_PATH")) + "/libLLVM.so.19";
     return "LLVM 19 is not installed (" + file + ": file too short); Debian has it in the package libllvm19.";
