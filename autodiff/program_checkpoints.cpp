@@ -74,7 +74,7 @@ ProgramTape::Snapshot ProgramTape::take(int at, int end) {
         std::shared_ptr<ArrayState> copy = known.lock();
         if (!copy) {
             const std::shared_ptr<ArrayState> now = array_of(whole(b));
-            copy = allocate_like(*now, now->bytes, false);
+            copy = room_for(*now);
             detail::copy(*now, *copy);
             known = copy;
         }

@@ -20,6 +20,17 @@ void ProgramTape::open_group(Command& command, std::span<const Span> written) {
         for (Use& u : table) u.needed.clear();
 }
 
+/// Room to keep what the array holds. Where there is none, the error says what needs less.
+std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
+    try {
+        return allocate_like(now, now.bytes, false);
+    } catch (const Error& e) {
+        throw e.within(states > 0 ? text("while keeping the states of a program, ", states, " at most: a smaller n in Reverse.checkpoints(n) needs less")
+                                  : text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
+                                         " commands: Reverse.checkpoints(n) needs less"));
+    }
+}
+
 /// The command is about to overwrite it.
 void ProgramTape::overwrite(const Span& s, Command& command) {
     Use& u = use(s.buffer);
@@ -29,7 +40,7 @@ void ProgramTape::overwrite(const Span& s, Command& command) {
     u.written = true;
     detail::Observing aside(outer);
     const auto save = [&](const Span& what) {
-        const std::shared_ptr<ArrayState> now = array_of(what), copy = allocate_like(*now, now->bytes, false);
+        const std::shared_ptr<ArrayState> now = array_of(what), copy = room_for(*now);
         detail::copy(*now, *copy);
         saved_bytes += copy->bytes;
         return copy;

@@ -53,6 +53,7 @@ private:
     // Recording: program_tape.cpp.
     void need(const Span& s);
     void open_group(Command& command, std::span<const Span> written);
+    std::shared_ptr<ArrayState> room_for(const ArrayState& now) const;
     void overwrite(const Span& s, Command& command);
     void push(Command&& command);
     // The way back: program_reverse.cpp.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -32,13 +33,20 @@ using InUse = std::shared_ptr<std::atomic<int64_t>>;
 struct HostMemory : Allocation {
     HostMemory(InUse counter, int64_t size, bool zero) : in_use(std::move(counter)) {
         data.reset(static_cast<std::byte*>(zero ? std::calloc(size_t(size), 1) : std::malloc(size_t(size))));
-        if (!data) fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
+        if (!data) no_more(size);
         if (!zero) {
             std::memset(data.get(), 0xCD, size_t(size));
-            unset = std::make_unique<bool[]>(size_t(size));
-            std::fill_n(unset.get(), size, true);
+            note_all(size, true);
         }
         *in_use += bytes = size;
+    }
+    [[noreturn]] static void no_more(int64_t size) {
+        fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
+    }
+    void note_all(int64_t size, bool is_unset) {
+        unset.reset(new (std::nothrow) bool[size_t(size)]);
+        if (!unset) no_more(size);
+        std::fill_n(unset.get(), size, is_unset);
     }
     /// From outside a kernel.
     void note_write(int64_t offset, int64_t count) {
@@ -48,7 +56,7 @@ struct HostMemory : Allocation {
     /// A copy of what was never written was never written either.
     void note_copy(const HostMemory& from, int64_t from_offset, int64_t offset, int64_t count) {
         if (!from.unset) return note_write(offset, count);
-        if (!unset) unset = std::make_unique<bool[]>(size_t(bytes));
+        if (!unset) note_all(bytes, false);
         std::memmove(unset.get() + offset, from.unset.get() + from_offset, size_t(count));
     }
     ~HostMemory() override { *in_use -= bytes; }

@@ -6,6 +6,11 @@ using namespace pumice;
 using suite::device;
 using suite::message_of;
 
+struct Cell {
+    int at, kind;
+};
+PUMICE_STRUCT(Cell, at, kind);
+
 namespace {
 
 const std::string file = __FILE__;
@@ -63,6 +68,31 @@ TEST_F(AutodiffErrors, Case26_Integers) {
               about("count", count_line, "argument 2 is Active and of type i32, which has no derivative: write Const"));
 }
 
+TEST_F(AutodiffErrors, Case26_StructsOfIntegers) {
+    const int line = __LINE__ + 1;
+    const auto number = kernel("number", [](InOut<Cell> cells) { cells[global_index()].at = global_index(); });
+    const Array<Cell> cells = d.upload(std::vector<Cell>(4)), shadow = cells.clone();
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, number, ndrange(4), Duplicated(cells, shadow)); }),
+              about("number", line, "argument 1 is Duplicated and of type struct without floats, which has no derivative: write Const"));
+}
+
+TEST_F(AutodiffErrors, AnotherNumberOfArguments) {
+    const AnyKernel any(axpy.recorded());
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, any, ndrange(4), Duplicated(y, dy)); }),
+              about("axpy", axpy_line, "it takes 3 arguments and is given 1"));
+}
+
+TEST_F(AutodiffErrors, NothingToCheck) {
+    EXPECT_EQ(message_of([&] { check_gradient(count, ndrange(4), d.zeros<int>(4), 1); }),
+              "check_gradient is given no array of float or double to check: those that are Const are held");
+}
+
+TEST_F(AutodiffErrors, Functions) {
+    const auto twice = function("twice", [](Val<int> n) { return 2.0f * cast<float>(n); });
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, twice, Active(3)); }),
+              "the derivative of function \"twice\": argument 1 is Active and of type i32, which has no derivative: write Const");
+}
+
 TEST_F(AutodiffErrors, ShadowsThatOverlap) {
     EXPECT_EQ(message_of([&] { autodiff(Reverse, axpy, ndrange(4), Duplicated(y, dy), Const(1.0f), Duplicated(x, y)); }),
               about("axpy", axpy_line, "the shadow of argument 3 overlaps argument 1 in memory"));
@@ -110,6 +140,42 @@ TEST_F(AutodiffErrors, Programs) {
               "autodiff is asked to work with 0 checkpoints; it needs at least 1, the state in which the program starts");
     const auto beside = [](Array<float>& y, Array<float>& whole) { axpy(ndrange(4), y, 1.0f, whole); };
     EXPECT_EQ(message_of([&] { autodiff(Reverse, beside, Duplicated(y, dy), Duplicated(x, x)); }), "the derivative of a program: the shadow of argument 2 overlaps it in memory");
+}
+
+TEST_F(AutodiffErrors, ArraysOfPrograms) {
+    const auto whole = [&](Array<float>&) { axpy(ndrange(4), y, 1.0f, x); };
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, whole, Duplicated(y.slice(0, 2), dy.slice(0, 2))); }),
+              "the derivative of a program: it uses an array of which only a part is Duplicated (bytes 0 to 8 of 0 to 16): use views of the part, or "
+              "give all of it a shadow");
+    const auto counts = [&](Array<float>& a) { axpy(ndrange(4), y, 1.0f, a); return d.zeros<int>(4); };
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, counts, Duplicated(x, dx)); }),
+              "a program whose derivative is asked for returns an array that has no float elements");
+}
+
+TEST_F(AutodiffErrors, HostStepsWithoutARule) {
+    const auto doubled = host_step("doubled", [](Array<float>& a) { a.copy_from(a.download()); });
+    const auto program = [&](Array<float>& a) { doubled(a); };
+    for (const bool forward : {false, true})
+        EXPECT_EQ(message_of([&] { forward ? void(autodiff(Forward, program, Duplicated(x, dx))) : void(autodiff(Reverse, program, Duplicated(x, dx))); }),
+                  text("the host step \"doubled\" works on arrays that depend on what is differentiated and has no rule for ", forward ? "forward" : "reverse",
+                       " mode: add .", forward ? "forward" : "reverse", "(rule) or .inactive()"));
+}
+
+TEST_F(AutodiffErrors, NumbersOfPrograms) {
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, [&](Array<float>& a, auto c) { axpy(ndrange(4), a, trigamma(c), x); }, Duplicated(y, dy), Active(2.0f)); }),
+              "a program computes trigamma of a number that its derivative follows, which has no derivative: compute with its value()");
+    const auto nested = [&](Array<float>& a, auto c) {
+        autodiff(Reverse, [&](Array<float>& b, auto e) { axpy(ndrange(4), b, c * e, x); }, Duplicated(a, dx), Active(3.0f));
+    };
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, nested, Duplicated(y, dy), Active(2.0f)); }),
+              "a program computes mul of numbers that two derivatives follow, one inside the other: give the inner program its value()");
+}
+
+TEST_F(AutodiffErrors, RulesThatGiveTooLittle) {
+    const auto ruled = kernel("ruled", [](Out<float> y, Val<float> a, Val<float> b) { y[global_index()] = a * b; });
+    ruled.reverse([](const Range&, const Duplicated<Array<float>>&, float a, float) { return a; });
+    EXPECT_EQ(message_of([&] { autodiff(Reverse, ruled, ndrange(4), Duplicated(y, dy), Active(2.0f), Active(3.0f)); }),
+              "the rule of kernel \"ruled\" gives 1 adjoint of scalars, and more scalars are Active: it returns one for each floating scalar, in order");
 }
 
 TEST_F(AutodiffErrors, RulesForForwardModeAndScalars) {

@@ -193,6 +193,29 @@ TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
+TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
+#endif
+    const Array<float> large = d.full<float>(1 << 21, 1.0f), shadow = d.full<float>(1 << 21, 1.0f);
+    const auto steps = [&](Array<float>& a) {
+        for (int step = 0; step < 48; ++step) square(ndrange(4), a);
+    };
+    autodiff(Reverse.checkpoints(2), steps, Duplicated(large, shadow));  // what is compiled for it takes memory of its own
+    const auto message_with = [&](const ReverseMode& mode) {
+        const MemoryLimit limit(int64_t(256) << 20);
+        return message_of([&] { autodiff(mode, steps, Duplicated(large, shadow)); });
+    };
+    const std::string without = message_with(Reverse), with = message_with(Reverse.checkpoints(45));
+    EXPECT_NE(without.find("cannot allocate"), std::string::npos) << without;
+    EXPECT_NE(without.find("while keeping what a program overwrites, "), std::string::npos) << without;
+    EXPECT_NE(without.find(" commands: Reverse.checkpoints(n) needs less"), std::string::npos) << without;
+    EXPECT_NE(with.find("while keeping the states of a program, 45 at most: a smaller n in Reverse.checkpoints(n) needs less"), std::string::npos) << with;
+    shadow.fill(1.0f);
+    autodiff(Reverse.checkpoints(2), steps, Duplicated(large, shadow));  // and with less it goes
+    EXPECT_EQ(shadow.get(4), 1.0f);
+}
+
 TEST_F(AutodiffOverlap, ErrorsInTheMiddle) {
     const auto refuses = host_step("refuses", [](Array<float>& a) { a.fill(2.0f); }).reverse([](const Duplicated<Array<float>>&) {
         throw Error("the rule refuses");

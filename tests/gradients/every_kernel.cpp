@@ -1,6 +1,6 @@
 // Linked with the device suite: the first launches of every kernel there are differentiated, too, on copies of their arguments.
 // Reverse mode must be the transpose of forward mode, <seeds, J t> = <J' seeds, t>, to rounding. What kernels compute need not be
-// smooth for that, and need not be of floats alone.
+// smooth for that, and need not be of floats alone. Forward mode must agree with central differences wherever the results are smooth.
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -71,17 +71,49 @@ public:
     }
     /// The numbers of all shadows of arrays.
     std::vector<double> shadows() const {
-        std::vector<double> all;
-        for (const Slot& slot : call.slots)
-            if (slot.value.is_array && slot.activity != Activity::constant)
-                for (const double d : numbers_of(slot.shadows[0])) all.push_back(d);
-        return all;
+        return numbers([](const Slot& slot) -> const HostArgument& { return slot.shadows[0]; });
+    }
+    /// Those of the arrays themselves.
+    std::vector<double> values() const {
+        return numbers([](const Slot& slot) -> const HostArgument& { return slot.value; });
+    }
+    /// Moves all numbers along their tangents and runs the kernel.
+    void run_moved(double step) {
+        std::vector<HostArgument> arguments;
+        for (Slot& slot : call.slots) {
+            if (slot.activity != Activity::constant) {
+                if (slot.value.is_array) {
+                    std::vector<char> bytes(size_t(slot.value.array->bytes)), along(bytes.size());
+                    detail::read(*slot.value.array, bytes.data());
+                    detail::read(*slot.shadows[0].array, along.data());
+                    each_number(slot.value, [&](Scalar type, size_t at) {
+                        const uint64_t bits = bits_of(type, number_of(type, &bytes[at]) + step * number_of(type, &along[at]));
+                        std::memcpy(&bytes[at], &bits, size_t(size_of(type)));
+                    });
+                    const int64_t elements = int64_t(bytes.size()) / slot.value.element->size;
+                    if (elements) detail::write(*slot.value.array, bytes.data(), elements, elements);
+                } else {
+                    const Scalar type = slot.value.type;
+                    slot.value.bits = bits_of(type, number_of(type, &slot.value.bits) + step * number_of(type, &slot.shadows[0].bits));
+                }
+            }
+            arguments.push_back(slot.value);
+        }
+        call.kernel.launch(call.range, arguments);
     }
 
     derive::Call call;
     std::vector<double> scalars;  ///< forward: the tangents
 
 private:
+    template <class F>
+    std::vector<double> numbers(const F& of) const {
+        std::vector<double> all;
+        for (const Slot& slot : call.slots)
+            if (slot.value.is_array && slot.activity != Activity::constant)
+                for (const double d : numbers_of(of(slot))) all.push_back(d);
+        return all;
+    }
     double next() { return double(random.next() >> 11) * 0x1p-52 - 1; }
     HostArgument over(const HostArgument& like, std::vector<char>& bytes) {
         HostArgument own = like;
@@ -117,7 +149,8 @@ public:
     void SetUp() override { watching.emplace(this); }
     void TearDown() override {
         watching.reset();
-        std::cout << "gradients: " << checked << " launches checked, " << refused << " refused, " << skipped << " not of finite floats\n";
+        std::cout << "gradients: " << checked << " launches checked, " << refused << " refused, " << skipped << " not of finite floats; "
+                  << smooth << " numbers compared with differences, " << bent << " not smooth\n";
         EXPECT_TRUE(checked > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 50);
     }
 
@@ -157,6 +190,12 @@ private:
         return floats && items > 0 && items <= 5000 && bytes <= 1 << 20;
     }
 
+    /// Rules say what the derivative is, whatever the function is.
+    static bool by_rules(const ir::Kernel& kernel) {
+        return std::any_of(kernel.functions.begin(), kernel.functions.end(),
+                           [](const ir::Function& f) { return f.has_rule(); });
+    }
+
     void compare(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
         Copied forward(kernel, range, arguments, 1, true), reverse(kernel, range, arguments, 2, false);
         const std::vector<double> tangents = forward.shadows(), seeds = reverse.shadows();
@@ -181,14 +220,40 @@ private:
                 got += term, scale += std::abs(term);
             }
         }
+        if (tolerance < 1e-3 && !by_rules(*kernel.recorded())) compare_with_differences(kernel, range, arguments, after, forward.values(), tolerance);
         if (!std::isfinite(scale)) return void(++skipped);
         ++checked;
         EXPECT_NEAR(got, want, tolerance * scale) << kernel.name() << ": reverse mode is not the transpose of forward mode\n" << kernel.ir();
     }
 
+    /// Differences forwards and backwards that agree are those of something smooth. `tangents` are to be as they are, `y` is what the
+    /// kernel leaves where nothing is moved.
+    void compare_with_differences(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments,
+                                  const std::vector<double>& tangents, const std::vector<double>& y, double tolerance) {
+        const double h = tolerance > 1e-6 ? 1e-2 : 1e-5, epsilon = tolerance > 1e-6 ? 1e-6 : 1e-15;
+        Copied above(kernel, range, arguments, 1, true), below(kernel, range, arguments, 1, true);
+        above.run_moved(h), below.run_moved(-h);
+        const std::vector<double> high = above.values(), low = below.values();
+        double largest = 0;
+        for (const double v : y)
+            if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+        for (size_t i = 0; i < y.size(); ++i) {
+            const double up = (high[i] - y[i]) / h, down = (y[i] - low[i]) / h, rounding = epsilon * largest / h + 1e-6;
+            if (!std::isfinite(up) || !std::isfinite(down) || !std::isfinite(tangents[i])) continue;
+            const double allowed = 0.1 * std::max(std::abs(up), std::abs(down)) + rounding;
+            if (std::abs(up - down) > allowed) {
+                ++bent;
+                continue;
+            }
+            ++smooth;
+            EXPECT_NEAR(tangents[i], (up + down) / 2, allowed) << kernel.name() << ", number " << i << ": forward mode disagrees with differences\n" << kernel.ir();
+            if (testing::Test::HasFailure()) return;
+        }
+    }
+
     std::optional<detail::Observing> watching;
     std::map<const ir::Kernel*, std::pair<int, std::shared_ptr<const ir::Kernel>>> seen;
-    int checked = 0, refused = 0, skipped = 0;
+    int checked = 0, refused = 0, skipped = 0, smooth = 0, bent = 0;
 };
 
 }  // namespace
