@@ -25,13 +25,11 @@ Held Emitter::integer(Value v, bool wide) {
     const bool same = size_of(from) == size_of(to);
     if (same) return h;
     Held now;
-    int64_t step = 0;
     // A wider type counts on as the narrower one does inside an array, which has no place where 32 bits wrap.
     const bool counts = h.kind != Kind::vector && (h.kind == Kind::uniform || size_of(from) >= 4);
     if (counts) {
-        affine.of(v).step(step);
         now.kind = h.kind;
-        now.step = h.kind == Kind::affine ? step : 0;
+        now.step = h.step;  // which the analysis does not know of bent indices
         now.scalar = cast(from, to, h.scalar, false);
     } else {
         now.kind = Kind::vector;

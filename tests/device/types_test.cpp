@@ -293,4 +293,31 @@ TEST(Types, Case25_ElementsBehind2GiB) {
     if (has_type<int8_t>()) far_elements<int8_t, int64_t>(bytes, bytes - 4);
 }
 
+TEST(Types, NeighboursInArraysOf2GiB) {
+    if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
+    const int64_t rows = 3, row = int64_t(3) << 28, bytes = rows * row;
+    if (!has_type<int8_t>() || device().limits().max_array_bytes < bytes || device().limits().memory < 2 * bytes)
+        GTEST_SKIP() << "SKIPPED: an array of " << device().name() << " has at most " << device().limits().max_array_bytes << " bytes";
+    const auto fill = kernel("fill_corner", [](Out<int8_t, 2> a) {
+        auto [i, j] = global_index<2>();
+        a(i, j) = cast<int8_t>(j % 100);
+    });
+    const auto neighbours = kernel("neighbours", [](Out<int, 2> r, In<int8_t, 2> a) {
+        auto [i, j] = global_index<2>();
+        auto wrapped = select(j == 0, r.size(1) - 1, j - 1);
+        r(i, j) = cast<int>(a(i, max(j - 1, 0))) + 100 * cast<int>(a(i, min(j + 1, r.size(1) - 1))) + 10000 * cast<int>(a(i, wrapped));
+    });
+    const int columns = 200;
+    const Array<int8_t, 2> a = device().empty<int8_t>({rows, row});
+    const Array<int, 2> r = device().zeros<int>({rows, columns});
+    fill(ndrange(rows, columns), a);
+    neighbours(ndrange(rows, columns), r, a);
+    const std::vector<int> got = r.download();
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+            const int left = std::max(j - 1, 0), right = std::min(j + 1, columns - 1), wrapped = (j + columns - 1) % columns;
+            ASSERT_EQ(got[size_t(i * columns + j)], left % 100 + right % 100 * 100 + wrapped % 100 * 10000) << i << ", " << j;
+        }
+}
+
 }  // namespace
