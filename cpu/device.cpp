@@ -198,7 +198,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     const bool followed = detail::Followed::now();
     const Launch launch = program.arranged(asked, team.threads, followed);
     const ir::Kernel& kernel = *program.kernel;
-    LaunchWork work(program.variant(launch, team.threads), launch, program.across, pool);
+    LaunchWork work(program.variant(launch, team.threads), launch, program.across, program.shares(launch, team.threads), pool);
     std::vector<Use> uses;
     uses.reserve(launch.arguments.size());
     work.held.reserve(launch.arguments.size());

@@ -96,8 +96,10 @@ void Emitter::atomic(const Inst& i) {
     const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
     if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
-    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
+    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange) {
+        prefetch(k[r].inst, a);
         return side_by_side(i, a);
+    }
     const std::string type = scalar_type(i.type), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
     std::vector<Lanes> vectors;
     for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o)

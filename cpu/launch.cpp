@@ -44,8 +44,8 @@ std::byte* thread_scratch(int64_t bytes) {
     return memory.get();
 }
 
-LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const std::shared_ptr<Pool>& pool)
-    : native(std::move(code)) {
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const Shares& given, const std::shared_ptr<Pool>& pool)
+    : native(std::move(code)), shares(given) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
     extents.resize(n);
@@ -86,13 +86,13 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         patch[0] = 0;
     }
     if (native->sums.empty()) return;
-    std::vector<int64_t> elements;
+    std::vector<SumCopies::Array> summed;
     for (const ArraySum& sum : native->sums) {
         const auto& e = extents[size_t(sum.argument)];
-        elements.push_back(e[0] * e[1] * e[2]);
+        summed.push_back({e[0] * e[1] * e[2], sum.lanes == 1 && shares.cover(sum.argument)});
     }
-    // Other streams' work is ordered before and after that of the default stream; two others may add at the same time.
-    sums = std::make_unique<SumCopies>(native->sums, arguments, elements, launch.stream == 0, pool);
+    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) shares = {};
+    sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 
 // The vectors' elements stay where they are, and with them what points to them.
@@ -108,16 +108,35 @@ int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
     return wide * (end - y);
 }
 
-void LaunchWork::run_groups(int64_t first, int64_t count) const {
+/// A share's groups, plane by plane; their number.
+int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
+    const Shares::Box box = shares.share(phase, number);
+    const int64_t wide = box.end[0] - box.begin[0], high = box.end[1] - box.begin[1], deep = box.end[2] - box.begin[2];
+    own.columns[0] = int32_t(box.begin[0]), own.columns[1] = int32_t(box.end[0]);
+    for (int64_t z = box.begin[2]; z < box.end[2]; ++z)
+        native->entry(&own, (z * frame.count[1] + box.begin[1]) * frame.count[0] + box.begin[0], wide * high);
+    return wide * high * deep;
+}
+
+/// `some` runs groups in a frame of the thread's and gives their number.
+template <class Some>
+void LaunchWork::run_some(const Some& some) const {
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
     if (sums) own.arguments = sums->take();
     const double start = now_ns();
-    int64_t done = 0;
-    if (patch[0] == 0) native->entry(&own, first, done = count);
-    else for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
+    const int64_t done = some(own);
     if (native->streaming) finish_stores();
     if (sums) sums->give(own.arguments);
     note_group(float((now_ns() - start) / double(done)));
+}
+
+void LaunchWork::run_groups(int64_t first, int64_t count) const {
+    run_some([&](Frame& own) {
+        if (patch[0] == 0) return native->entry(&own, first, count), count;
+        int64_t done = 0;
+        for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
+        return done;
+    });
 }
 
 void LaunchWork::note_group(float took) const {
@@ -133,6 +152,18 @@ void LaunchWork::run(const Crew& crew) {
 
 void LaunchWork::run_all(const Crew& crew) {
     if (units == 1 || !worth_sharing()) return run_groups(0, units);
+    if (sums && shares.any()) {
+        const int64_t piece = int64_t(range_ns * double(shares.in_phase() * shares.phases()) / cost());
+        for (int64_t phase = 0; phase < shares.phases(); ++phase)
+            crew.run(shares.in_phase(), piece, [this, phase](int64_t first, int64_t count) {
+                run_some([&](Frame& own) {
+                    int64_t done = 0;
+                    for (int64_t n = first; n < first + count; ++n) done += run_share(own, phase, n);
+                    return done;
+                });
+            });
+        return;
+    }
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
     crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
              native->clears ? Order::backwards : Order::forwards);

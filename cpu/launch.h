@@ -20,7 +20,7 @@ inline constexpr int64_t bytes_piece = 256 << 10;
 class LaunchWork final : public Work {
 public:
     /// `across`: the argument whose rows the kernel goes through along axis 1 of the range; -1: there is none.
-    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const std::shared_ptr<Pool>& pool);
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const Shares& shares, const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
     /// The kernel reports into this ring, as the launch of this number.
     void report(uint32_t* ring, uint32_t number);
@@ -50,11 +50,15 @@ private:
     std::vector<RowsTouched> touched() const;
     void run_all(const Crew& crew);
     void run_groups(int64_t first, int64_t count) const;
+    template <class Some>
+    void run_some(const Some& some) const;
+    int64_t run_share(Frame& own, int64_t phase, int64_t number) const;
     void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
     std::unique_ptr<SumCopies> sums;  ///< where the kernel has some
+    Shares shares;
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
     Frame frame;

@@ -151,6 +151,13 @@ std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Varian
 
 namespace {
 
+std::vector<int> owners_of(const ir::Kernel& k, std::span<const ir::MemoryId> arrays) {
+    std::vector<int> owners(k.params.size(), -1);
+    for (const ir::MemoryId m : arrays) owners[size_t(k[m].argument)] = axis_of_owners(k, m);
+    const bool any = std::any_of(owners.begin(), owners.end(), [](int axis) { return axis >= 0; });
+    return any ? owners : std::vector<int>();
+}
+
 /// Whether a kernel, whose items may run in any order, has rows of an array along axis 2 of the range, and none along axis 1. Where axis 2
 /// stands for several dimensions, items that follow each other along it are not side by side.
 bool gains_by_swap(const ir::Kernel& k) {
@@ -167,6 +174,7 @@ Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::K
       across(argument_across(*kernel)),
       asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
                                                       [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
+      owners(owners_of(*kernel, added_to)),
       compiler(std::move(compiler)) {}
 
 namespace {
@@ -197,6 +205,14 @@ std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool
     return swapped ? group_across : launch.group;
 }
 
+/// Groups that begin early are not those of the same places in all rows.
+Shares Program::shares(const Launch& launch, int threads) const {
+    if (owners.empty() || across >= 0 || !alone(launch)) return {};
+    std::array<int64_t, 3> groups{};
+    for (size_t axis = 0; axis < 3; ++axis) groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    return Shares(owners, groups, threads);
+}
+
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     Variant wanted;
     wanted.group = launch.group;
@@ -207,9 +223,10 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
         const auto& e = argument.array.extents;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
-    if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, launch, compiler->target.width, threads);
+    const Shares shared = shares(launch, threads);
+    if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, shared, launch, compiler->target.width, threads);
     wanted.streaming = streams(launch, threads);
-    wanted.lead = movable && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
+    wanted.lead = movable && !shared.any() && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
                   worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;
     const std::lock_guard lock(mutex);

@@ -68,6 +68,9 @@ public:
     /// tell. `followed`: as detail::Followed says.
     Launch arranged(const Launch& asked, int threads, bool followed) const;
 
+    /// How threads share a launch out where some of its arrays are added to by owners.
+    Shares shares(const Launch& launch, int threads) const;
+
     const bool swapped;  ///< axes 1 and 2 of the range are the other way round, so that rows of an array run along axis 1
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports = pumice::reports(*kernel);  ///< it prints or requires something
@@ -78,6 +81,8 @@ public:
     const bool asks_range;  ///< what the code does depends on where the range ends
 
 private:
+    const std::vector<int> owners;  ///< of each argument that is added to, axis_of_owners; else -1; empty where all are
+
     std::array<int64_t, 3> group_of(const Launch& launch, int threads, bool followed) const;
     struct Made {
         Variant variant;

@@ -45,36 +45,42 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
     return found;
 }
 
-SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, const Launch& launch, int width, int threads) {
-    int64_t bytes = 0, elements = 0;
+SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, const Shares& shares, const Launch& launch, int width, int threads) {
+    struct Size {
+        int64_t bytes = 0, elements = 0;
+    } all, covered;
     for (const MemoryId m : arrays) {
-        const auto& e = launch.arguments[size_t(kernel[m].argument)].array.extents;
-        elements += e[0] * e[1] * e[2];
-        bytes += e[0] * e[1] * e[2] * kernel[m].element.size;
+        const int argument = kernel[m].argument;
+        const auto& e = launch.arguments[size_t(argument)].array.extents;
+        const int64_t elements = e[0] * e[1] * e[2];
+        for (Size* size : {&all, shares.cover(argument) ? &covered : nullptr})
+            if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
     }
-    const int64_t items = launch.extent[0] * launch.extent[1] * launch.extent[2];
-    if (elements == 0 || elements > most_elements_an_item * items || bytes * threads > most_bytes) return SumsIn::array;
-    return width > 1 && bytes * width <= most_bytes_in_lanes ? SumsIn::lanes : SumsIn::copies;
+    const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];
+    if (all.elements == 0 || all.elements - covered.elements > most || (all.bytes - covered.bytes) * threads > most_bytes)
+        return SumsIn::array;
+    return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? SumsIn::lanes : SumsIn::copies;
 }
 
-SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::span<const int64_t> of, bool exclusive,
+SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::vector<Array> of, bool exclusive,
                      std::shared_ptr<Pool> given_pool)
-    : sums(which), arguments(given), elements(of.begin(), of.end()), alone(exclusive), pool(std::move(given_pool)) {}
+    : sums(which), arguments(given), arrays(std::move(of)), alone(exclusive), pool(std::move(given_pool)) {}
 
 SumCopies::~SumCopies() {
     for (const auto& copy : copies)
         if (copy->memory.data) pool->give(copy->memory);
 }
 
-/// `first`: of all threads. It adds to the arrays themselves where nothing else uses them and they are laid out as copies are.
+/// `first`: of all threads. It adds to the arrays themselves where nothing else uses them and they are laid out as copies are; so do the
+/// others where they meet in no element.
 std::unique_ptr<SumCopies::Copy> SumCopies::make(bool first) const {
     auto copy = std::make_unique<Copy>();
     copy->arguments.assign(arguments.begin(), arguments.end());
     int64_t bytes = 0;
     for (size_t s = 0; s < sums.size(); ++s) {
-        const bool in_place = first && alone && sums[s].lanes == 1;
+        const bool in_place = (first || arrays[s].shared) && alone && sums[s].lanes == 1;
         copy->offsets.push_back(in_place ? -1 : bytes);
-        if (!in_place) bytes += (elements[s] * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64 + apart;
+        if (!in_place) bytes += (arrays[s].elements * sums[s].lanes * size_of(sums[s].type) + 63) / 64 * 64 + apart;
     }
     if (bytes == 0) return copy;
     copy->memory = pool->take(bytes);
@@ -160,9 +166,13 @@ void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, boo
 
 void SumCopies::add_up(const Crew& crew) {
     constexpr int64_t piece = 16 << 10;  // numbers
-    std::vector<int64_t> first{0};       // of each sum's elements among all
+    std::vector<int64_t> first{0};       // of each sum's elements among all that have copies
     int lanes = 1;
-    for (size_t s = 0; s < sums.size(); ++s) first.push_back(first.back() + elements[s]), lanes = std::max(lanes, sums[s].lanes);
+    for (size_t s = 0; s < sums.size(); ++s) {
+        const bool copied = std::any_of(copies.begin(), copies.end(), [&](const auto& copy) { return copy->offsets[s] >= 0; });
+        first.push_back(first.back() + (copied ? arrays[s].elements : 0)), lanes = std::max(lanes, sums[s].lanes);
+    }
+    if (first.back() == 0) return;
     crew.run(first.back(), piece / lanes, [&](int64_t begin, int64_t count) {
         for (size_t s = 0; s < sums.size(); ++s) {
             const int64_t from = std::max(begin, first[s]), to = std::min(begin + count, first[s + 1]);
@@ -179,7 +189,6 @@ void SumCopies::add_up(size_t s, int64_t first, int64_t count) const {
         std::vector<const T*> from;
         for (const auto& copy : copies)
             if (copy->offsets[s] >= 0) from.push_back(reinterpret_cast<const T*>(copy->memory.data + copy->offsets[s]) + first * sum.lanes);
-        if (from.empty()) return;
         add(sum.lanes, reinterpret_cast<T*>(uintptr_t(arguments[size_t(sum.argument)].bits)) + first, from, count, alone);
     };
     switch (sum.type) {

@@ -10,6 +10,7 @@
 #include "cpu/emit.h"
 #include "cpu/frame.h"
 #include "cpu/pool.h"
+#include "cpu/shares.h"
 #include "cpu/streams.h"
 
 namespace pumice::cpu {
@@ -17,14 +18,25 @@ namespace pumice::cpu {
 /// The array parameters to which a kernel does nothing but add to and subtract from elements, without asking for old values.
 std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
 
-/// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work.
-SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Launch& launch, int width, int threads);
+/// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work. Those that `shares` cover
+/// need none.
+SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Shares& shares, const Launch& launch, int width,
+                    int threads);
+
+/// Whether nothing else uses a launch's arrays meanwhile: other streams' work is ordered before and after that of the default stream; two
+/// others may add at the same time.
+inline bool alone(const Launch& launch) { return launch.stream == 0; }
 
 /// The copies of one launch: as many as threads run it at once, or one less.
 class SumCopies {
 public:
+    /// An array of a launch.
+    struct Array {
+        int64_t elements = 0;
+        bool shared = false;  ///< threads add to elements of their own, and so to the array itself (cpu/shares.h)
+    };
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and outlive this.
-    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::span<const int64_t> elements, bool alone,
+    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays, bool alone,
               std::shared_ptr<Pool> pool);
     ~SumCopies();
 
@@ -45,7 +57,7 @@ private:
 
     const std::span<const ArraySum> sums;
     const std::span<const FrameArgument> arguments;
-    std::vector<int64_t> elements;  ///< of each sum
+    const std::vector<Array> arrays;  ///< of each sum
     const bool alone;
     const std::shared_ptr<Pool> pool;
     std::mutex mutex;

@@ -420,6 +420,55 @@ TEST(Sums, RowsOfProducts) {
         }
 }
 
+/// Rows of large arrays that belong to the items of a row, of a column or of a plane of the range, and one that belongs to none.
+TEST(Sums, RowsWithOwners) {
+    const Device d = device();
+    const int n = 270;
+    const auto add = kernel("rows_with_owners", [](InOut<int, 2> rows, InOut<int, 2> columns, InOut<int> all) {
+        const auto at = global_index<2>();
+        const auto i = at[0], j = at[1], n = rows.size(1);
+        $for(k, range(3)) {
+            atomic_add(rows(i, (j * 7 + k * 13) % n), i + k);
+            atomic_sub(columns((i * 5 + k) % n, j + 1), j - k);
+        }
+        atomic_add(all[(i + j) % all.size()], 1);
+    });
+    Array<int, 2> rows = d.zeros<int>({n, n}), columns = d.zeros<int>({n, n + 1});
+    Array<int> all = d.zeros<int>(1000);
+    add(ndrange(n, n).group(8, 16), rows, columns, all);
+    std::vector<double> of_rows(size_t(n * n)), of_columns(size_t(n * (n + 1))), of_all(1000);
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            for (int k = 0; k < 3; ++k) {
+                of_rows[size_t(i * n + (j * 7 + k * 13) % n)] += i + k;
+                of_columns[size_t((i * 5 + k) % n * (n + 1) + j + 1)] -= j - k;
+            }
+            ++of_all[size_t((i + j) % 1000)];
+        }
+    expect_sums(rows.download(), of_rows, "rows"), expect_sums(columns.download(), of_columns, "columns"), expect_sums(all.download(), of_all, "all");
+}
+
+TEST(Sums, PlanesWithOwners) {
+    const Device d = device();
+    const int planes = 40, high = 9, wide = 130, rest = 600;
+    const auto add = kernel("planes_with_owners", [](InOut<int, 2> of_planes, InOut<int, 2> of_columns) {
+        const auto at = global_index<3>();
+        const auto p = at[0], y = at[1], x = at[2], n = of_planes.size(1);
+        atomic_add(of_planes(p, (x * 5 + y * 3) % n), x);
+        atomic_add(of_columns((p * 7 + y) % n, x), p + y);
+    });
+    Array<int, 2> of_planes = d.zeros<int>({planes, rest}), of_columns = d.zeros<int>({rest, wide});
+    add(ndrange(planes, high, wide).group(2, 2, 8), of_planes, of_columns);
+    std::vector<double> in_planes(size_t(planes * rest)), in_columns(size_t(rest * wide));
+    for (int p = 0; p < planes; ++p)
+        for (int y = 0; y < high; ++y)
+            for (int x = 0; x < wide; ++x) {
+                in_planes[size_t(p * rest + (x * 5 + y * 3) % rest)] += x;
+                in_columns[size_t((p * 7 + y) % rest * wide + x)] += p + y;
+            }
+    expect_sums(of_planes.download(), in_planes, "planes"), expect_sums(of_columns.download(), in_columns, "columns");
+}
+
 /// The array is large beside the number of items: nothing is copied.
 TEST(Sums, FewAddsToALargeArray) {
     const Device d = device();
