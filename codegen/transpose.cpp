@@ -7,9 +7,10 @@
 #include <map>
 #include <optional>
 
+#include "codegen/needs.h"
+#include "codegen/own_places.h"
 #include "core/error.h"
 #include "core/rewrite.h"
-#include "core/uniformity.h"
 
 namespace pumice::codegen {
 
@@ -23,64 +24,7 @@ constexpr int64_t least_iterations = 8;    ///< with fewer, most items would sta
 constexpr int64_t local_bytes = 16 << 10;  ///< that every Vulkan device has
 constexpr int64_t most_items = 1024;       ///< of a group, by which what is kept is reckoned
 
-template <class T>
-bool has(const std::vector<T>& all, const T& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
-
 bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
-
-/// What values of a loop's body are made of, as far as it differs from item to item or from iteration to iteration.
-class Needs {
-public:
-    Needs(const Kernel& kernel, const Uniformity& known, InstId of) : k(kernel), uniformity(known), loop(of) {}
-
-    std::vector<Value> anew;         ///< to be computed again, operands first
-    std::vector<Value> kept;         ///< values of the kernel's body, which another item must find in local memory
-    std::vector<MemoryId> memories;  ///< loaded from; all local
-    std::array<bool, 3> axes{};      ///< the local indices among them
-    bool index = false;              ///< the loop's index is among them
-
-    /// Whether another item can have the value.
-    bool add(Value v) {
-        if (has(anew, v) || has(kept, v)) return true;
-        const ValueInfo& info = k[v];
-        if (v == k[k[loop].blocks[0]].params[0]) return index = true;
-        const bool inside = info.inst.id != none && uniformity.structure().around(info.inst) == loop;
-        if (!inside && uniformity.of(v) <= Scope::group) return true;
-        if (info.inst.id == none) return false;
-        const Inst& i = k[info.inst];
-        if (i.op == Op::local_index) {
-            axes[i.immediate] = true;
-            anew.push_back(v);
-            return true;
-        }
-        const Needs before = *this;
-        if (again(v, inside)) {
-            anew.push_back(v);
-            return true;
-        }
-        anew = before.anew, kept = before.kept, memories = before.memories, axes = before.axes, index = before.index;
-        if (inside || uniformity.structure().block_of(info.inst) != BlockId{0} || size_of(info.type) != 4) return false;
-        kept.push_back(v);
-        return true;
-    }
-
-private:
-    bool again(Value v, bool inside) {
-        const Inst& i = k[k[v].inst];
-        const auto operands = k.operands(i);
-        if (is_pure(i.op)) {
-            if (operands.empty() && uniformity.of(v) > Scope::group) return false;
-        } else {
-            if (!inside || i.op != Op::load || k[i.memory].kind != MemoryKind::local) return false;
-            memories.push_back(i.memory);
-        }
-        return std::all_of(operands.begin(), operands.end(), [&](Value v) { return add(v); });
-    }
-
-    const Kernel& k;
-    const Uniformity& uniformity;
-    const InstId loop;
-};
 
 class Transposing : public Rewriter {
 public:
@@ -97,6 +41,8 @@ private:
         bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
         bool rows;   ///< items that stand next to each other load from rows of their own
         Needs place, value;
+        std::vector<MemoryId> longer;  ///< whose rows would better be longer
+        std::optional<OwnPlace> own;   ///< which items take back themselves what was added up for them
     };
 
     // ---- what can be turned round ----
@@ -111,10 +57,12 @@ private:
         for (const InstId loop : where.order()) {
             if (!fits(loop)) continue;
             for (const InstId id : from[from[loop].blocks[0]].insts) {
-                const auto found = shared(loop, id);
-                if (!found || !make_room(found->value.kept)) continue;
+                auto found = shared(loop, id);
+                if (!found || !make_room(found->value.kept, {})) continue;
+                found->rows = found->rows || !make_room({}, found->longer);
                 turned[loop.id].push_back(*found);
                 left_out.push_back(id);
+                if (found->own) left_out.insert(left_out.end(), found->own->clears.begin(), found->own->clears.end());
             }
         }
     }
@@ -149,7 +97,7 @@ private:
     std::optional<Shared> shared(InstId loop, InstId id) const {
         const Inst& i = from[id];
         if (!adds(i) || from[i.memory].kind != MemoryKind::local || used[from.result(i).id]) return {};
-        Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}};
+        Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
         const auto indices = indices_of(from, i);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
         if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
@@ -165,13 +113,16 @@ private:
         const auto loads = [](const Inst& other) { return other.op == Op::load; };
         for (const MemoryId m : value.memories)
             if (!between_barriers(loop, m, loads)) return {};
-        s.rows = loads_rows(loop, value);
+        s.rows = loads_rows(loop, value, s.longer);
         s.alone = apart(loop, indices) && between_barriers(loop, i.memory, [&](const Inst& other) { return &other == &i; });
+        if (s.alone) s.own = own_place(from, where, loop, id, s.axis);
         return s;
     }
 
-    /// Whether what is loaded for an iteration lies elsewhere than next to what is loaded for the next one.
-    bool loads_rows(InstId loop, const Needs& value) const {
+    /// Where what is loaded for an iteration lies elsewhere than next to what is loaded for the next one, items that stand next to each other
+    /// reach into the same bank of local memory if the rows' length is even. Such memories whose rows can be an element longer; whether
+    /// there are others.
+    bool loads_rows(InstId loop, const Needs& value, std::vector<MemoryId>& longer) const {
         const Value index = from[from[loop].blocks[0]].params[0];
         const std::function<bool(Value)> follows = [&](Value v) {
             if (v == index) return true;
@@ -179,11 +130,16 @@ private:
             const auto operands = from.operands(from[from[v].inst]);
             return std::any_of(operands.begin(), operands.end(), follows);
         };
-        return std::any_of(value.anew.begin(), value.anew.end(), [&](Value v) {
-            if (from[from[v].inst].op != Op::load) return false;
-            const auto places = indices_of(from, from[from[v].inst]);
-            return std::any_of(places.begin(), places.end() - 1, follows) || (places.back() != index && follows(places.back()));
-        });
+        bool others = false;
+        for (const Value v : value.anew) {
+            const Inst& load = from[from[v].inst];
+            if (load.op != Op::load) continue;
+            const auto places = indices_of(from, load);
+            const bool row = std::any_of(places.begin(), places.end() - 1, follows), column = follows(places.back());
+            if (row && !column && has_rows(from, load.memory)) longer.push_back(load.memory);
+            else others = others || row || (column && places.back() != index);
+        }
+        return others;
     }
 
     /// Whether items and iterations have places of their own: each index is that of an axis, or of the loop, and each of these is there.
@@ -210,31 +166,48 @@ private:
         return reaches_barrier(at, insts.end()) && reaches_barrier(std::make_reverse_iterator(at), insts.rend());
     }
 
-    /// Whether local memory has room for these values of all items, along with those of before, on every device.
-    bool make_room(const std::vector<Value>& values) {
+    /// Whether local memory has room for these values of all items and for longer rows, along with those of before, on every device.
+    bool make_room(const std::vector<Value>& values, const std::vector<MemoryId>& longer) {
+        std::vector<MemoryId> all_longer = lengthened;
+        for (const MemoryId m : longer)
+            if (!has(all_longer, m)) all_longer.push_back(m);
         int64_t bytes = 0;
-        for (const Memory& m : from.memories) {
+        for (uint32_t at = 0; at < from.memories.size(); ++at) {
+            const Memory& m = from[MemoryId{at}];
             if (m.kind != MemoryKind::local) continue;
             if (m.extents.empty()) return false;
             int64_t elements = 1;
             for (const int64_t e : m.extents) elements *= e;
+            if (has(all_longer, {at})) elements = elements / m.extents.back() * longer_row(m);
             bytes += elements * m.element.size;
         }
         std::vector<Value> all = kept;
         for (const Value v : values)
             if (!has(all, v)) all.push_back(v);
         if (bytes + int64_t(all.size()) * 4 * most_items > local_bytes) return false;
-        kept = all;
+        kept = all, lengthened = all_longer;
         return true;
     }
 
+    /// Elements: an odd number.
+    static int64_t longer_row(const Memory& m) { return m.extents.back() | 1; }
+
     // ---- turning round ----
+
+    void body() override {
+        for (const MemoryId m : lengthened) to.memories[of(m).id].extents.back() = longer_row(from[m]);
+        Rewriter::body();
+    }
 
     void inst(InstId id) override {
         if (has(left_out, id)) return;
         if (const auto found = turned.find(id.id); found != turned.end())
             for (const Shared& s : found->second) turn(from[id], s);
         copy(id);
+        if (const auto found = taken.find(id.id); found != taken.end()) {
+            const Value loaded = from.result(from[id]);
+            map(loaded, b.select(found->second.whole, found->second.total, of(loaded)));
+        }
         for (int r = 0; r < from[id].result_count; ++r)
             if (const Value v = from.result(from[id], r); has(kept, v)) keep(v);
     }
@@ -263,32 +236,38 @@ private:
 
     /// for (turn = 0; turn < iterations / members, rounded up; ++turn)
     ///     if (turn * members + mine < iterations) { for all members who: sum += value; add sum to the place of that iteration }
-    /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition.
+    /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition. Where there are as many of
+    /// both, an item whose own place that is keeps the sum.
     void turn(const Inst& loop, const Shared& s) {
         b.loc = from[s.atomic].loc;
         const Scalar i32 = Scalar::i32;
         const Value mine = b.index(Op::local_index, s.axis), count = members_along(s.axis), all = b.constant_int(i32, iterations(loop));
         const Value one = b.constant_int(i32, 1), turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
-        const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), bounds[] = {zero(i32), turns, one};
+        const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), whole = b.op(Op::eq, {count, all});
+        std::vector<Value> bounds{zero(i32), turns, one};
+        std::vector<Scalar> types{i32};
+        if (s.own) bounds.push_back(zero(from[s.atomic].type)), types.push_back(from[s.atomic].type);
         Inst around;
         around.op = Op::for_;
         around.loc = b.loc;
-        control(around, bounds, {&i32, 1}, [&](int, std::span<const Value> turn) {
+        const InstId done = control(around, bounds, types, [&](int, std::span<const Value> turn) {
             const Value now = b.op(Op::add, {b.op(Op::mul, {turn[0], count}), mine}),
                         mine_too = b.op(Op::or_, {even, b.op(Op::lt, {now, all})});
             Inst where_any;
             where_any.op = Op::if_;
             where_any.loc = b.loc;
-            control(where_any, {&mine_too, 1}, {}, [&](int which, std::span<const Value>) {
-                if (which == 0) add_up(loop, s, now, count);
-                b.terminate(Op::yield);
+            const InstId summed = control(where_any, {&mine_too, 1}, {}, [&](int which, std::span<const Value>) {
+                const Value sum = which == 0 ? add_up(loop, s, now, count, whole) : zero(from[s.atomic].type);
+                b.terminate(Op::yield, {&sum, size_t(s.own ? 1 : 0)});
             });
-            b.terminate(Op::yield);
+            const Value sum = s.own ? to.result(to[summed], 0) : Value();
+            b.terminate(Op::yield, {&sum, size_t(s.own ? 1 : 0)});
         });
+        if (s.own) taken[s.own->load.id] = {whole, to.result(to[done], 0)};
     }
 
-    /// Adds to the place of an iteration what all members give there.
-    void add_up(const Inst& loop, const Shared& s, Value iteration, Value count) {
+    /// Adds to the place of an iteration what all members give there; the sum, which is not added if it is the item's own.
+    Value add_up(const Inst& loop, const Shared& s, Value iteration, Value count, Value own) {
         const Inst& i = from[s.atomic];
         std::vector<std::pair<Value, Value>> before;
         for (const Needs* needs : {&s.place, &s.value})
@@ -320,11 +299,28 @@ private:
         });
         b.loc = i.loc;
         const MemoryId m = of(i.memory);
-        const Value total = to.result(to[sum], 0);
+        Value total = to.result(to[sum], 0);
         const Op how = Atomic(i.immediate) == Atomic::add ? Op::add : Op::sub;
-        if (s.alone) b.store(m, i.leaf, indices, b.op(how, {b.load(m, i.leaf, indices), total}));
-        else b.atomic(m, i.leaf, Atomic(i.immediate), indices, total);
+        if (s.own) {
+            if (how == Op::sub) total = b.op(Op::sub, {zero(i.type), total});
+            store_unless(own, m, indices, total);
+        } else if (s.alone) {
+            b.store(m, i.leaf, indices, b.op(how, {b.load(m, i.leaf, indices), total}));
+        } else {
+            b.atomic(m, i.leaf, Atomic(i.immediate), indices, total);
+        }
         for (const auto& [v, now] : before) map(v, now);
+        return total;
+    }
+
+    void store_unless(Value condition, MemoryId m, const std::vector<Value>& indices, Value v) {
+        Inst where_needed;
+        where_needed.op = Op::if_;
+        where_needed.loc = b.loc;
+        control(where_needed, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
+            if (which == 1) b.store(m, 0, indices, v);
+            b.terminate(Op::yield);
+        });
     }
 
     /// Computes the value as the item that stands at `who` has it.
@@ -346,7 +342,12 @@ private:
     std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop
     std::vector<InstId> left_out;
     std::vector<Value> kept;
+    std::vector<MemoryId> lengthened;                ///< rows
     std::map<uint32_t, MemoryId> memories_of;        ///< of what is kept
+    struct Taken {
+        Value whole, total;  ///< whether the item has the total itself
+    };
+    std::map<uint32_t, Taken> taken;  ///< by load
 };
 
 }  // namespace

@@ -282,6 +282,67 @@ TEST(Sums, Tiles) {
     }
 }
 
+/// The same, of which each item takes back what was added up at its own place, and clears that for the next round.
+template <class T>
+void taken_back(int height, int width, bool clears) {
+    const auto add = kernel("taken_back", [clears](InOut<T, 2> rows, InOut<T, 2> columns, In<T, 2> x, In<T, 2> w) {
+        Local<T, 16, 16> tile, row, column;
+        const auto at = global_index<2>(), local = local_index<2>();
+        const auto i = at[0], j = at[1], y = local[0], l = local[1];
+        auto mine = w(i, j);
+        $if(y == 0 && l == 0) {
+            $for(a, range(16)) {
+                $for(b, range(16)) { tile(a, b) = x(a, b), row(a, b) = T(0), column(a, b) = T(0); }
+            }
+        }
+        synchronize();
+        const auto round = [&](Val<T> factor) {
+            $for(k, range(16)) {
+                atomic_add(row(y, k), factor * mine * tile(k, l));
+                atomic_sub(column(k, l), mine * tile(y, k));
+            }
+            synchronize();
+            rows(i, j) += row(y, l), columns(i, j) += column(y, l);
+            if (clears) row(y, l) = T(0), column(y, l) = T(0);
+        };
+        if (clears) {
+            $for(again, range(3)) {
+                synchronize();
+                round(cast<T>(again + 1));
+            }
+        } else round(mine * T(0) + T(6));
+    });
+    const Device d = device();
+    for (const auto& [high, wide] : {std::pair(height, width), std::pair(2 * height, 3 * width), std::pair(height + 1, 2 * width - 1)}) {
+        std::vector<T> x(256), w(size_t(high) * size_t(wide));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = T(int(i * 7 % 5) - 2);
+        for (size_t i = 0; i < w.size(); ++i) w[i] = T(int(i * 5 % 7) - 3);
+        std::vector<double> rows(w.size()), columns(w.size());
+        for (int i = 0; i < high; ++i)
+            for (int j = 0; j < wide; ++j) {
+                double &in_row = rows[size_t(i * wide + j)], &in_column = columns[size_t(i * wide + j)];
+                const int y = i % height, l = j % width;
+                for (int o = 0; o < width && j - l + o < wide; ++o)
+                    in_row += 6 * double(w[size_t(i * wide + j - l + o)]) * double(x[size_t(l * 16 + o)]);
+                for (int o = 0; o < height && i - y + o < high; ++o)
+                    in_column -= (clears ? 3 : 1) * double(w[size_t((i - y + o) * wide + j)]) * double(x[size_t(o * 16 + y)]);
+            }
+        Array<T, 2> got_rows = d.full<T>({high, wide}, T(0)), got_columns = got_rows.clone();
+        add(ndrange(high, wide).group(height, width), got_rows, got_columns, d.upload(x).reshape({16, 16}), d.upload(w).reshape({high, wide}));
+        const std::string what = std::to_string(high) + " x " + std::to_string(wide) + " by " + std::to_string(height) + " x " +
+                                 std::to_string(width) + (clears ? ", cleared" : "");
+        expect_sums(got_rows.download(), rows, what + ", rows"), expect_sums(got_columns.download(), columns, what + ", columns");
+    }
+}
+
+TEST(Sums, TilesTakenBack) {
+    for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(16, 2), std::pair(7, 5)})
+        for (const bool clears : {true, false}) {
+            taken_back<float>(height, width, clears);
+            taken_back<int>(height, width, clears);
+        }
+}
+
 /// Random additions to local memory, between barriers and not, in loops up and down, at places that items and iterations share or
 /// not, of values that other items could compute or not: as the interpreter does them.
 TEST(Sums, RandomTiles) {
