@@ -10,6 +10,7 @@
 #include "codegen/needs.h"
 #include "codegen/own_places.h"
 #include "core/error.h"
+#include "core/passes.h"
 #include "core/rewrite.h"
 
 namespace pumice::codegen {
@@ -352,6 +353,12 @@ private:
 
 }  // namespace
 
-Kernel transpose(const Kernel& kernel) { return Transposing(kernel).run(); }
+Kernel transpose(const Kernel& kernel) {
+    const auto adds_to_local = [&](const Inst& i) { return adds(i) && kernel[i.memory].kind == MemoryKind::local; };
+    if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
+    // Elements that are named, to be added to, would seem to be loaded.
+    const Kernel tidy = dead(kernel);
+    return Transposing(tidy).run();
+}
 
 }  // namespace pumice::codegen
