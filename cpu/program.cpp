@@ -205,12 +205,21 @@ std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool
     return swapped ? group_across : launch.group;
 }
 
-/// Groups that begin early are not those of the same places in all rows.
+/// None for arrays that are small beside the range: copies of these cost little, and threads go on in the order in which memory lies.
 Shares Program::shares(const Launch& launch, int threads) const {
+    constexpr int64_t most_items_an_element = 16;
     if (owners.empty() || across >= 0 || !alone(launch)) return {};
+    int64_t elements = 0, items = 1;
+    for (size_t p = 0; p < owners.size(); ++p) {
+        const auto& e = launch.arguments[p].array.extents;
+        if (owners[p] >= 0) elements += e[0] * e[1] * e[2];
+    }
     std::array<int64_t, 3> groups{};
-    for (size_t axis = 0; axis < 3; ++axis) groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
-    return Shares(owners, groups, threads);
+    for (size_t axis = 0; axis < 3; ++axis) {
+        items *= launch.extent[axis];
+        groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    }
+    return items > most_items_an_element * elements ? Shares() : Shares(owners, groups, threads);
 }
 
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
@@ -226,6 +235,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     const Shares shared = shares(launch, threads);
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, shared, launch, compiler->target.width, threads);
     wanted.streaming = streams(launch, threads);
+    // Groups that begin early are not those of the same places in all rows.
     wanted.lead = movable && !shared.any() && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
                   worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;
