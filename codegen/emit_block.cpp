@@ -252,7 +252,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
     return pattern;
 }
 
-/// min(group_size, global_size - group_index * group_size): how many items of the range the group has along an axis.
+/// How many items of the range the group has along an axis, as Rewriter::members_along and group operations compute it:
+/// min(group_size, global_size - group_index * group_size).
 bool Emitter::counts_members(const Inst& i) const {
     const auto is = [&](Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; };
     if (i.op != Op::min || !is(k.operands(i)[0], Op::group_size) || !is(k.operands(i)[1], Op::sub)) return false;

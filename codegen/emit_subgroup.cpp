@@ -169,11 +169,8 @@ void append_words(std::vector<std::string>& words, Scalar type, const std::strin
 
 /// Takes room for a record: where it begins, or past the end of all where there is none.
 constexpr const char* take_room = R"(uint room_for(uint count) {
-    if (ring[0] > ring[3]) {
-        atomicAdd(ring[1], 1u);
-        return 0u;
-    }
-    const uint at = atomicAdd(ring[0], count);
+    uint at = ring[0];
+    if (at <= ring[3]) at = atomicAdd(ring[0], count);
     if (at + count <= ring[3]) return 64u + at;
     atomicAdd(ring[1], 1u);
     if (at < ring[3]) ring[64u + at] = 0u;
@@ -199,13 +196,19 @@ void Emitter::report(const Inst& i) {
         function_order.push_back("room_for");
     }
     const auto statements = [&] {
-        const std::string at = text("at", next_name++);
-        const auto write = [&](const std::string& to) {
-            for (size_t w = 0; w < words.size(); ++w) line(text("ring[", to, " + ", w, "u] = ", words[w], ";"));
+        const std::string at = text("at", next_name++), room = text("room_for(", words.size(), "u)");
+        const auto record = [&](const std::string& place) {
+            line(text("const uint ", at, " = ", place, ";"));
+            braced("if (" + at + " != 0u)", captured([&] {
+                for (size_t w = 0; w < words.size(); ++w) line(text("ring[", at, " + ", w, "u] = ", words[w], ";"));
+            }));
         };
-        if (requirement) braced("if (atomicAdd(ring[2], 1u) == 0u)", captured([&] { write("4u"); }));
-        line(text("const uint ", at, " = room_for(", words.size(), "u);"));
-        braced("if (" + at + " != 0u)", captured([&] { write(at); }));
+        if (!requirement) return record(room);
+        interface.need("GL_EXT_control_flow_attributes");
+        // Twice, where it is the first that fails. The code stands there once: to some drivers each store is a loop over the lanes.
+        const std::string copy = text("copy", next_name++);
+        braced(text("[[dont_unroll]] for (int ", copy, " = 0; ", copy, " < 2; ++", copy, ")"),
+               captured([&] { record(text(copy, " == 0 ? (atomicAdd(ring[2], 1u) == 0u ? 4u : 0u) : ", room)); }));
     };
     if (requirement) braced("if (" + broken + ")", captured(statements));
     else statements();
