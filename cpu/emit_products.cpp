@@ -106,8 +106,8 @@ std::string Emitter::row_of_products(const Row& row) {
     const Scalar type = k.type_of(row.factor);
     const std::string t = scalar_type(type), whole = vector_type(t);
     const int64_t kept = keeps[row.factor.id].place;
-    // Out of memory an element comes to all lanes by the load alone. LLVM is not to see that the vector was loaded from there, since
-    // it would take the elements from that, which costs an instruction each.
+    // Out of memory an element comes to all lanes by the load alone. An empty asm keeps LLVM from seeing that the vector was stored
+    // there, since it would take the elements from the vector, which costs an instruction each.
     std::string memory;
     if (kept >= 0) {
         const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));
