@@ -115,7 +115,7 @@ void Emitter::prefetch(InstId id, const Place& a) {
         if (k[loop].op == Op::for_) prefetch_iteration(i, loop, a);
         return;
     }
-    if (!variant.streaming || a.how != Place::How::contiguous) return;
+    if (!variant.streaming || a.how != Place::How::contiguous || i.op != Op::load) return;
     const AffineForm& f = affine.of(indices_of(k, i).back());
     // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are
     // across.
@@ -192,7 +192,7 @@ bool Emitter::leads(const Inst& leader, const Inst& follower) const {
     return &leader < &follower;
 }
 
-/// What a load in a loop gets some iterations later. A loop around barriers comes back only after all of the group's packets, and the
+/// What a load in a loop gets some iterations later, or what is added to there. A loop around barriers comes back only after all of the group's packets, and the
 /// loads of its next iteration are far behind these; where it strides, that is worth it in arrays of any size.
 void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
     if (has_barriers && open_inst[loop.id]) {
