@@ -364,38 +364,4 @@ std::string Emitter::host_call(Op op, Scalar type, const std::vector<std::string
     return from_memory(result, let(text("load ", typed(result), ", ptr ", r)), vector);
 }
 
-std::string Emitter::convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to) {
-    return let(text(instruction, " ", from, " ", value, " to ", to));
-}
-
-/// By value: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`.
-std::string Emitter::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
-    const auto typed = [&](Scalar t) { return vector ? vector_type(scalar_type(t)) : scalar_type(t); };
-    const std::string a = typed(from), b = typed(to);
-    if (from == to) return value;
-    // The language's way from and to f16 is by float.
-    if (from == Scalar::f16 && to != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
-    if (to == Scalar::f16 && from != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
-    if (to == Scalar::boolean) {
-        if (is_float(from)) return let(text("fcmp une ", a, " ", value, ", zeroinitializer"));
-        return let(text("icmp ne ", a, " ", value, ", zeroinitializer"));
-    }
-    if (from == Scalar::boolean) {
-        if (!is_float(to)) return convert("zext", a, value, b);
-        return convert("uitofp", a, value, b);
-    }
-    if (is_float(from) && is_float(to)) return convert(size_of(to) > size_of(from) ? "fpext" : "fptrunc", a, value, b);
-    if (is_float(from)) {
-        const std::string which = is_signed_int(to) ? "fptosi" : "fptoui";
-        const std::string function = text("@llvm.", which, ".sat.", intrinsic_suffix(scalar_type(to), vector), ".",
-                                          intrinsic_suffix(scalar_type(from), vector));
-        declare(text("declare ", b, " ", function, "(", a, ")"));
-        return let(text("call ", b, " ", function, "(", a, " ", value, ")"));
-    }
-    if (is_float(to)) { return convert(is_signed_int(from) ? "sitofp" : "uitofp", a, value, b); }
-    if (size_of(to) == size_of(from)) return value;
-    if (size_of(to) < size_of(from)) return convert("trunc", a, value, b);
-    return convert(is_signed_int(from) ? "sext" : "zext", a, value, b);
-}
-
 }  // namespace pumice::cpu

@@ -103,6 +103,7 @@ private:
     std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
                          const std::function<std::string(const std::vector<std::string>&)>& function);
     std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string saturated(Scalar from, Scalar to, const std::string& value);
     std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
     std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
     void pure_value(const ir::Inst& i);  ///< any pure instruction

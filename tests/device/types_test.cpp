@@ -109,13 +109,26 @@ void integer_corners() {
     EXPECT_EQ((each<T>("shifts_down", [](auto a, auto b) { return a >> b; }, bits, counts)), down);
 }
 
+template <class T, class F>
+void float_corners_of() {
+    if (!has_type<T>() || !has_type<F>()) return;
+    SCOPED_TRACE(text(name_of(*scalar_of<F>()), " to ", name_of(*scalar_of<T>())));
+    constexpr F infinity = std::numeric_limits<F>::infinity();
+    constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    std::vector<F> x{NAN, infinity, -infinity, F(1e20), F(-1e20), F(-0.5), F(3.9), F(-3.9), F(0.9), F(-1)};
+    for (const F end : {F(low), F(high)})  // the latter may be rounded to one more
+        for (const F v : {end, std::nextafter(end, F(0)), std::nextafter(end, infinity), std::nextafter(end, -infinity), end - F(0.5), end + F(0.5)})
+            x.push_back(v);
+    std::vector<T> expected;
+    for (const F v : x)
+        expected.push_back(std::isnan(v) ? T(0) : v <= F(low) ? low : v >= std::ldexp(F(1), std::numeric_limits<T>::digits) ? high : T(v));
+    EXPECT_EQ((each<T>("saturated", [](auto a, auto) { return cast<T>(a); }, x, x)), expected);
+}
+
 template <class T>
 void float_corners() {
-    if (!has_type<T>()) return;
-    const std::vector<float> x{NAN, INFINITY, -INFINITY, 1e20f, -1e20f, -0.5f, 3.9f};
-    const T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    EXPECT_EQ((each<T>("saturated", [](auto a, auto) { return cast<T>(a); }, x, x)),
-              (std::vector<T>{0, high, low, high, low, 0, 3}));
+    float_corners_of<T, float>();
+    float_corners_of<T, double>();
 }
 
 TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
