@@ -232,8 +232,8 @@ void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, 
                std::span<const int64_t> step) {
     for (size_t d = 0; d < extents.size(); ++d) {
         if (from[d] < 0 || from[d] > to[d] || to[d] > extents[d])
-            fail("a view of the elements ", from[d], " to ", to[d], " along dimension ", d,
-                 " is asked for, of an array whose extent there is ", extents[d]);
+            fail(from[d] < to[d] && from[d] == to[d] - 1 ? text("element ", from[d]) : text("a view of the elements ", from[d], " to ", to[d]),
+                 " along dimension ", d, " is asked for, of an array whose extent there is ", extents[d]);
         if (step[d] < 1) fail("a view of every ", step[d], "th element along dimension ", d, " is asked for: steps are positive");
     }
 }

@@ -204,10 +204,7 @@ private:
         int64_t bytes = 0;
         for (const ir::Memory& m : k.memories)
             if (m.kind == ir::MemoryKind::local) bytes += local_elements(k, m, launch.group) * m.element.size;
-        if (bytes > limits().local_memory)
-            fail("Kernel \"", k.name, "\" needs ", bytes, " bytes of local memory for a group of ",
-                 launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of interp is ",
-                 limits().local_memory, " bytes.");
+        interp::check_local_memory(k, launch.group, bytes, limits().local_memory, "interp");
     }
 
     /// Where the kernel's arrays lie, with cells for those whose memory the launch writes: no other can have a race.

@@ -263,7 +263,7 @@ TEST_F(interp_check, local_memory_past_the_limit) {
     const std::string large = sized("large", "%many = constant 100 : i32\n%n = mul %size, %many : i32");
     EXPECT_EQ(fault(*device, large, {{100}, {100}}, {thousand}), "");
     EXPECT_EQ(fault(*device, large, {{1000}, {1000}}, {thousand}),
-              "Kernel \"large\" needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp is 65536 "
+              "Kernel \"large\" (k.cpp:9) needs 400000 bytes of local memory for a group of 1000 work-items; the limit of interp is 65536 "
               "bytes.");
     const std::string none = sized("none", "%ten = constant 10 : i32\n%n = sub %size, %ten : i32");
     EXPECT_EQ(fault(*device, none, {{10}, {10}}, {thousand}),

@@ -116,6 +116,12 @@ int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::ar
     return count;
 }
 
+void check_local_memory(const Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit, const std::string& device) {
+    if (bytes > limit)
+        fail("Kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ") needs ", bytes, " bytes of local memory for a group of ",
+             group[0] * group[1] * group[2], " work-items; the limit of ", device, " is ", limit, " bytes.");
+}
+
 int granule_shift(const Element& element) {
     int shift = 3;
     for (const Leaf& leaf : element.leaves) shift = std::min(shift, std::countr_zero(unsigned(size_of(leaf.type))));

@@ -9,6 +9,7 @@
 
 #include "core/debug.h"
 #include "core/error.h"
+#include "core/interp_program.h"
 #include "cpu/caches.h"
 #include "cpu/group.h"
 #include "cpu/lead.h"
@@ -242,9 +243,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
         if (m.variant == wanted) return m.native;
-    if (const int64_t local = local_bytes(*kernel, launch.group); local > max_local_bytes)
-        fail("Kernel \"", kernel->name, "\" needs ", local, " bytes of local memory for a group of ",
-             launch.group[0] * launch.group[1] * launch.group[2], " work-items; the limit of cpu is ", max_local_bytes, " bytes.");
+    interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
         made.back().native->streaming = wanted.streaming;

@@ -1,9 +1,13 @@
 #include "vulkan/program.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <limits>
 
+#include "core/debug.h"
 #include "core/error.h"
+#include "core/interp_program.h"
 #include "vulkan/group.h"
 
 namespace pumice::vulkan {
@@ -20,13 +24,15 @@ const char* name_of(Feature feature) {
     return "";
 }
 
-void check_limits(const Context& context, const codegen::Shader& shader) {
+std::string named(const ir::Kernel& kernel) { return text("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ")"); }
+
+void check_limits(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
     for (const Feature feature : shader.features)
         if (!context.plan.supports(feature))
-            fail("the kernel ", shader.name, " uses ", name_of(feature), ", which ", context.name, " does not have");
+            fail(named(kernel), " uses ", name_of(feature), ", which ", context.name, " does not have");
     const uint32_t most = context.snapshot.limits.maxPushConstantsSize;
     if (shader.push_bytes > most)
-        fail("the kernel ", shader.name, " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ",
+        fail(named(kernel), " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ",
              context.name, " has ", most);
 }
 
@@ -51,7 +57,7 @@ int64_t elements(const Launch::Array& array) {
 
 Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
     : shader(std::move(with)), locks(binds_locks(shader)) {
-    check_limits(context, shader);
+    check_limits(context, shader, kernel);
     try {
         VkShaderModuleCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -121,9 +127,8 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     for (const Made& one : made)
         if (one.group == group && one.full_groups == full) return one.pipeline;
-    if (const int64_t bytes = shader.local_bytes + sized_local_memory(kernel, group); bytes > context.plan.limits.local_memory)
-        fail("the kernel ", shader.name, " needs ", bytes, " bytes of local memory in a group of ", group[0], " x ", group[1],
-             " x ", group[2], " items, and ", context.name, " has ", context.plan.limits.local_memory);
+    interp::check_local_memory(kernel, group, shader.local_bytes + sized_local_memory(kernel, group), context.plan.limits.local_memory,
+                               context.name);
     const uint32_t values[4] = {uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
     const VkSpecializationMapEntry entries[4] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
     const VkSpecializationInfo specialization{4, entries, sizeof values, values};
@@ -136,12 +141,16 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     info.stage.pSpecializationInfo = &specialization;
     info.layout = layout;
     VkPipeline pipeline = VK_NULL_HANDLE;
+    const auto start = std::chrono::steady_clock::now();
     try {
         context.check(context.vk.CreateComputePipelines(context.device, cache, 1, &info, nullptr, &pipeline),
                       "vkCreateComputePipelines");
     } catch (const Error& error) {
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
+    if (debug::time())
+        std::fprintf(stderr, "pumice: %s: pipeline %.3f ms\n", shader.name.c_str(),
+                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     made.push_back({group, full, pipeline});
     return pipeline;
 }
@@ -192,21 +201,21 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             continue;
         }
         if (!plan.device_addresses) {
-            const std::string which = text(kernel->label(size_t(parameter)), " of kernel ", kernel->name);
+            const std::string which = text(kernel->label(size_t(parameter)), " of ", named(*kernel));
             if (large)
                 fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
                      limits.maxStorageBufferRange, " and has no device addresses");
             if (unaligned)
                 fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at multiples of ",
                      limits.minStorageBufferOffsetAlignment, " and has no device addresses");
-            fail("the kernel ", kernel->name, " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
+            fail(named(*kernel), " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
                  bindings, " and has no device addresses");
         }
         options.by_address[size_t(parameter)] = any = true;
     }
     if (!any) options.by_address.clear();
     if (options.wide_offsets && !plan.int64)
-        fail("the kernel ", kernel->name, " is given an array of more than ", std::numeric_limits<int32_t>::max(),
+        fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(),
              " elements, and ", context.name, " has no 64-bit integers to index it");
     return options;
 }

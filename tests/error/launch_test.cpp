@@ -171,7 +171,8 @@ TEST_F(Launches, Views) {
     EXPECT_ERROR("a view of the elements 3 to 17 along dimension 0 is asked for, of an array whose extent there is 16", x.slice(3, 17));
     EXPECT_ERROR("a view of the elements -1 to 2 along dimension 0 is asked for, of an array whose extent there is 16", x.slice(-1, 2));
     EXPECT_ERROR("a view of the elements 2 to 1 along dimension 1 is asked for, of an array whose extent there is 4", plane.view({0, 2}, {4, 1}));
-    EXPECT_ERROR("a view of the elements 4 to 5 along dimension 1 is asked for, of an array whose extent there is 4", plane.get(0, 4));
+    EXPECT_ERROR("element 4 along dimension 1 is asked for, of an array whose extent there is 4", plane.get(0, 4));
+    EXPECT_ERROR("element 16 along dimension 0 is asked for, of an array whose extent there is 16", x.get(16));
     EXPECT_ERROR("a view of every 0th element along dimension 0 is asked for: steps are positive", x.view(0, 16, 0));
     EXPECT_ERROR("an array of 16 elements is reshaped into one of 15", plane.reshape({3, 5}));
     EXPECT_ERROR("an array of 16 elements is reshaped to extent -4 along dimension 0: extents are not negative", plane.reshape({-4, -4}));

@@ -275,4 +275,10 @@ TEST(Recording, BarriersThatNotAllReach) {
     kernel("k", [](InOut<int> y) { $if (uniform(y[global_index() / 64]) > 0) { synchronize(); } }).ir();
 }
 
+TEST(Recording, ComponentsThatAreNotThere) {
+    EXPECT_MISUSE("a float3 is asked for its component 3; they are 0 to 2", [](Out<float> y) { y[0] = Val<float3>(1.0f, 2.0f, 3.0f)[3]; });
+    EXPECT_MISUSE("an int2 is asked for its component -1; they are 0 to 1", [](InOut<int2> y) { Var v = y[0]; v[-1] = 3; });
+    EXPECT_ERROR("a random generator is split into -1 streams: the number is not negative", rng::Splittable(1).split(-1));
+}
+
 }  // namespace
