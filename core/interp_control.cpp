@@ -122,6 +122,14 @@ void Run::if_(const Inst& inst, Items& items) {
     free_list = mark;
 }
 
+/// Behind a loop all items go on that did not return.
+void Run::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
+    keep_if(items, [&](int i) { return fates[i] != returned; });
+    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
+    loop = outer;
+    free_list = mark;
+}
+
 void Run::for_(const Inst& inst, Items& items) {
     uint16_t* const mark = free_list;
     const Enclosing outer = loop;
@@ -161,10 +169,7 @@ void Run::for_(const Inst& inst, Items& items) {
             if (body.count != alive.count) rejoin(alive);
         }
     });
-    keep_if(items, [&](int i) { return fates[i] != returned; });
-    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
-    loop = outer;
-    free_list = mark;
+    end_loop(items, outer, mark);
 }
 
 void Run::while_(const Inst& inst, Items& items) {
@@ -188,10 +193,7 @@ void Run::while_(const Inst& inst, Items& items) {
         carry(k.operands(terminator(block)), test, 0, body);
         if (body.count != alive.count) rejoin(alive);
     }
-    keep_if(items, [&](int i) { return fates[i] != returned; });
-    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
-    loop = outer;
-    free_list = mark;
+    end_loop(items, outer, mark);
 }
 
 /// Of the items that began an iteration, keeps those that begin the next.

@@ -65,6 +65,7 @@ private:
     void if_(const ir::Inst& inst, Items& items);
     void for_(const ir::Inst& inst, Items& items);
     void while_(const ir::Inst& inst, Items& items);
+    void end_loop(Items& items, const Enclosing& outer, uint16_t* mark);
     void leave(const ir::Inst& terminator, Fate fate, Items& items);
     void uniform(const ir::Inst& inst, Items items);
     void barrier(const ir::Inst& inst, Items items);

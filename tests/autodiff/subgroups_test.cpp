@@ -26,22 +26,17 @@ void check(const char* name, const Operation& operation, bool cut = true) {
     }
 }
 
+// Those that subgroups and groups have, each as check(name, function).
+#define CHECK(where, operation) check(#operation, [](const Val<float>& s) { return where::operation(s); })
+#define CHECK_ALL(where)                                                                   \
+    CHECK(where, reduce_add); CHECK(where, reduce_mul); CHECK(where, reduce_min);          \
+    CHECK(where, reduce_max); CHECK(where, inclusive_add); CHECK(where, inclusive_mul);    \
+    CHECK(where, inclusive_min); CHECK(where, inclusive_max); CHECK(where, exclusive_add); \
+    CHECK(where, exclusive_mul); CHECK(where, exclusive_min); CHECK(where, exclusive_max)
+
 TEST(AutodiffSubgroups, ReductionsAndScans) {
-#define CHECK(operation) check(#operation, [](const Val<float>& s) { return subgroup::operation(s); })
-    CHECK(reduce_add);
-    CHECK(reduce_mul);
-    CHECK(reduce_min);
-    CHECK(reduce_max);
-    CHECK(inclusive_add);
-    CHECK(inclusive_mul);
-    CHECK(inclusive_min);
-    CHECK(inclusive_max);
-    CHECK(exclusive_add);
-    CHECK(exclusive_mul);
-    CHECK(exclusive_min);
-    CHECK(exclusive_max);
-    CHECK(broadcast_first);
-#undef CHECK
+    CHECK_ALL(subgroup);
+    CHECK(subgroup, broadcast_first);
 }
 
 TEST(AutodiffSubgroups, ShufflesByOneDistance) {
@@ -82,20 +77,7 @@ TEST(AutodiffSubgroups, InBranchesAndLoopsOfDifferentLength) {
 }
 
 TEST(AutodiffGroups, ReductionsAndScans) {
-#define CHECK(operation) check(#operation, [](const Val<float>& s) { return group::operation(s); })
-    CHECK(reduce_add);
-    CHECK(reduce_mul);
-    CHECK(reduce_min);
-    CHECK(reduce_max);
-    CHECK(inclusive_add);
-    CHECK(inclusive_mul);
-    CHECK(inclusive_min);
-    CHECK(inclusive_max);
-    CHECK(exclusive_add);
-    CHECK(exclusive_mul);
-    CHECK(exclusive_min);
-    CHECK(exclusive_max);
-#undef CHECK
+    CHECK_ALL(group);
     check("broadcast", [](const Val<float>& s) { return group::broadcast(s, 3); });
     const auto soft = [](auto a, auto b) { return a + b - 0.25f * a * b; };
     check("reduce", [&](const Val<float>& s) { return group::reduce(s, soft); });
