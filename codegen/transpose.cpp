@@ -40,7 +40,7 @@ private:
         InstId atomic;
         int axis;    ///< along which items share the place
         bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
-        bool rows;   ///< items that stand next to each other load from rows of their own
+        bool rows;   ///< items that stand next to each other load from rows that cannot be longer, and so begin elsewhere each
         Needs place, value;
         std::vector<MemoryId> longer;  ///< whose rows would better be longer
         std::optional<OwnPlace> own;   ///< which items take back themselves what was added up for them
