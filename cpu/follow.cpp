@@ -56,8 +56,9 @@ std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<co
 
 namespace {
 
-constexpr int64_t seam_share = 4;      ///< of a thread's rows those where it meets another are one in so many, or fewer
-constexpr int64_t seams_at_once = 16;  ///< more are shared between threads
+constexpr int64_t ranges_a_thread = 16;  ///< fewer than of one launch: where ranges meet, the second launch waits for rows of both
+constexpr int64_t seam_share = 4;        ///< of a thread's rows those where it meets another are one in so many, or fewer
+constexpr int64_t seams_at_once = 16;    ///< more are shared between threads
 
 int64_t divide_down(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t divide_up(int64_t a, int64_t b) { return -divide_down(-a, b); }
@@ -77,7 +78,7 @@ public:
         const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / lag.bytes);
         std::mutex mutex;
         std::vector<Run> runs;
-        crew.run(a.count, piece(), [&](int64_t begin, int64_t count) {
+        crew.run(a.count, std::max(piece(), a.count / (crew.threads() * ranges_a_thread)), [&](int64_t begin, int64_t count) {
             Run run = take(runs, mutex, begin);
             std::byte* const scratch = thread_scratch(std::max(first.scratch(), second.scratch()));
             const Frame x = first.frame_with(scratch), y = second.frame_with(scratch);

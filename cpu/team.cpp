@@ -139,7 +139,7 @@ void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
     piece = std::max<int64_t>(piece, 1);
     const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
     if (helpers <= 0) return body(0, total);
-    // Sixteen ranges a thread: where groups take unequal time, the last ones are short.
+    // Sixty-four ranges a thread: where groups take unequal time, the last ones are short.
     const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 64));
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);
