@@ -115,6 +115,7 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
 /// "" where that is not said by sums and products.
 std::string Emitter::at_row_begin(Value v, int depth) {
     constexpr int most_depth = 8;
+    if (rests.count(v.id)) return "";
     if (const auto bend = straightened.find(v.id); bend != straightened.end()) return at_row_begin(bend->second, depth);
     if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth) return "";
     if (has_value[v.id] && values[v.id].kind == Kind::uniform) return values[v.id].scalar;

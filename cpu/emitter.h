@@ -347,7 +347,7 @@ private:
     std::string parameters(bool call);
 
     // ---- indices bent at a rim (emit_bends.cpp) ----
-    std::optional<Bend> bend_of(const ir::Inst& i) const;
+    std::optional<Bend> bend_of(const ir::Inst& i, std::span<const Bend> before) const;
     std::vector<Bend> find_bends() const;
     std::string is_straight(const Bend& b);
     void with_and_without_bends(std::span<const Bend> bends, const Body& body);
@@ -428,6 +428,7 @@ private:
     std::map<const ir::Inst*, std::string> loaded_before;  ///< of loads to come in this packet: their vectors
     std::vector<Joining> joining;
     std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
+    std::map<uint32_t, std::string> rests;  ///< of bends by rem: i32s, the first lane's in this packet
     std::map<uint32_t, ir::Value> straightened;  ///< bent values, in a packet away from the bends: what they are there
     bool on_lines = false;                    ///< their stores past the caches take whole lines
     std::vector<Held> values;

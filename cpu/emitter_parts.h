@@ -126,9 +126,12 @@ struct Arm {
 
 /// An index bent at a rim (emit_bends.cpp).
 struct Bend {
-    ir::Value value, straight;  ///< the latter is what the former is away from the rim,
-    ir::Op op;                  ///< select, min or max
+    ir::Value value, straight;  ///< the latter is what the former is away from the rim (of rem: its rest is),
+    ir::Op op;                  ///< a comparison, min, max or rem
     ir::Value x, limit;         ///< as the one, which counts on from lane to lane, compares with the other
+    bool x_first = true;        ///< of the comparison's operands
+    bool holds = false;         ///< the comparison, away from the rim
+    std::vector<ir::Value> inner = {};  ///< bent values that are taken to be straight for this one to be
 };
 
 /// Where a value is kept that items need behind a barrier (emit_regions.cpp).

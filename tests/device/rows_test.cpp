@@ -197,4 +197,51 @@ TEST(Rows, IndicesBentAtTheRim) {
     }
 }
 
+/// Kernels whose items load from an index that is bent in one way, for several shifts, against the host's index.
+template <class DeviceIndex, class HostIndex>
+void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex on_device, HostIndex on_host) {
+    SCOPED_TRACE(name);
+    const Device d = device();
+    for (const int shift : shifts) {
+        const auto k = kernel(name, [&](Out<int, 2> to, In<int, 2> from) {
+            auto [j, i] = global_index<2>();
+            to(j, i) = from(j, on_device(i, from.size(1), shift));
+        });
+        for (const int n : {1, 2, 15, 17, 48, 64, 257})
+            for (const int start : {0, 3}) {
+                if (start >= n) continue;
+                const Array<int, 2> from = d.upload(suite::iota<int>(2 * int64_t(n)), {2, n}), to = d.zeros<int>({2, n});
+                k(ndrange({0, start}, {2, n}), to, from);
+                const std::vector<int> got = to.download();
+                for (int i = start; i < n; ++i)
+                    for (int j : {0, 1}) ASSERT_EQ(got[size_t(j * n + i)], j * n + on_host(i, n, shift)) << n << ", " << i << " by " << shift;
+            }
+    }
+}
+
+TEST(Rows, IndicesBentInOtherWays) {
+    check_bent("clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },
+               [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
+    check_bent("rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },
+               [](int i, int n, int by) { return (i + by + 64 * n) % n; });
+    // Sums may wrap, and the rest be negative.
+    check_bent("rest_of_wrapped", {2147483000, 2147483640}, [](auto i, auto n, int by) {
+        auto rest = (i + by) % n;
+        return select(rest < 0, -rest, rest);
+    }, [](int i, int n, int by) { return std::abs(int(unsigned(i) + unsigned(by)) % n); });
+    check_bent("kept_by_comparisons", {-20, -3, 5}, [](auto i, auto n, int by) {
+        auto x = i + by;
+        return select(x < 0, 0, select(x >= n, n - 1, x));
+    }, [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
+    check_bent("around_by_comparisons", {-1, 1}, [](auto i, auto n, int by) {
+        auto x = i + by;
+        return select(0 > x, x + n, select(x >= n, x - n, x));
+    }, [](int i, int n, int by) { return (i + by + n) % n; });
+    check_bent("left", {1}, [](auto i, auto n, int by) { return select(i > 0, i - by, n - 1); }, [](int i, int n, int) { return (i + n - 1) % n; });
+    check_bent("right", {1}, [](auto i, auto n, int by) { return select(n - 1 <= i, 0, i + by); }, [](int i, int n, int) { return (i + 1) % n; });
+    check_bent("by_a_bent_one", {0}, [](auto i, auto, int) { return select(min(i, 7) == 7, 0, i); }, [](int i, int, int) { return i < 7 ? i : 0; });
+    check_bent("kept_and_around", {1}, [](auto i, auto n, int by) { return (min(i + by, n - 1) + select(i + 1 < n, i + 1, 0)) / 2; },
+               [](int i, int n, int) { return (std::min(i + 1, n - 1) + (i + 1) % n) / 2; });
+}
+
 }  // namespace
