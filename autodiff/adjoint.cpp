@@ -284,7 +284,10 @@ void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, c
         made.after.push_back(sweep.sum_of_cells(kernel));
         made.after.back().kernel = tidy(made.after.back().kernel);
     }
-    if (primal.gather.any()) made.after.push_back({tidy(zeroing(primal, kernel))});
+    if (primal.gather.any()) {
+        made.after.push_back({tidy(zeroing(primal, kernel))});
+        made.after.back().row_by_row = row_by_row(made.after.back().kernel);
+    }
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
     made.count = count_of(primal, made.tapes);

@@ -284,6 +284,7 @@ TEST(derivatives, of_a_stencil_are_gathered) {
     ASSERT_EQ(adjoint.accumulated.size(), 5u);
     for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::gather);
     ASSERT_EQ(adjoint.after.size(), 1u);
+    EXPECT_TRUE(adjoint.after[0].row_by_row);
     ASSERT_TRUE(adjoint.wide);
     EXPECT_TRUE(adjoint.wide->by_rows);
     EXPECT_EQ(adjoint.wide->before, (std::array<int64_t, 3>{1, 1, 0}));

@@ -101,7 +101,10 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
                   std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
         if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
-        for (Step& step : after) d.after.push_back({as_kernel(std::move(step.kernel)), step.items});
+        for (Step& step : after) {
+            d.after.push_back({as_kernel(std::move(step.kernel)), step.items, {}});
+            if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
+        }
         if (count) d.count = as_kernel(std::move(count->kernel));
         return d;
     };

@@ -8,7 +8,7 @@ enum class Mode { forward, adjoint, augmented, reverse };
 
 /// A kernel's derivative, ready to launch.
 struct Derived {
-    struct After { AnyKernel kernel; int64_t items; };  // as Step
+    struct After { AnyKernel kernel; int64_t items; std::optional<AnyKernel> row_by_row; };  // as Step
     struct WideKernel { AnyKernel kernel; std::optional<AnyKernel> by_rows; std::array<int64_t, 3> before, behind; };
     struct AllPairsKernel { AnyKernel kernel, zero; std::function<bool(const HostValues&, int64_t, int64_t)> fits; };
     AnyKernel kernel;

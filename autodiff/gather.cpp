@@ -237,37 +237,4 @@ bool Gather::adjoint_needs_loads(Value v) const {
     return false;
 }
 
-namespace {
-
-/// Stores zero to the shadows of what the primal stores.
-class Zeroing : public Rewriter {
-public:
-    Zeroing(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
-
-private:
-    void body() override {
-        shadows = std::make_unique<Shadows>(to, primal.kernel, primal.signature, primal.analysis, true);
-        for (size_t p = to.params.size(); p < model.params.size(); ++p)
-            Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access,
-                               model.params[p].label);
-        to.name = model.name + ".zero";
-        insts(BlockId{0});
-    }
-    void inst(InstId id) override {
-        const Inst& i = from[id];
-        b.loc = i.loc;
-        if (i.op == Op::argument) return map(from.result(i), b.argument(shadows->param(size_t(i.immediate)), i.type));
-        if (i.op != Op::store) return copy(id);
-        for (int w = 0; w < primal.signature.width && primal.analysis.active(i.memory, i.leaf); ++w)
-            b.store(shadows->of(i.memory, w), i.leaf, of(indices_of(from, i)), zero(i.type));
-    }
-    const Primal& primal;
-    const Kernel& model;
-    std::unique_ptr<Shadows> shadows;
-};
-
-}  // namespace
-
-Kernel zeroing(const Primal& primal, const Kernel& beside) { return Zeroing(primal, beside).run(); }
-
 }  // namespace pumice::derive

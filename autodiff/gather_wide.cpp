@@ -32,23 +32,40 @@ Value Sweep::exists_at(const Here& at, int axis, Value position) {
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
 }
 
+/// Along an axis: whether the range has the item that reads this one's element as x[i + shift], and the index of the nearest that it has.
+std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t shift) {
+    const auto [before, behind] = primal.gather.reach();
+    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+    const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
+    // The wide range ends where the items furthest away read: beside those that read there the range does not end.
+    const bool may_precede = shift > -before[axis], may_follow = shift < behind[axis];
+    Value nearest = position, there_is = b.constant_bool(true);
+    if (may_follow) nearest = b.op(Op::min, {nearest, b.op(Op::sub, {size, number(1)})});
+    if (may_precede) nearest = b.op(Op::max, {nearest, number(0)});
+    if (may_precede && may_follow) there_is = exists_at(at, int(axis), position);
+    else if (may_precede) there_is = b.op(Op::ge, {position, number(0)});
+    else if (may_follow) there_is = b.op(Op::lt, {position, size});
+    return {there_is, b.op(Op::add, {at.start[axis], nearest})};
+}
+
+/// What the first and the last items read reaches over the whole range: then the item's element is there.
+void Sweep::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
+    if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
+    else emit_if(exists(at, list[0]), emit);
+}
+
 void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
-    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
-    std::array<Value, 3> near;  // the nearest item of the range
-    for (size_t axis = 0; axis < size_t(from.rank); ++axis)
-        near[axis] = b.op(Op::max, {b.op(Op::min, {at.position[axis], b.op(Op::sub, {at.size[axis], number(1)})}), number(0)});
-    emit_if(exists(at, list[0]), [&] {
+    where_it_exists(at, list, [&] {
         std::map<uint32_t, Value> sums;  // by leaf
         for (const Gather::Load& l : list) {
             const InstId load = l.load;
             Elsewhere there;
             Value all = b.constant_bool(true);
             for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
-                const Value position = b.op(Op::add, {at.position[axis], number(-l.index[axis].shift)});
-                const Value there_is = exists_at(at, int(axis), position);
-                there.indices[axis] = b.op(Op::add, {at.start[axis], b.select(there_is, position, near[axis])});
+                const auto [there_is, nearest] = neighbour(at, axis, l.index[axis].shift);
+                there.indices[axis] = nearest;
                 all = b.op(Op::and_, {all, there_is});
             }
             const Value nothing = zero(from[load].type), given = b.var(nothing);
@@ -85,7 +102,7 @@ void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
             else emit_if(there_is, [&] { add_given_at(at, l, w, sum); });
         }
     };
-    const auto add_to_element = [&] {
+    where_it_exists(at, list, [&] {
         // Other arrays may have widened the range along any axis.
         Value interior = b.constant_bool(true);
         for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
@@ -106,10 +123,7 @@ void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
         b.control(Op::if_, {&interior, 1}, {yes, no});
         for (auto& entry : sums) entry.second = b.get(entry.second);
         add_here(at, list, w, sums);
-    };
-    // What the first and the last items read reaches over the whole range: then it is there.
-    if (Gather::reach(list) == primal.gather.reach() && Gather::around(list)) add_to_element();
-    else emit_if(exists(at, list[0]), add_to_element);
+    });
 }
 
 }  // namespace pumice::derive

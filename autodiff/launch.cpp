@@ -152,6 +152,22 @@ std::optional<Range> wider(const Derived& derived, Range range, const detail::De
     return range;
 }
 
+void launch_after(const Derived::After& after, Range range, std::vector<HostArgument> arguments, const detail::DeviceState& device) {
+    if (after.items > 0) {
+        range.from = {}, range.to.fill(1), range.group_rank = 0;
+        range.to[size_t(range.rank - 1)] = after.items;
+    } else if (after.row_by_row && !device.backend->splits_ranges() && range.to[0] <= INT32_MAX - Step::rows) {
+        // What makes an item costs as much as what it stores, and more: on lavapipe this takes half of the time.
+        HostArgument end;
+        end.type = Scalar::i32, end.bits = uint32_t(range.to[0]);
+        arguments.push_back(end);
+        range.to[0] = range.from[0] + (range.to[0] - range.from[0] + Step::rows - 1) / Step::rows;
+        after.row_by_row->launch(range, arguments);
+        return;
+    }
+    after.kernel.launch(range, arguments);
+}
+
 void check_size(const ir::Kernel& primal, Scalar type, double elements) {
     if (elements > INT32_MAX)
         fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ",
@@ -293,10 +309,7 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         }
         for (const Derived::After& after : derived.after) {
             const detail::Followed followed(&after != &derived.after.back());
-            Range own = grouped;
-            own.from = {}, own.to.fill(1), own.group_rank = 0;
-            own.to[size_t(own.rank - 1)] = after.items;
-            after.kernel.launch(after.items > 0 ? own : grouped, arguments.list);
+            launch_after(after, grouped, arguments.list, *device);
         }
     }
     arguments.finish(adjoints);

@@ -57,6 +57,8 @@ struct Primal {
 /// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
 /// its items read each other's shadows, which are consumed after it.
 ir::Kernel zeroing(const Primal& primal, const ir::Kernel& beside);
+/// Step::row_by_row of such a kernel.
+std::optional<ir::Kernel> row_by_row(const ir::Kernel& zeroing);
 
 /// The items that take part in their group, for work that the group shares: those in the range, or all of whole groups.
 struct Members {
@@ -199,6 +201,8 @@ private:
     void gather_wide(const Here& at, ir::MemoryId m, int w);
     void gather_by_rows(const Here& at, ir::MemoryId m, int w);
     ir::Value exists_at(const Here& at, int axis, ir::Value position);
+    std::pair<ir::Value, ir::Value> neighbour(const Here& at, size_t axis, int64_t shift);
+    void where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit);
     // ---- all_pairs.cpp ----
     void reverse_pairs(ir::InstId loop, const std::function<void(ir::Value index)>& own);
     bool taken_by_others(ir::InstId load) const { return over == Over::all_pairs && primal.pairs.has(load); }

@@ -51,6 +51,10 @@ struct Tape {
 struct Step {
     ir::Kernel kernel;
     int64_t items = 0;  ///< it runs over so many items along axis 0; 0: over the primal's range
+    /// The same over a range of n rows (of one dimension: items), an eighth of the primal's: the item of row i does rows i, i + n, ...,
+    /// i + 7 n below one more argument, an i32.
+    std::optional<ir::Kernel> row_by_row = {};
+    static constexpr int rows = 8;
 };
 
 /// Does what an adjoint does that gathers all it adds up, over a range that begins `before` items earlier along each axis and ends
