@@ -265,13 +265,35 @@ bool Emitter::counts_members(const Inst& i) const {
     return is(first[0], Op::group_index) && k[k[first[0]].inst].immediate == axis && first[1] == size;
 }
 
+/// x + -2 as people write it. (The lowest integer, which has no positive twin, is no number with a sign in GLSL.)
+std::optional<Expression> Emitter::less(const Inst& i) {
+    uint64_t bits = 0;
+    if (i.op != Op::add || pattern_of(i) != "$0 + $1" || !k.constant(k.operands(i)[1], bits)) return std::nullopt;
+    const std::string constant = glsl_constant(i.type, bits, options.pairs);
+    if (constant[0] != '-') return std::nullopt;
+    return fill("$0 - $1", {use(k.operands(i)[0]), Expression{constant.substr(1), primary, {}, {}}});
+}
+
+/// Whether GLSL evaluates operands behind the first only where they are needed. It branches to do so; what they load is named before,
+/// so that items load together, and do not wait in a branch each.
+bool Emitter::may_skip(const Inst& i) const {
+    return i.op == Op::select || (i.type == Scalar::boolean && (i.op == Op::and_ || i.op == Op::or_));
+}
+
 Expression Emitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
+    if (const std::optional<Expression> difference = less(i)) return *difference;
     // Where all groups are whole, drivers know the lengths of loops over the group, and unroll them.
     const std::string pattern = (counts_members(i) ? interface.full_groups() + " ? $0 : " : "") + pattern_of(i);
     std::vector<Expression> texts;
-    for (size_t o = 0; o < operands.size(); ++o)
-        texts.push_back(occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]));
+    for (size_t o = 0; o < operands.size(); ++o) {
+        Expression e = occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]);
+        if (o > 0 && may_skip(i) && !e.memories.empty()) {
+            declare(operands[o], e);
+            e = use(operands[o]);
+        }
+        texts.push_back(std::move(e));
+    }
     return fill(pattern, texts);
 }
 

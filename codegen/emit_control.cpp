@@ -32,6 +32,19 @@ bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
     return s > 0 ? t - 1 + s <= largest : t + 1 + s >= smallest;
 }
 
+/// Whether a step is known to lead upwards: as the sizes do by which loops stride over a range or a group, and products of group sizes.
+bool leads_up(const Kernel& k, Value step) {
+    uint64_t bits = 0;
+    if (!is_signed_int(k.type_of(step))) return true;
+    if (k.constant(step, bits)) return signed_value(k.type_of(step), bits) > 0;
+    const auto is_size = [&](Value v, auto... ops) { return k[v].inst.id != none && ((k[k[v].inst].op == ops) || ...); };
+    if (is_size(step, Op::global_size, Op::group_size, Op::group_count, Op::subgroup_size, Op::subgroup_count)) return true;
+    if (!is_size(step, Op::mul)) return false;
+    const auto factors = k.operands(k[k[step].inst]);
+    return std::all_of(factors.begin(), factors.end(),
+                       [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
+}
+
 }  // namespace
 
 /// `head {`, the body, which is indented already, and `}`.
@@ -123,6 +136,7 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
     }
     if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
     if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
+    if (leads_up(k, step_value)) return text(index, " < ", to);
     return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ",
                 index, " > ", to);
 }
@@ -144,13 +158,21 @@ std::string Emitter::step_text(const Inst& i, Value index, const std::string& to
     const std::string t(glsl_type(type).value);
     const Scalar wide = size_of(type) == 8 ? Scalar::u64 : Scalar::u32;
     const std::string u(glsl_type(wide).value);
+    if (leads_up(k, step_value)) {
+        const auto wider = [&](Value v, const std::string& value) {
+            uint64_t bits = 0;
+            if (!k.constant(v, bits)) return type == wide ? value : text(u, "(", value, ")");
+            return glsl_constant(wide, uint64_t(signed_value(type, bits)) & (wide == Scalar::u32 ? UINT32_MAX : UINT64_MAX));
+        };
+        const std::string by = text("min(", wider(step_value, step), ", ", wider(to_value, to), " - ", wider(index, name), ")");
+        return text(name, " += ", type == wide ? by : text(t, "(", by, ")"));
+    }
     const std::string function = "step_" + std::string(name_of(type));
     if (!own_functions.count(function)) {
-        std::string body = t + " " + function + "(" + t + " index, " + t + " to, " + t + " by) {\n";
         const std::string up = u + "(to) - " + u + "(index) > " + u + "(by) ? index + by : to";
         const std::string down = u + "(index) - " + u + "(to) > -" + u + "(by) ? index + by : to";
-        if (is_signed_int(type)) body += "    if (by < " + glsl_constant(type, 0) + ") return " + t + "(" + down + ");\n";
-        own_functions[function] = body + "    return " + t + "(" + up + ");\n}\n";
+        own_functions[function] = text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
+                                       ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n");
         function_order.push_back(function);
     }
     return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");

@@ -180,6 +180,7 @@ TEST(emit, for_steps_that_may_overflow_are_guarded) {
   %m1 = constant -1 : i32
   %p3 = constant 3 : i32
   %m3 = constant -3 : i32
+  %size = global_size 0 : i32
   for %n = %zero to )") + to + " step " + step + " carry () {\n store arg1[%zero], %n : i32\n yield\n }\n");
         const size_t at = glsl.find("for (");
         return at == glsl.npos ? "" : glsl.substr(at, glsl.find('\n', at) - at);
@@ -187,7 +188,8 @@ TEST(emit, for_steps_that_may_overflow_are_guarded) {
     EXPECT_EQ(head("%arg2", "%p1"), "for (int v0 = 0; v0 < arg2; v0 += 1) {");
     EXPECT_EQ(head("%arg2", "%m1"), "for (int v0 = 0; v0 > arg2; v0 -= 1) {");
     EXPECT_EQ(head("%ten", "%p3"), "for (int v0 = 0; v0 < 10; v0 += 3) {");
-    EXPECT_EQ(head("%most", "%p3"), "for (int v0 = 0; v0 < 2147483647; v0 = step_i32(v0, 2147483647, 3)) {");
+    EXPECT_EQ(head("%most", "%p3"), "for (int v0 = 0; v0 < 2147483647; v0 += int(min(3u, 2147483647u - uint(v0)))) {");
+    EXPECT_EQ(head("%arg2", "%size"), "for (int v0 = 0; v0 < arg2; v0 += int(min(uint(size_x), uint(arg2) - uint(v0)))) {");
     EXPECT_EQ(head("%arg2", "%m3"), "for (int v0 = 0; v0 > arg2; v0 = step_i32(v0, arg2, -3)) {");
     EXPECT_EQ(head("%arg2", "%arg3"),
               "for (int v0 = 0; arg3 > 0 ? v0 < arg2 : arg3 < 0 && v0 > arg2; v0 = step_i32(v0, arg2, arg3)) {");

@@ -1,6 +1,7 @@
 // The body of one kernel as GLSL statements.
 #pragma once
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ private:
     void name_indices();
     bool strict(const ir::Inst& i) const;
     bool counts_members(const ir::Inst& i) const;
+    bool may_skip(const ir::Inst& i) const;
+    std::optional<Expression> less(const ir::Inst& i);
 
     // Control flow (emit_control.cpp).
     struct Loop {
