@@ -47,8 +47,10 @@ void Sweep::body() {
     members();
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
-    const bool wide = over == Over::wide || over == Over::wide_by_rows;
-    if (wide) {
+    const bool wide = over == Over::wide || over == Over::wide_by_rows, whole = !wide && over != Over::only_sums;
+    if (over == Over::only_sums) {
+        sum_in_chunks();
+    } else if (wide) {
         gather_wide();
     } else if (part != Part::reverse) {
         if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
@@ -60,11 +62,12 @@ void Sweep::body() {
     } else {
         restore_cursors();
     }
-    if (!wide && (part == Part::both || part == Part::reverse)) reverse_body();
+    if (whole && (part == Part::both || part == Part::reverse)) reverse_body();
     if (part == Part::augmented) find_sums();  // for the parameters that both halves take
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
     b.terminate(Op::return_);
+    if (over >= Over::sums) loop_cells.swept = std::make_shared<const Kernel>(to);
 }
 
 void Sweep::declare_variables() {
@@ -261,6 +264,25 @@ std::optional<AllPairs> all_pairs(const Primal& primal, const Kernel& scattered)
     return made;
 }
 
+/// Of a loop that adds to the same places for all items: the kernels that make sums of what it adds.
+std::optional<LoopCells> loop_cells(const Primal& primal, bool exchanged) {
+    if (!primal.loop_sums.any() || primal.alone || primal.gather.any() || (exchanged && primal.kernel.rank != 1)) return std::nullopt;
+    Sweep sums(primal, Part::both, exchanged ? Over::only_sums : Over::sums);
+    LoopCells made;
+    made.kernel = tidy(sums.run());
+    if (sums.gave_up) return std::nullopt;
+    made.total = tidy(sums.total_of_cells(made.kernel));
+    made.iterations = primal.loop_sums.iterations();
+    made.count = sums.cells_an_iteration();
+    made.type = primal.kernel[ir::InstId{primal.loop_sums.loads[0]}].type;
+    if (!exchanged) return made;
+    made.handed_on = sums.handed_on_by_item();
+    made.exchanged = std::move(made.kernel);
+    Sweep before(primal, Part::both, Over::before_sums);
+    made.kernel = tidy(before.run());
+    return made;
+}
+
 /// Makes a kernel that may gather, and if that takes too much code, the one that does not.
 struct Swept {
     std::unique_ptr<Sweep> sweep;
@@ -303,6 +325,8 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alon
     made.kernel = std::move(both.kernel);
     add_rest(made, primal, Part::both, *both.sweep, made.kernel);
     made.all_pairs = all_pairs(primal, made.kernel);
+    made.loop_cells = loop_cells(primal, false);
+    made.exchanged = loop_cells(primal, true);
     return made;
 }
 

@@ -143,9 +143,12 @@ public:
             check(derived.all_pairs->kernel);
             launch(derived.all_pairs->kernel, sides.a);
             launch(derived.all_pairs->zero, sides.a);
+        } else if (const auto& cells = exchanged ? derived.exchanged : derived.loop_cells; in_cells && cells && start == 0) {
+            by_cells(*cells, values, sides.a);
         } else {
             sweep(derived.kernel, derived.wide, sides.a);
         }
+        sums = derived.loop_cells.has_value(), exchanges = derived.exchanged.has_value();
         steps(derived.after, sides.a);
         return sides.read(w);
     }
@@ -177,6 +180,8 @@ public:
     mutable bool widens = false;  ///< there was one
     bool by_pairs = false;        ///< run the kernel for loops over all items where it fits
     mutable bool pairs = false;   ///< it did
+    bool in_cells = false, exchanged = false;        ///< run the kernels for sums of a loop's iterations: in their place; exchanged
+    mutable bool sums = false, exchanges = false;    ///< there were some
 
 private:
     struct Sides {
@@ -216,6 +221,19 @@ private:
         Range r = range;
         if (items > 0) r.extent.assign(r.extent.size(), 1), r.extent.back() = items, r.start.clear();
         interp_test::run(*device, ir::print(k), r, a.list);
+    }
+    void by_cells(const LoopCells& cells, const Values& values, Arguments& a) const {
+        const int64_t n = items(range, kernel.whole_groups), iterations = cells.iterations(known(values));
+        const auto run = [&](const ir::Kernel& k, const Range& over) {
+            check(k);
+            interp_test::run(*device, ir::print(k), over, a.list);
+        };
+        a.add_array(std::vector<double>(size_t(cells.count * iterations), 0.0));
+        if (cells.exchanged) a.add_array(std::vector<double>(size_t(cells.handed_on * n), 1e30));
+        run(cells.kernel, range);
+        if (iterations == 0) return;
+        if (cells.exchanged) run(*cells.exchanged, {{3, iterations}, {1, 4}});
+        run(cells.total, {{iterations}, {4}});
     }
     void sweep(const ir::Kernel& k, const std::optional<Wide>& wide, const Arguments& a) const {
         widens = wide.has_value();
@@ -348,6 +366,13 @@ inline void check_derivatives(const std::string& text, const Values& values, con
         d.by_pairs = true;
         compare(d.reverse(values, {seeds}), want, "each item taking what all others add");
         compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, each item taking what all others add");
+    }
+    d.in_cells = true;
+    for (const bool exchanged : {false, true}) {
+        if (!(exchanged ? d.exchanges : d.sums)) continue;
+        d.exchanged = exchanged;
+        compare(d.reverse(values, {seeds}), want, exchanged ? "by sums of exchanged iterations" : "by sums of iterations");
+        compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, by sums of iterations");
     }
     if (!d.widens) return;
     d.widely = true;

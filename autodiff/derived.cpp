@@ -59,6 +59,8 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
     if (a.wide && a.wide->by_rows) a.wide->by_rows = ir::dead(WithoutUnread(*a.wide->by_rows, unread).run());
     if (a.all_pairs) a.all_pairs->kernel = ir::dead(WithoutUnread(a.all_pairs->kernel, unread).run());
+    for (auto* cells : {&a.loop_cells, &a.exchanged})
+        if (*cells) (*cells)->kernel = ir::dead(WithoutUnread((*cells)->kernel, unread).run());
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
@@ -93,11 +95,19 @@ bool depends_on_groups(const ir::Kernel& k) {
 
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
+Derived::LoopCellsKernels ready_cells(LoopCells&& cells) {
+    const bool adds = std::any_of(cells.kernel.insts.begin(), cells.kernel.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
+    std::optional<AnyKernel> exchanged;
+    if (cells.exchanged) exchanged = as_kernel(std::move(*cells.exchanged));
+    return {as_kernel(std::move(cells.kernel)), std::move(exchanged), as_kernel(std::move(cells.total)), cells.type, cells.count, cells.handed_on,
+            std::move(cells.iterations), adds};
+}
+
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
     const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count,
                            std::optional<Wide>&& wide = {}, const std::vector<Accumulated>& accumulated = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
-        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {},
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {}, {}, {},
                   std::move(summed)};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
         if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
@@ -114,6 +124,8 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
         drop_unread(a, signature);
         Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide), a.accumulated);
         if (a.all_pairs) d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)), std::move(a.all_pairs->fits)};
+        if (a.loop_cells) d.loop_cells = ready_cells(std::move(*a.loop_cells));
+        if (a.exchanged) d.exchanged = ready_cells(std::move(*a.exchanged));
         return d;
     }
     Split s = derive::split(*primal, signature);

@@ -11,6 +11,15 @@ struct Derived {
     struct After { AnyKernel kernel; int64_t items; std::optional<AnyKernel> row_by_row; };  // as Step
     struct WideKernel { AnyKernel kernel; std::optional<AnyKernel> by_rows; std::array<int64_t, 3> before, behind; };
     struct AllPairsKernel { AnyKernel kernel, zero; std::function<bool(const HostValues&, int64_t, int64_t)> fits; };
+    struct LoopCellsKernels {
+        AnyKernel kernel;
+        std::optional<AnyKernel> exchanged;
+        AnyKernel total;
+        Scalar type;
+        int64_t count, handed_on;
+        std::function<int64_t(const HostValues&)> iterations;
+        bool adds_beside;  ///< the kernel adds to other elements, too
+    };
     AnyKernel kernel;
     Mode mode;
     Signature signature;
@@ -25,6 +34,7 @@ struct Derived {
     std::vector<bool> reads, writes;
     std::optional<WideKernel> wide;  // instead of `kernel`
     std::optional<AllPairsKernel> all_pairs;  // likewise
+    std::optional<LoopCellsKernels> loop_cells, exchanged;  // likewise
     // Where the range may run in pieces: the shadows, by parameter of the derivative, to which items add atomically floats that
     // belong to arrays of inputs.
     std::vector<size_t> summed;
@@ -42,8 +52,13 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
 void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr,
             TapeArrays* sums = nullptr);
 
-/// Launches the derivative's kernel; in pieces, one after another, where an element of `summed` shadows might get too many floats.
-void launch_in_pieces(const Derived& derived, const Range& range, const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
+/// Launches a derivative's kernel; in pieces, one after another, where an element of `summed` arguments might get too many floats.
+void launch_in_pieces(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
+                      const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
+
+/// Launches the adjoint by sums of a loop's iterations, where there are such kernels and they pay; whether it has.
+bool launch_loop_sums(const Derived& derived, const Range& range, const HostValues& known, const std::vector<HostArgument>& arguments,
+                      const std::shared_ptr<detail::DeviceState>& device);
 
 /// The device of a launch: that of its stream, of its arrays, else the default one.
 std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots);

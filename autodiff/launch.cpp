@@ -302,10 +302,11 @@ void launch(const Derived& derived, const Range& range, const std::vector<Slot>&
         if (loops_over_all(derived, grouped, slots, *device)) {
             derived.all_pairs->kernel.launch(grouped, arguments.list);
             derived.all_pairs->zero.launch(grouped, arguments.list);
+        } else if (launch_loop_sums(derived, grouped, values_of(slots), arguments.list, device)) {
         } else {
             const detail::Followed followed(!derived.after.empty());
             if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
-            else launch_in_pieces(derived, grouped, arguments.list, *device);
+            else launch_in_pieces(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
         }
         for (const Derived::After& after : derived.after) {
             const detail::Followed followed(&after != &derived.after.back());

@@ -239,10 +239,34 @@ void Sweep::reverse_if(const Inst& i) {
     b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
 }
 
+/// An iteration of the loop. A for's index is known.
+void Sweep::reverse_contents(InstId id, Value iteration) {
+    const Inst& i = from[id];
+    const BlockId contents = plan.home(i.blocks[0]);
+    const auto& params = from[i.blocks[0]].params;
+    const uint32_t leading = leading_params(i.op);
+    provide(contents, iteration);
+    open_slots(contents);
+    std::vector<std::pair<uint32_t, Value>> incoming;  // of columns
+    for (uint32_t c = 0; c < i.result_count; ++c)
+        for (int w = 0; w < width && analysis.active(params[leading + c]); ++w)
+            incoming.emplace_back(c, b.get(slots[slot(params[leading + c], w)].var));
+    for (size_t n = 0; n < incoming.size(); ++n) {
+        const Value param = params[leading + incoming[n].first];
+        Slot& s = slots[slot(param, int(n % size_t(width)))];
+        b.set(s.var, zero(from.type_of(param)));
+        s.zero = true;
+    }
+    const auto next = from.operands(last_inst(from, contents));
+    for (size_t n = 0; n < incoming.size(); ++n) add(next[incoming[n].first], int(n % size_t(width)), incoming[n].second);
+    reverse_block(contents);
+    if (i.op == Op::while_) reverse_block(i.blocks[0]);
+    flush();
+}
+
 void Sweep::reverse_loop(InstId id) {
     const Inst& i = from[id];
     flush();
-    const BlockId contents = plan.home(i.blocks[0]);
     const auto& params = from[i.blocks[0]].params;
     const uint32_t leading = leading_params(i.op), bounds = leading_operands(i.op);
     const auto operands = from.operands(i);
@@ -264,38 +288,30 @@ void Sweep::reverse_loop(InstId id) {
     const std::vector<Slot> before = slots;
     for (Slot& s : slots)
         if (s.var) s.zero = false, s.touched = false;
-    const auto reverse_contents = [&](Value iteration) {
-        provide(contents, iteration);
-        open_slots(contents);
-        std::vector<std::pair<size_t, Value>> incoming;  // of columns
-        for (const uint32_t c : active)
-            for (int w = 0; w < width; ++w) incoming.emplace_back(c, b.get(slots[slot(params[leading + c], w)].var));
-        for (const uint32_t c : active)
-            for (int w = 0; w < width; ++w) {
-                Slot& s = slots[slot(params[leading + c], w)];
-                b.set(s.var, zero(from.type_of(params[leading + c])));
-                s.zero = true;
-            }
-        const auto next = from.operands(last_inst(from, contents));
-        for (size_t n = 0; n < incoming.size(); ++n) add(next[incoming[n].first], int(n % size_t(width)), incoming[n].second);
-        reverse_block(contents);
-        if (i.op == Op::while_) reverse_block(i.blocks[0]);
-        flush();
-    };
     const auto one_iteration = [&](Value iteration) {
         if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
             const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
             known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
         }
-        reverse_contents(iteration);
+        reverse_contents(id, iteration);
     };
     if (plan.extreme(id)) {
         const Value last = b.get(last_attained.at(id.id));
         emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
+    } else if (sums_loop(id) && over == Over::before_sums) {
+        add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
+        std::vector<Value> incoming;
+        for (const Value result : active_results(id))
+            for (int w = 0; w < width; ++w) incoming.push_back(b.get(slots[slot(params[leading + from[result].index], w)].var));
+        hand_on(incoming);
     } else if (plan.any_order(id)) {
+        if (sums_loop(id)) add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
         reverse_pairs(id, [&](Value index) {
             known[params[0].id] = index;
-            reverse_contents({});
+            if (sums_loop(id)) loop_cells.index = index, loop_cells.first = provided(operands[0]);
+            keep_back = sums_loop(id);
+            reverse_contents(id, {});
+            if (std::exchange(keep_back, false)) add_given({});
         });
     } else {
         const Value count = i.op == Op::while_
@@ -370,6 +386,8 @@ void Sweep::accumulate(InstId load, int w, Value term) {
     if (w == 0) accumulated.push_back(note);
     if (how == Accumulation::group) return add(sum(shadow, i.leaf, indices_of(from, i), i.type), term);
     const std::vector<Value> indices = provided(indices_of(from, i));
+    if (keep_back && primal.loop_sums.has(load)) return loop_cells.given.push_back({shadow, i.leaf, indices, term, b.loc});
+    if (over == Over::only_sums && how == Accumulation::plain) gave_up = true;  // items of several iterations meet
     const Location place{shadow, i.leaf, indices};
     for (size_t p = 0; p < pending.size(); ++p) {
         if (!same_place({pending[p].memory, pending[p].leaf, pending[p].indices}, place)) continue;

@@ -2,11 +2,13 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 
 #include "autodiff/accumulate.h"
 #include "autodiff/all_pairs.h"
 #include "autodiff/gather.h"
+#include "autodiff/loop_sums.h"
 #include "autodiff/needed.h"
 #include "autodiff/shadows.h"
 #include "autodiff/tape.h"
@@ -19,8 +21,8 @@ namespace pumice::derive {
 enum class Part { both, augmented, reverse, count };
 
 /// Which range it runs over: the primal's, or one that reaches to every element that a stencil gives to (Gather::widens), by Wide::kernel
-/// or Wide::by_rows. Or the primal's, of which every item loops over all (AllPairs::kernel).
-enum class Over { range, wide, wide_by_rows, all_pairs };
+/// or Wide::by_rows. Or the primal's, of which every item loops over all (AllPairs::kernel), or whose loop adds to cells (LoopCells).
+enum class Over { range, wide, wide_by_rows, all_pairs, sums, before_sums, only_sums };
 
 /// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
 /// many more than cells do. For kernels that users launch themselves.
@@ -42,6 +44,7 @@ struct Primal {
     Plan plan;
     Gather gather;
     PairLoops pairs;
+    LoopSums loop_sums;
     std::vector<bool> behind_choice;
     Primal(const ir::Kernel& k, const Signature& s, bool apart)
         : kernel(k),
@@ -51,6 +54,7 @@ struct Primal {
           plan(k, where, analysis, apart),
           gather(k, where, analysis, apart),
           pairs(k, where, analysis, plan, gather),
+          loop_sums(k, where, analysis, plan),
           behind_choice(behind_choices(k, where, plan)) {}
 };
 
@@ -80,6 +84,11 @@ public:
     bool gave_up = false;
     /// Adds up the cells of sums; for the finished kernel that this sweep made.
     Step sum_of_cells(const ir::Kernel& filled) const;
+    /// Adds up what a loop's sums make; likewise.
+    ir::Kernel total_of_cells(const ir::Kernel& filled) const;
+    /// What a loop's sums take an iteration, and what each item hands on to them.
+    int64_t cells_an_iteration() const { return loop_cells.count; }
+    int64_t handed_on_by_item() const { return int64_t(handed_on().size() + active_results(primal.loop_sums.loop).size() * size_t(width)); }
 
 private:
     // ---- adjoint.cpp: the primal's copy ----
@@ -153,6 +162,7 @@ private:
     void reverse_atomic(const ir::Inst& i);
     void reverse_if(const ir::Inst& i);
     void reverse_loop(ir::InstId id);
+    void reverse_contents(ir::InstId loop, ir::Value iteration);
 
     // ---- shadow memory: a store's zero is kept back while an addition to the same place may follow ----
     struct Pending {
@@ -207,6 +217,51 @@ private:
     void reverse_pairs(ir::InstId loop, const std::function<void(ir::Value index)>& own);
     bool taken_by_others(ir::InstId load) const { return over == Over::all_pairs && primal.pairs.has(load); }
     ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
+    // ---- loop_sums_code.cpp ----
+    struct Given {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;
+        ir::Value term;
+        ir::Loc loc;
+    };
+    struct Product {
+        std::vector<ir::Value> factors, divisors, varying;  ///< the same for all items, and not
+        bool minus = false;
+    };
+    struct Total {
+        std::vector<ir::Value> factors, divisors;
+        bool minus = false;
+        size_t sum = 0;
+    };
+    /// The loop whose iterations' sums go to cells.
+    struct LoopCells {
+        ir::MemoryId memory, handed_on;
+        ir::Value index, first;  ///< the loop's
+        int64_t count = 0;       ///< cells an iteration
+        std::vector<Given> given;
+        std::vector<std::vector<Total>> totals;  ///< for each place, of the sums
+        std::set<uint32_t> of_primal;            ///< values that are not taken apart
+        std::map<uint32_t, bool> same;           ///< same_for_items
+        std::map<std::vector<uint32_t>, ir::Value> made;  ///< product_of
+        std::shared_ptr<const ir::Kernel> swept;          ///< the new kernel, for what comes behind it
+    };
+    bool same_for_items(ir::Value v);
+    bool has_factor(const Product& p) const;
+    std::vector<Product> products_of(ir::Value v);
+    int cost_of_given() const;
+    ir::Value product_of(const std::vector<ir::Value>& values);
+    std::vector<ir::Value> sums_of_given();
+    void add_given(std::span<const ir::Value> registers);
+    void add_to_cell(size_t n, ir::Value part);
+    void add_loop_tapes(Scalar type);
+    std::vector<ir::Value> handed_on() const;
+    void hand_on(std::span<const ir::Value> incoming);
+    ir::Value of_item(ir::Value v, ir::Value item);
+    void sum_in_chunks();
+    std::vector<ir::Value> active_results(ir::InstId loop) const;
+    ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
+    bool sums_loop(ir::InstId id) const { return over >= Over::sums && primal.loop_sums.loop == id; }
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- reduce.cpp: sums that all items contribute to ----
@@ -262,6 +317,8 @@ private:
     std::vector<Pending> pending;
     std::vector<Sum> sums;
     std::map<Scalar, CellTape> cell_tapes;
+    LoopCells loop_cells;
+    bool keep_back = false;  ///< what loads of primal.loop_sums give
     std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
 };
 

@@ -73,6 +73,18 @@ struct AllPairs {
     std::function<bool(const HostValues&, int64_t from, int64_t to)> fits;  ///< whether the loops go through the range from `from` to `to`
 };
 
+/// Does what an adjoint does in one of whose loops all items add to the same places: the sums of what an iteration gives go to `count` cells
+/// of a tape, behind the adjoint's. Where there is `exchanged`, it has the loop: over chunks of items (axis 1) and the iterations (axis 0). Then
+/// items hand values on to it, in a tape behind the cells.
+struct LoopCells {
+    ir::Kernel kernel;
+    std::optional<ir::Kernel> exchanged;
+    ir::Kernel total;  ///< behind these: over the iterations, each makes of its cells what the shadows get
+    Scalar type = Scalar::f32;              ///< of the tapes
+    int64_t count = 0, handed_on = 0;       ///< cells an iteration; values an item
+    std::function<int64_t(const HostValues&)> iterations;
+};
+
 /// Finds the counts of counted tapes before anything else runs: over the primal's range, with the primal's arguments and after
 /// them one i32 array (an element an item) for each tape of size `offsets`.
 struct Count {
@@ -101,6 +113,7 @@ struct Adjoint {
     ir::Kernel kernel;
     std::optional<Wide> wide;  ///< in place of the kernel, where the device is better off
     std::optional<AllPairs> all_pairs;  ///< likewise, where it fits
+    std::optional<LoopCells> loop_cells, exchanged;  ///< likewise: the loop in its place; exchanged
     std::vector<Step> after;  ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted

@@ -1,0 +1,59 @@
+// Launching the adjoint of a loop in which all items add to the same places, by sums an iteration (loop_sums.h).
+#include <algorithm>
+
+#include "autodiff/derived.h"
+#include "core/debug.h"
+
+namespace pumice::derive {
+namespace {
+
+constexpr int64_t least_items = 256;  ///< with fewer, cells and their kernel cost more than they save
+
+/// Items of the primal that one item of the exchanged loop goes through: enough to make the additions at the end cheap, and where many
+/// lanes run, not so many that lanes are idle.
+int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / backend.limits().subgroup_size, 32, 256); }
+
+}  // namespace
+
+bool launch_loop_sums(const Derived& derived, const Range& range, const HostValues& known, const std::vector<HostArgument>& given,
+                      const std::shared_ptr<detail::DeviceState>& device) {
+    const bool exchanged = !device->backend->splits_ranges();
+    const auto& way = exchanged ? derived.exchanged : derived.loop_cells;
+    if (!way || range.rank != derived.primal->rank) return false;
+    int64_t items = 1;
+    for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
+    const int64_t iterations = way->iterations(known);
+    if (items < least_items || iterations < 1 || iterations > INT32_MAX / way->count) return false;
+    if (exchanged && (range.from[0] != 0 || items > INT32_MAX / way->handed_on || way->adds_beside)) return false;
+
+    std::vector<HostArgument> arguments = given;
+    int64_t bytes = 0;
+    TapeArrays tapes;
+    const auto tape = [&](int64_t n, bool zeroed) {
+        bytes += n * size_of(way->type);
+        tapes.push_back(detail::allocate(device, &n, 1, element_of(way->type), zeroed));
+        arguments.push_back(argument_of(*tapes.back()));
+    };
+    tape(iterations * way->count, true);
+    if (exchanged) tape(items * way->handed_on, false);
+    debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ", iterations,
+                         " iterations over ", items, " work-items"));
+    Range beside = range;
+    beside.from = {}, beside.to.fill(1), beside.group_rank = 0;
+    if (exchanged) {
+        way->kernel.launch(range, arguments);
+        beside.rank = 2;
+        beside.to[0] = (items + chunk_of(*device->backend) - 1) / chunk_of(*device->backend), beside.to[1] = iterations;
+        way->exchanged->launch(beside, arguments);
+    } else {
+        std::vector<size_t> summed = derived.summed;
+        summed.push_back(arguments.size() - 1);
+        launch_in_pieces(way->kernel, *derived.primal, summed, range, arguments, *device);
+    }
+    beside.rank = 1;
+    beside.to[0] = iterations, beside.to[1] = 1;
+    way->total.launch(beside, arguments);
+    return true;
+}
+
+}  // namespace pumice::derive
