@@ -52,7 +52,6 @@ std::vector<uint32_t> LoopSums::loads_of(InstId id) const {
     return found;
 }
 
-/// Whether the value is the same for all items in the same iteration.
 bool LoopSums::by_iteration(InstId id, Value v) const {
     if (v == k[k[id].blocks[0]].params[0]) return true;
     if (k[v].inst.id == none) return false;

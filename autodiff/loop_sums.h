@@ -19,6 +19,8 @@ public:
     /// of those.
     bool recomputable(ir::Value v) const;
     bool is_written(ir::MemoryId m) const { return written[m.id]; }
+    /// Whether the value is the same for all items in the same iteration.
+    bool by_iteration(ir::Value v) const { return by_iteration(loop, v); }
     /// How often the loop runs.
     std::function<int64_t(const HostValues&)> iterations() const;
 

@@ -164,7 +164,7 @@ void Sweep::add_loop_tapes(Scalar type) {
 std::vector<Value> Sweep::handed_on() const {
     std::vector<Value> found;
     for (const Value v : primal.loop_sums.outside)
-        if (!primal.loop_sums.recomputable(v)) found.push_back(v);
+        if (!primal.loop_sums.recomputable(v) && !primal.loop_sums.by_iteration(v)) found.push_back(v);
     return found;
 }
 
@@ -196,6 +196,7 @@ void Sweep::sum_in_chunks() {
     const std::vector<Value> values = handed_on();
     find_sums();
     add_loop_tapes(type);
+    to.name += ".sums";
     to.rank = 2;
     to.group = {}, to.range = {};
     loop_cells.first = of_item(from.operands(loop)[0], {});
@@ -209,6 +210,12 @@ void Sweep::sum_in_chunks() {
     const Value items = b.op(Op::div, {b.extent(loop_cells.handed_on, 0), number(columns)}), chunks = b.index(Op::global_size, 1);
     const Value length = b.op(Op::div, {b.op(Op::add, {items, b.op(Op::sub, {chunks, number(1)})}), chunks});
     const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}), end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
+    // What is the same for all items is computed once: every item would in each iteration.
+    for (const Value v : primal.loop_sums.outside)
+        if (primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});
+    known[from[loop.blocks[0]].params[0].id] = loop_cells.index;
+    for (const Value v : plan.values_of(loop.blocks[0]))
+        if (plan.hold(v) == Hold::again && primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = again(from[from[v].inst]);
     std::vector<Value> registers;
     for (size_t n = 0; n < primal.loop_sums.loads.size() * size_t(width); ++n) registers.push_back(b.var(zero(type)));
     emit_for(begin, end, number(1), [&](Value item) {
@@ -217,14 +224,14 @@ void Sweep::sum_in_chunks() {
             return b.load(loop_cells.handed_on, 0, {&at, 1});
         };
         size_t next = 0;
-        for (const Value v : primal.loop_sums.outside) known[v.id] = primal.loop_sums.recomputable(v) ? of_item(v, item) : column(next++);
+        for (const Value v : primal.loop_sums.outside)
+            if (!ahead.count(v.id)) known[v.id] = primal.loop_sums.recomputable(v) ? of_item(v, item) : column(next++);
         for (const Value result : results)
             for (int w = 0; w < width; ++w) {
                 const Value param = from[loop.blocks[0]].params[1 + from[result].index];
                 open_slot(slot(param, w), from.type_of(param));
                 add(slot(param, w), column(next++));
             }
-        known[from[loop.blocks[0]].params[0].id] = loop_cells.index;
         keep_back = true;
         reverse_contents(id, {});
         keep_back = false;

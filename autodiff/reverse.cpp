@@ -45,7 +45,9 @@ void Sweep::provide(BlockId block, Value iteration) {
             case Hold::given:
                 if (info.inst.id != none) known[v.id] = of(v);
                 break;
-            case Hold::again: known[v.id] = again(from[info.inst]); break;
+            case Hold::again:
+                if (!ahead.count(v.id)) known[v.id] = again(from[info.inst]);
+                break;
             case Hold::variable: known[v.id] = b.get(variables[v.id]); break;
             case Hold::induction: {
                 const Inst& loop = from[where.owner_of(info.block)];

@@ -319,6 +319,7 @@ private:
     std::map<Scalar, CellTape> cell_tapes;
     LoopCells loop_cells;
     bool keep_back = false;  ///< what loads of primal.loop_sums give
+    std::set<uint32_t> ahead;  ///< values of the primal that are there before the items' loop
     std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
 };
 
