@@ -96,7 +96,10 @@ bool depends_on_groups(const ir::Kernel& k) {
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
 Derived::LoopCellsKernels ready_cells(LoopCells&& cells) {
-    const bool adds = std::any_of(cells.kernel.insts.begin(), cells.kernel.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
+    const auto atomics = [](const ir::Kernel& k) {
+        return std::count_if(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
+    };
+    const bool adds = cells.exchanged && (atomics(cells.kernel) > 0 || atomics(*cells.exchanged) > cells.count);
     std::optional<AnyKernel> exchanged;
     if (cells.exchanged) exchanged = as_kernel(std::move(*cells.exchanged));
     return {as_kernel(std::move(cells.kernel)), std::move(exchanged), as_kernel(std::move(cells.total)), cells.type, cells.count, cells.handed_on,

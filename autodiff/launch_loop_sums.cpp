@@ -7,7 +7,8 @@
 namespace pumice::derive {
 namespace {
 
-constexpr int64_t least_items = 256;  ///< with fewer, cells and their kernel cost more than they save
+constexpr int64_t most_in_one = 1 << 16;  ///< where items add to other elements, too: more would go in pieces (pieces.cpp)
+constexpr int64_t least_items = 256;   ///< with fewer, cells and their kernel cost more than they save
 
 /// Items of the primal that one item of the exchanged loop goes through: enough to make the additions at the end cheap, and where many
 /// lanes run, not so many that lanes are idle.
@@ -24,7 +25,7 @@ bool launch_loop_sums(const Derived& derived, const Range& range, const HostValu
     for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
     const int64_t iterations = way->iterations(known);
     if (items < least_items || iterations < 1 || iterations > INT32_MAX / way->count) return false;
-    if (exchanged && (range.from[0] != 0 || items > INT32_MAX / way->handed_on || way->adds_beside)) return false;
+    if (exchanged && (range.from[0] != 0 || items > INT32_MAX / way->handed_on || (way->adds_beside && items > most_in_one))) return false;
 
     std::vector<HostArgument> arguments = given;
     int64_t bytes = 0;

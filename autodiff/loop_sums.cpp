@@ -16,7 +16,7 @@ constexpr int most_recomputed = 12;  ///< instructions: what takes more is hande
 
 LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held)
     : k(kernel), where(structure), analysis(what), plan(held), written(kernel.memories.size()) {
-    if (plan.is_apart() || !knows_indices_only(k)) return;
+    if (plan.is_apart() || !knows_indices_only(k) || k.math == Math::strict) return;
     for (const InstId id : where.order())
         if (k[id].op == Op::store || k[id].op == Op::atomic || k[id].op == Op::compare_exchange) written[k[id].memory.id] = true;
     for (const InstId id : where.order()) {

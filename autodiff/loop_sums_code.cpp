@@ -13,6 +13,12 @@ using namespace ir;
 namespace {
 constexpr size_t most_products = 8;  ///< of one term
 constexpr int least_saved = 4;       ///< instructions an iteration: cells cost another kernel
+
+std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
+    std::vector<uint32_t> ids;
+    for (const Value v : values) ids.push_back(v.id);
+    return ids;
+}
 }  // namespace
 
 /// Whether a value of the new kernel is the same for all items in one iteration.
@@ -83,24 +89,20 @@ int Sweep::cost_of_given() const {
     return int(seen.size());
 }
 
-/// The product of values, later ones first; of others that are there already it takes what it can.
+/// The product of values, later ones first. Where that of all but one is there already, it is taken.
 Value Sweep::product_of(const std::vector<Value>& values) {
-    const auto key = [](const std::vector<Value>& list) {
-        std::vector<uint32_t> ids;
-        for (const Value v : list) ids.push_back(v.id);
-        return ids;
-    };
     if (values.size() == 1) return values[0];
-    if (const auto made = loop_cells.made.find(key(values)); made != loop_cells.made.end()) return made->second;
-    for (size_t n = values.size(); n-- > 0;) {
+    const auto without = [&](size_t n) {
         std::vector<Value> others = values;
         others.erase(others.begin() + long(n));
-        const auto made = loop_cells.made.find(key(others));
-        if (n > 0 && others.size() > 1 && made == loop_cells.made.end()) continue;
-        const Value rest = n > 0 ? product_of(others) : product_of({values.begin(), values.end() - 1});
-        return loop_cells.made[key(values)] = b.op(Op::mul, {rest, n > 0 ? values[n] : values.back()});
-    }
-    return {};
+        return others;
+    };
+    size_t last = values.size() - 1;
+    for (size_t n = 0; n < values.size(); ++n)
+        if (loop_cells.made.count(ids_of(without(n)))) last = n;
+    const auto [made, anew] = loop_cells.made.try_emplace(ids_of(values));
+    if (anew) made->second = b.op(Op::mul, {product_of(without(last)), values[last]});
+    return made->second;
 }
 
 /// Makes sums of what the iteration gives; none where that does not pay.

@@ -150,6 +150,8 @@ TEST(loop_sums, beside_others) {
     return
 })";
     check_derivatives(text, {some(20), some(5), some(5), constant(some(20)), real(0.3)}, {{20}, {4}});
+    check_derivatives(text, {some(20), some(5), some(5), constant(some(20)), constant(real(0.3))}, {{20}, {4}});
+    EXPECT_TRUE(ways(text, {{duplicated, duplicated, duplicated, constant_, constant_}, 1}).second);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ public:
 
     /// Whether there are cells, which another kernel adds up.
     bool has_cells() const { return !cell_tapes.empty(); }
-    /// Its code got too long by gathering: to be made anew without.
+    /// It cannot be, or its code got too long by gathering: to be made anew without.
     bool gave_up = false;
     /// Adds up the cells of sums; for the finished kernel that this sweep made.
     Step sum_of_cells(const ir::Kernel& filled) const;

@@ -30,6 +30,7 @@ struct Options {
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
     uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
+    bool recall = false;                  ///< private memory costs less than computing things again
     bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, which needs arithmetic of it
 };
 

@@ -7,11 +7,15 @@
 #include "core/debug.h"
 #include "core/passes.h"
 #include "core/pipeline.h"
+#include "core/recall.h"
 
 namespace pumice::codegen {
 namespace {
 
 using ir::Pass;
+
+/// Little, as drivers clear it for every item. Not with barriers, around which it would have to be kept.
+ir::Kernel recall(const ir::Kernel& kernel) { return ir::recall(kernel, {512, 0}); }
 
 constexpr Pass pipeline[] = {
     // Calls become what they call. First: no other pass and no backend looks into functions.
@@ -28,6 +32,8 @@ constexpr Pass pipeline[] = {
     {"flatten", ir::flatten, Pass::When::narrow_offsets},
     // Invariant values leave loops. Before guard: hoist moves within what the user wrote, and the guard's ifs would hide it.
     {"hoist", ir::hoist},
+    // What a loop has computed is there for later ones. Only where the device asks for it; after hoist, for which one loop is enough.
+    {"recall", recall},
     // Items that add to shared places of local memory take places of their own. After hoist, which tells what a loop has at hand;
     // before guard, which must see its barriers.
     {"transpose", transpose},
@@ -54,6 +60,7 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     debug::check_dump(stages);
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
     if (!options.subgroup_sums) std::erase_if(passes, [](const Pass& pass) { return pass.run == combine; });
+    if (!options.recall) std::erase_if(passes, [](const Pass& pass) { return pass.run == recall; });
     return ir::run(passes, recorded, options.wide_offsets);
 }
 

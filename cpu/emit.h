@@ -61,11 +61,8 @@ ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums = Su
 /// Cuts loops that add to places which the group's items share into blocks, which all its packets run one after another: what they
 /// add to stays in the cache. Brings barriers into the kernel. For sums in lanes.
 ir::Kernel block(const ir::Kernel& kernel);
-/// Keeps in private memory what one loop computes with costly functions and a later one would compute again. Kernels with barriers
-/// stay as they are.
+/// Keeps in private memory what one loop computes and a later one would compute again (core/recall.h).
 ir::Kernel recall(const ir::Kernel& kernel);
-/// Instructions that a scalar op takes, roughly.
-int instructions_of(const ir::Kernel& kernel, const ir::Inst& inst);
 /// The names of lower()'s passes, in their order, for PUMICE_DUMP.
 std::vector<std::string_view> pass_names();
 

@@ -2,7 +2,7 @@
 // arithmetic.
 #include <algorithm>
 
-#include "core/ops.h"
+#include "core/recall.h"
 #include "cpu/emitter.h"
 
 namespace pumice::cpu {
@@ -20,13 +20,6 @@ constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice
 constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
 
 }  // namespace
-
-int instructions_of(const Kernel& k, const Inst& i) {
-    if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
-    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
-    if (cell.starts_with("sleef") || cell == "host") return 16;
-    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
-}
 
 void Emitter::choose_width() {
     const bool subgroups = std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) {

@@ -4,6 +4,7 @@
 
 #include "core/passes.h"
 #include "core/pipeline.h"
+#include "core/recall.h"
 #include "cpu/emit.h"
 
 namespace pumice::cpu {
@@ -42,6 +43,9 @@ constexpr Pass pipeline[] = {
 };
 
 }  // namespace
+
+/// A packet's private memory is to stay in the second-level cache; with barriers, that of all packets of a group.
+ir::Kernel recall(const ir::Kernel& kernel) { return ir::recall(kernel, {4 << 10, 1 << 10}); }
 
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 

@@ -15,7 +15,7 @@ std::string shader_key(const std::string& device, const ir::Kernel& kernel, cons
     CacheKey key;
     key.add(device);
     key.add(options.comments, options.float_atomics, options.local_float_atomics, options.wide_offsets, options.pairs,
-            options.int64_atomics, options.memory_barriers, options.byte_storage, options.subgroups, options.subgroup_sums,
+            options.int64_atomics, options.memory_barriers, options.byte_storage, options.subgroups, options.subgroup_sums, options.recall,
             options.by_address.size());
     for (const bool by_address : options.by_address) key.add(by_address);
     key.add(kernel);

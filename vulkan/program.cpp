@@ -185,6 +185,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
+    options.recall = context.snapshot.software();
     options.by_address.assign(kernel->params.size(), false);
     bool any = false;
     options.push_bytes = limits.maxPushConstantsSize;

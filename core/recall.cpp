@@ -1,5 +1,7 @@
 // What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory,
 // where that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
+#include "core/recall.h"
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -9,18 +11,13 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/ops.h"
 #include "core/rewrite.h"
 #include "core/uniformity.h"
-#include "cpu/emit.h"
 
-namespace pumice::cpu {
-
-using namespace ir;
-
+namespace pumice::ir {
 namespace {
 
-/// Of an item's private memory: a packet's is to stay in the second-level cache; with barriers, that of all packets of a group.
-constexpr int64_t most_bytes = 4 << 10, most_bytes_with_barriers = 1 << 10;
 constexpr int64_t least_iterations = 16;  ///< that are kept
 constexpr int least_instructions = 12;    ///< that a value takes which is kept,
 constexpr int least_saved = 6;            ///< and that one value of a loop saves on average: a store and a load are worth
@@ -111,7 +108,7 @@ private:
 
 class Recall : public Rewriter {
 public:
-    explicit Recall(const Kernel& kernel) : Rewriter(kernel), like(kernel), where(like.where), sources(kernel.values.size()) {
+    Recall(const Kernel& kernel, const RecallRoom& room) : Rewriter(kernel), most(room), like(kernel), where(like.where), sources(kernel.values.size()) {
         std::vector<InstId> loops;
         for (const InstId id : where.order()) {
             if (!like.simple(id)) continue;
@@ -203,7 +200,7 @@ private:
                 taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
         const auto& order = where.order();
         const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return from[id].op == Op::barrier; });
-        const int64_t room = std::max<int64_t>((barriers ? most_bytes_with_barriers : most_bytes) - taken, 0) / bytes;
+        const int64_t room = std::max<int64_t>((barriers ? most.with_barriers : most.bytes) - taken, 0) / bytes;
         iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
         if (iterations >= least_iterations) return;
         std::fill(sources.begin(), sources.end(), Value{});
@@ -332,6 +329,7 @@ private:
         MemoryId memory;
         int64_t values = 0;
     };
+    const RecallRoom most;
     Likeness like;
     const Structure& where;
     std::vector<Value> sources;     ///< of values: the one that is recalled instead
@@ -344,6 +342,13 @@ private:
 
 }  // namespace
 
-Kernel recall(const Kernel& kernel) { return Recall(kernel).run(); }
+int instructions_of(const Kernel& k, const Inst& i) {
+    if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
+    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
+    if (cell.starts_with("sleef") || cell == "host") return 16;
+    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
+}
 
-}  // namespace pumice::cpu
+Kernel recall(const Kernel& kernel, const RecallRoom& room) { return Recall(kernel, room).run(); }
+
+}  // namespace pumice::ir
