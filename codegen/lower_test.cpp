@@ -62,7 +62,7 @@ TEST(lower, says_which_stages_there_are) {
     const std::string printed = testing::internal::GetCapturedStderr();
     unsetenv("PUMICE_DUMP");
     debug::reload();
-    EXPECT_EQ(printed, "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, promote, simplify, forward, flatten, hoist, "
+    EXPECT_EQ(printed, "pumice: PUMICE_DUMP names \"hoistt\"; it knows ir, inlining, promote, simplify, forward, flatten, hoist, recall, "
                        "transpose, combine, guard, fuse, dead, glsl, spirv, all\n");
 }
 
