@@ -42,12 +42,6 @@ bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32
     return known;
 }
 
-/// Whether loops follow each other, with additions to places that may be shared.
-bool takes_turns(const ir::Kernel& k) {
-    const auto count = [&](ir::Op op) { return std::count_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) { return i.op == op; }); };
-    return count(ir::Op::for_) > 1 && count(ir::Op::atomic) > 0;
-}
-
 /// The first of these steps that holds the extent, or the last.
 int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
     for (const int64_t s : steps)
@@ -128,11 +122,8 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     bool local = false;
     for (const ir::Memory& memory : kernel.memories) local = local || memory.kind == ir::MemoryKind::local;
     std::array<int64_t, 3> group{1, 1, 1};
-    // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it. What items
-    // keep from one loop to the next while their packets take turns (recall, block) is to stay in the first cache.
-    if (rank == 1 && takes_turns(kernel)) {
-        group[0] = 64;
-    } else if (rank == 1) {
+    // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it.
+    if (rank == 1) {
         group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
     } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
         group = group_across;
