@@ -1,6 +1,7 @@
 #include "core/disk_cache.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -50,6 +51,14 @@ std::string build_stamp() {
     }
 #endif
     return __DATE__ " " __TIME__;
+}
+
+DiskCache::DiskCache(fs::path where) : folder(std::move(where)) {
+    if (!on()) return;
+    std::error_code failed, ignored;
+    const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);  // younger ones may be being written
+    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed))
+        if (file->path().extension() == ".tmp" && file->last_write_time(ignored) < old && !ignored) fs::remove(file->path(), ignored);
 }
 
 std::optional<std::string> DiskCache::read(const std::string& name) const {

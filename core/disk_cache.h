@@ -13,8 +13,8 @@ namespace pumice {
 /// not there, what cannot be written is not kept. Several processes may use one folder at once.
 class DiskCache {
 public:
-    /// An empty path switches the cache off.
-    explicit DiskCache(std::filesystem::path folder) : folder(std::move(folder)) {}
+    /// An empty path switches the cache off. What processes that were killed left in the folder half written goes.
+    explicit DiskCache(std::filesystem::path folder);
     /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there.
     std::optional<std::string> read(const std::string& name) const;
     /// Written whole or not at all: into a file of its own, then renamed.

@@ -1,9 +1,11 @@
 #include "core/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -28,6 +30,9 @@ protected:
         std::ifstream file(folder / name, std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};
     }
+    int files(const char* below = "") {
+        return int(std::distance(fs::directory_iterator(folder / below), fs::directory_iterator()));
+    }
     void overwrite(const std::string& name, const std::string& bytes) {
         std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
     }
@@ -44,9 +49,7 @@ TEST_F(DiskCacheTest, GivesBackWhatWasWritten) {
     EXPECT_EQ(cache.read("entry"), "other");
     cache.write("empty", "");
     EXPECT_EQ(cache.read("empty"), "");
-    int files = 0;
-    for ([[maybe_unused]] const auto& file : fs::directory_iterator(folder / "made" / "on demand")) ++files;
-    EXPECT_EQ(files, 2) << "a draft was left behind";
+    EXPECT_EQ(files("made/on demand"), 2) << "a draft was left behind";
 }
 
 TEST_F(DiskCacheTest, EveryDamageIsFoundAndTheEntryGoes) {
@@ -120,9 +123,57 @@ TEST_F(DiskCacheTest, TwoProcessesWriteAndReadTheSameEntries) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    int files = 0;
-    for ([[maybe_unused]] const auto& file : fs::directory_iterator(folder)) ++files;
-    EXPECT_EQ(files, 3) << "a draft was left behind";
+    EXPECT_EQ(files(), 3) << "a draft was left behind";
+}
+
+TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
+    const DiskCache cache(folder);
+    const std::string a(300'000, 'a'), b(200'000, 'b');
+    for (int round = 0; round < 5; ++round) {
+        pid_t children[8];
+        for (pid_t& child : children) {
+            child = fork();
+            ASSERT_NE(child, -1);
+            for (int i = 0; child == 0; ++i) cache.write(i % 3 ? "one" : "two", i % 2 ? a : b);
+        }
+        usleep(20'000);
+        for (const pid_t child : children) kill(child, SIGKILL);
+        for (const pid_t child : children) waitpid(child, nullptr, 0);
+        for (const char* name : {"one", "two"}) {
+            const auto found = cache.read(name);
+            EXPECT_TRUE(!found || *found == a || *found == b) << name;
+            EXPECT_EQ(bool(found), fs::exists(folder / name)) << "the entry was corrupt";
+        }
+    }
+    // What they left is used by nobody and goes later, when no process can still be writing it.
+    overwrite("one.4711.0.tmp", "a draft of long ago");
+    fs::last_write_time(folder / "one.4711.0.tmp", fs::file_time_type::clock::now() - std::chrono::hours(2));
+    overwrite("one.4712.0.tmp", "a draft of now");
+    cache.write("one", a);
+    const DiskCache next(folder);
+    EXPECT_FALSE(fs::exists(folder / "one.4711.0.tmp"));
+    EXPECT_TRUE(fs::exists(folder / "one.4712.0.tmp"));
+    EXPECT_EQ(next.read("one"), a);
+}
+
+/// As on a disk that is full: files grow to so many bytes and no further.
+TEST_F(DiskCacheTest, WhatDoesNotFitIsNotKept) {
+    const DiskCache cache(folder);
+    cache.write("entry", "it is small");
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        const rlimit few{10'000, 10'000};
+        setrlimit(RLIMIT_FSIZE, &few);
+        cache.write("entry", std::string(100'000, 'x'));
+        cache.write("other", std::string(100'000, 'y'));
+        _exit(cache.read("entry") == "it is small" && !cache.read("other") ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_EQ(files(), 1) << "a draft was left behind";
 }
 
 }  // namespace
