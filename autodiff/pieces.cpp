@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/derived.h"
+#include "core/interp.h"
 
 namespace pumice::derive {
 namespace {
@@ -10,14 +11,15 @@ namespace {
 /// Additions of parts of one size, one after another: the sum is then off by a few 1e-6 of it at most.
 constexpr int64_t most_additions = 1 << 16;
 
-/// A subgroup's items add up theirs first. Shadows of the pieces' own must be small beside the work.
+/// A subgroup's items add up theirs first, but for the interpreter's. Shadows of the pieces' own must be small beside the work.
 int64_t pieces_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range, const std::vector<HostArgument>& arguments,
                   const detail::DeviceState& device) {
     if (summed.empty() || range.rank != primal.rank || primal.range[0] || range.stream.state) return 1;
     int64_t items = 1, elements = 0;
     for (size_t d = 0; d < size_t(range.rank); ++d) items *= range.to[d] - range.from[d];
     for (const size_t p : summed) elements += arguments[p].array->bytes / int64_t(arguments[p].array->element->size);
-    const int64_t each = most_additions * std::max(1, device.backend->limits().subgroup_size), pieces = (items + each - 1) / each;
+    const int64_t together = is_interp(*device.backend) ? 1 : std::max(1, device.backend->limits().subgroup_size);
+    const int64_t each = most_additions * together, pieces = (items + each - 1) / each;
     return elements <= items / std::max<int64_t>(pieces, 1) ? std::clamp<int64_t>(pieces, 1, range.to[0] - range.from[0]) : 1;
 }
 

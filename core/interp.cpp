@@ -289,5 +289,6 @@ std::shared_ptr<Backend> open_interp(InterpMode mode, int subgroup_size) {
         fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
     return std::make_shared<Interp>(mode, subgroup_size);
 }
+bool is_interp(const Backend& device) { return dynamic_cast<const Interp*>(&device) != nullptr; }
 
 }  // namespace pumice

@@ -30,5 +30,8 @@ enum class InterpMode {
 /// New device memory that is not asked to be zero holds bytes 0xCD.
 /// Subgroups are items of consecutive linear indices (axis 0 the fastest), of this size, 1 to 128.
 std::shared_ptr<Backend> open_interp(InterpMode mode = InterpMode::prepared, int subgroup_size = 8);
+/// Whether the device is an interpreter: its items add to memory one after another, where those of other devices' subgroups add up
+/// theirs first.
+bool is_interp(const Backend& device);
 
 }  // namespace pumice

@@ -191,6 +191,44 @@ TEST(Autodiff, AdjointsOfAdjoints) {
     EXPECT_TRUE(found) << found.text();
 }
 
+/// The tangent's kernel launched, and every mode over every other: of y = x^3 by a loop, whose second derivative is 6 x.
+TEST(Autodiff, Case15_ModesOverModes) {
+    const auto cube = kernel("cube", [](Out<float> y, In<float> x) {
+        auto i = global_index();
+        Var v = 1.0f;
+        $for (k, range(3)) { v *= x[i]; }
+        y[i] = v;
+    });
+    const AnyKernel along = tangent<Duplicated, Duplicated>(cube), back = adjoint<Duplicated, Duplicated>(cube);
+    const Device d = device();
+    const int n = 5;
+    const std::vector<float> host{-2, -0.5f, 0, 1, 3};
+    std::vector<float> cubes, slopes, curves;
+    for (const float v : host) cubes.push_back(v * v * v), slopes.push_back(3 * v * v), curves.push_back(6 * v);
+    const auto zero = [&] { return d.zeros<float>(n); };
+    const auto one = [&] { return d.full<float>(n, 1.0f); };
+    const Array<float> x = d.upload(host);
+
+    Array<float> y = zero(), ty = zero();
+    along(ndrange(n), y, ty, x, one());
+    EXPECT_EQ(y.download(), cubes);
+    EXPECT_EQ(ty.download(), slopes);
+
+    Array<float> of_slope = zero();
+    autodiff(Forward, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), of_slope), Duplicated(x, one()), Duplicated(one(), zero()));
+    EXPECT_EQ(of_slope.download(), curves);
+    Array<float> by_x = zero(), by_tangent = zero();
+    autodiff(Reverse, along, ndrange(n), Duplicated(zero(), zero()), Duplicated(zero(), one()), Duplicated(x, by_x), Duplicated(one(), by_tangent));
+    EXPECT_EQ(by_x.download(), curves);
+    EXPECT_EQ(by_tangent.download(), slopes);
+    Array<float> of_adjoint = zero();
+    autodiff(Forward, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, one()), Duplicated(zero(), of_adjoint));
+    EXPECT_EQ(of_adjoint.download(), curves);
+    by_x.fill(0.0f);
+    autodiff(Reverse, back, ndrange(n), Duplicated(zero(), zero()), Duplicated(one(), zero()), Duplicated(x, by_x), Duplicated(zero(), one()));
+    EXPECT_EQ(by_x.download(), curves);
+}
+
 TEST(Autodiff, Case3_BatchOfSeeds) {
     const std::vector<float> host = iota<float>(64, 1.0f);
     Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f), db = device().full<float>(64, 3.0f);
