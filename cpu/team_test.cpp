@@ -1,6 +1,8 @@
 #include "cpu/team.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <mutex>
@@ -80,6 +82,37 @@ TEST(TeamTest, WhatIsEnqueuedIsDoneWithoutAWaiter) {
         for (const Priority priority : {Priority::low, Priority::normal, Priority::high}) team.enqueue(priority, 0, [&] { ++done; });
         for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         EXPECT_EQ(done, 3);
+    }
+}
+
+TEST(TeamTest, NoThreadIsMadeForAJob) {
+    Team team(4, false);
+    std::mutex mutex;
+    std::set<long> ids;  // which the system does not give twice
+    for (int round = 0; round < 300; ++round)
+        team.run(Priority(round % 3), 1000, 1, [&](int64_t, int64_t) {
+            const std::lock_guard lock(mutex);
+            ids.insert(syscall(SYS_gettid));
+        });
+    EXPECT_LE(ids.size(), std::max(std::thread::hardware_concurrency(), 8u));
+}
+
+TEST(TeamTest, WhatIsUrgentComesFirst) {
+    Team team(1, false);  // each arena has one thread of oneTBB's
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> busy = false, go = false;
+        std::atomic<int> done = 0, low = 0, high = 0;
+        team.enqueue(Priority::low, 1e6, [&] {
+            busy = true;
+            while (!go) std::this_thread::yield();
+            ++done;
+        });
+        while (!busy) std::this_thread::yield();
+        team.enqueue(Priority::low, 1e6, [&] { low = ++done; });
+        team.enqueue(Priority::high, 1e6, [&] { high = ++done; });
+        go = true;
+        for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        EXPECT_LT(high, low) << "round " << round;
     }
 }
 
