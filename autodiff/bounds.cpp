@@ -88,7 +88,7 @@ std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
     Bound all;
     all.exact = inside.exact;
     if (const auto constant = bound_of_trips(id)) {
-        if (k[id].op == Op::while_) all.exact = false;
+        if (k[id].op == Op::while_ || *constant < 1) all.exact = false;
         const int64_t n = std::max<int64_t>(*constant, 1);
         if (n > most / std::max<int64_t>(inside.number, 1)) return std::nullopt;
         all.number = n * inside.number;

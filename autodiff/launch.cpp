@@ -252,6 +252,7 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
         for (const Tape& tape : derived.tapes) {
             if (tape.size == Tape::Size::offsets) {
                 tapes.push_back(counted[next].offsets);
+                bytes += tapes.back()->bytes;
             } else {
                 const int64_t n = tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
                 bytes += n * int64_t(size_of(tape.type));

@@ -114,6 +114,8 @@ private:
         Tape::Size kind = Tape::Size::fixed;  ///< fixed: a private array
         ir::MemoryId memory, offsets, final;
         ir::Value cursor, base;  ///< a variable; the item's offset, if counted
+        /// How many elements an item has pushed in the end is a number; else, between halves, it lies in `final`.
+        bool known_height() const { return bound && bound->exact && !bound->more; }
     };
     ir::Value address(Stack& stack, ir::Value slot);
     void push(ir::BlockId block);

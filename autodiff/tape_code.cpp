@@ -51,7 +51,7 @@ void Sweep::add_stacks() {
                 Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         }
-        if (apart) {
+        if (apart && !stack.known_height()) {
             tapes.push_back({Scalar::i32, Tape::Size::item, 1});
             if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
         }
@@ -105,11 +105,14 @@ void Sweep::pop(BlockId block) {
 }
 
 void Sweep::save_cursors() {
-    for (Stack& stack : stacks) b.store(stack.final, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+    for (Stack& stack : stacks)
+        if (!stack.known_height()) b.store(stack.final, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }
 
 void Sweep::restore_cursors() {
-    for (Stack& stack : stacks) b.set(stack.cursor, b.load(stack.final, 0, std::span(&members().linear, 1)));
+    for (Stack& stack : stacks)
+        b.set(stack.cursor, stack.known_height() ? b.constant_int(Scalar::i32, stack.bound->number)
+                                                 : b.load(stack.final, 0, std::span(&members().linear, 1)));
 }
 
 void Sweep::count_pushes() {

@@ -159,6 +159,32 @@ TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
     EXPECT_EQ(dz.download(), std::vector<float>(8, 1.0f));
 }
 
+/// Between halves: how many iterations an item makes, where it asks an array; where its values are needed, too, a float an iteration, an
+/// offset to find them, and where they end.
+TEST_F(AutodiffOverlap, TapesAreAsLargeAsNeeded) {
+    const auto iterate = kernel("iterate", [](InOut<float> a, In<int> times) {
+        auto i = global_index();
+        Var v = a[i];
+        $for (k, range(times[i])) { v = v * sin(v) + 0.5f; }
+        a[i] = v;
+    });
+    const auto sums = kernel("sums", [](InOut<float> a, In<int> times) {
+        auto i = global_index();
+        Var v = a[i];
+        $for (k, range(times[i])) { v += 0.5f * v + cast<float>(k); }
+        a[i] = v;
+    });
+    for (const std::vector<int>& counts : {std::vector<int>{3, 0, 5, 2}, {0, 0, 0, 0}, {1000, 1, 1, 1}}) {
+        const Array<int> times = d.upload(counts);
+        const auto bytes_of = [&](const auto& k) {
+            const auto halves = autodiff_split(k, ndrange(4), Duplicated(x, dx), Const(times));
+            return halves.first(Duplicated(x, dx), Const(times)).bytes();
+        };
+        EXPECT_EQ(bytes_of(iterate), 4 * std::accumulate(counts.begin(), counts.end(), 0) + 3 * 4 * 4);
+        EXPECT_EQ(bytes_of(sums), 4 * 4);
+    }
+}
+
 TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
     const int n = 2'000'000'000;
     EXPECT_EQ(message_of([&] { autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(n)); }),

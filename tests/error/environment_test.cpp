@@ -145,9 +145,30 @@ TEST_F(Environment, TheLogSaysWhatIsTaped) {
         end(dx.get(1) == 1.0f);
     };
     EXPECT_EXIT(gradient(iterate, ndrange(4)), testing::ExitedWithCode(0),
-                "the reverse sweep of kernel \"iterate\" has a tape of [1-9][0-9]* bytes for 4 work-items");
+                "the reverse sweep of kernel \"iterate\" has a tape of 56 bytes for 4 work-items");  // 10 floats, 4 offsets
     EXPECT_EXIT(gradient([&](Array<float>& x, const Array<int>& times) { iterate(ndrange(4), x, times); }), testing::ExitedWithCode(0),
                 "the tape of a program has [0-9]+ commands? and keeps [1-9][0-9]* bytes");
+}
+
+/// Each width has code of its own, under a name of its own in the cache.
+TEST_F(Environment, WidthsHaveCodeOfTheirOwn) {
+    if (debug::device() != "cpu") GTEST_SKIP() << "SKIPPED: only the device cpu has widths";
+    const fs::path cache = folder("widths");
+    const auto run = [&](const char* width, const char* and_then, const char* value, bool anew = false) {
+        if (anew) fs::remove_all(cache);
+        set("PUMICE_CACHE_DIR", cache.string());
+        set("PUMICE_CPU_WIDTH", width);
+        set(and_then, value);
+        end(right());
+    };
+    EXPECT_EXIT(run("4", "PUMICE_TIME", "1", true), testing::ExitedWithCode(0), "plus_one: [0-9.]+ ms to native code");
+    EXPECT_EXIT(run("8", "PUMICE_TIME", "1"), testing::ExitedWithCode(0), "plus_one: [0-9.]+ ms to native code");
+    EXPECT_EXIT(run("4", "PUMICE_TIME", "1"), testing::ExitedWithCode(0), "plus_one: from the disk cache");
+    EXPECT_EXIT(run("1", "PUMICE_DUMP", "llvm"), testing::ExitedWithCode(0), "add i32 %");
+    EXPECT_EXIT(run("4", "PUMICE_DUMP", "llvm"), testing::ExitedWithCode(0), "add <4 x i32> %");
+    EXPECT_EXIT(run("8", "PUMICE_DUMP", "llvm"), testing::ExitedWithCode(0), "add <8 x i32> %");
+    EXPECT_EXIT(run("16", "PUMICE_DUMP", "llvm"), testing::ExitedWithCode(0), "add <16 x i32> %");
+    fs::remove_all(cache);
 }
 
 /// Whether the file holds this and nothing of the kernel add_seven.
