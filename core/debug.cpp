@@ -26,7 +26,7 @@ constexpr Switch table[] = {
     {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},
     {"PUMICE_CPU_THREADS", "1 to 1024", "the processor's", "how many threads share a launch on the device cpu"},
     {"PUMICE_CPU_STATIC", "0, 1", "0", "gives each thread of the device cpu one part of a launch, the same every time"},
-    {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches"},
+    {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches, tapes"},
 };
 constexpr size_t count = std::size(table);
 

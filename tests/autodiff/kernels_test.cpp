@@ -237,6 +237,15 @@ TEST(Autodiff, Case3_BatchOfSeeds) {
     EXPECT_EQ(db.download(), times(host, 6));
     const auto [both] = autodiff(Reverse, scale, ndrange(64), BatchDuplicated(device().upload(host), {device().full<float>(64, 1.0f), device().full<float>(64, 2.0f)}), Active(2.0f));
     EXPECT_EQ(both, (std::array<float, 2>{2080.0f, 4160.0f}));
+    // In halves, one tape serves all directions.
+    a.copy_from(host), da.fill(1.0f), db.fill(3.0f);
+    const auto [forward, reverse] = autodiff_split(square, ndrange(64), BatchDuplicated(a, {da, db}));
+    const Tape tape = forward(BatchDuplicated(a, {da, db}));
+    EXPECT_EQ(tape.bytes(), 64 * 4);
+    a.fill(0.0f);
+    reverse(BatchDuplicated(a, {da, db}), tape);
+    EXPECT_EQ(da.download(), times(host, 2));
+    EXPECT_EQ(db.download(), times(host, 6));
 }
 
 TEST(Autodiff, Case5_Copy) {
