@@ -225,20 +225,20 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
 #endif
     const Array<float> large = d.full<float>(1 << 21, 1.0f), shadow = d.full<float>(1 << 21, 1.0f);
     const auto steps = [&](Array<float>& a) {
-        for (int step = 0; step < 48; ++step) square(ndrange(4), a);
+        for (int step = 0; step < 200; ++step) square(ndrange(4), a);
     };
-    autodiff(Reverse.checkpoints(2), steps, Duplicated(large, shadow));  // what is compiled for it takes memory of its own
+    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // what is compiled for it takes memory of its own
     const auto message_with = [&](const ReverseMode& mode) {
         const MemoryLimit limit(int64_t(256) << 20);
         return message_of([&] { autodiff(mode, steps, Duplicated(large, shadow)); });
     };
-    const std::string without = message_with(Reverse), with = message_with(Reverse.checkpoints(45));
+    const std::string without = message_with(Reverse), with = message_with(Reverse.checkpoints(180));
     EXPECT_NE(without.find("cannot allocate"), std::string::npos) << without;
     EXPECT_NE(without.find("while keeping what a program overwrites, "), std::string::npos) << without;
     EXPECT_NE(without.find(" commands: Reverse.checkpoints(n) needs less"), std::string::npos) << without;
-    EXPECT_NE(with.find("while keeping the states of a program, 45 at most: a smaller n in Reverse.checkpoints(n) needs less"), std::string::npos) << with;
+    EXPECT_NE(with.find("while keeping the states of a program, 180 at most: a smaller n in Reverse.checkpoints(n) needs less"), std::string::npos) << with;
     shadow.fill(1.0f);
-    autodiff(Reverse.checkpoints(2), steps, Duplicated(large, shadow));  // and with less it goes
+    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // and with less it goes
     EXPECT_EQ(shadow.get(4), 1.0f);
 }
 
