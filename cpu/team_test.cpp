@@ -1,7 +1,6 @@
 #include "cpu/team.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -92,7 +91,7 @@ TEST(TeamTest, NoThreadIsMadeForAJob) {
     for (int round = 0; round < 300; ++round)
         team.run(Priority(round % 3), 1000, 1, [&](int64_t, int64_t) {
             const std::lock_guard lock(mutex);
-            ids.insert(syscall(SYS_gettid));
+            ids.insert(gettid());
         });
     EXPECT_LE(ids.size(), std::max(std::thread::hardware_concurrency(), 8u));
 }

@@ -20,7 +20,7 @@ declare -A outside_headers=(
 has_word() { [[ " $2 " == *" $1 "* ]]; }
 
 # The standard library's headers have no slash and no dot; of C's and the system's, these.
-system_headers=" math.h stdint.h stddef.h stdlib.h string.h dlfcn.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h "
+system_headers=" math.h stdint.h stddef.h stdlib.h string.h dlfcn.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
 # What a file includes, with the opening delimiter: "core/ir.h is ours, <vulkan/vulkan.h is not.
