@@ -265,7 +265,9 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
                  bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items,
                  " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
     }
-    debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items, " work-items"));
+    if (debug::log())
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items,
+                             " work-items"));
     return tapes;
 }
 

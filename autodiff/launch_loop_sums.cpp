@@ -41,8 +41,9 @@ bool launch_loop_sums(const Derived& derived, const Range& range, const HostValu
     };
     tape(iterations * way->count, true);
     if (exchanged) tape(items * way->handed_on, false);
-    debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ", iterations,
-                         " iterations over ", items, " work-items"));
+    if (debug::log())
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ",
+                             iterations, " iterations over ", items, " work-items"));
     Range beside = range;
     beside.from = {}, beside.to.fill(1), beside.group_rank = 0;
     if (exchanged) {

@@ -122,11 +122,10 @@ int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
 template <class Some>
 void LaunchWork::run_some(const Some& some) const {
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
-    if (sums) own.arguments = sums->take();
+    if (sums) own.arguments = sums->own();
     const double start = now_ns();
     const int64_t done = some(own);
     if (native->streaming) finish_stores();
-    if (sums) sums->give(own.arguments);
     note_group(float((now_ns() - start) / double(done)));
 }
 
@@ -141,6 +140,8 @@ void LaunchWork::run_groups(int64_t first, int64_t count) const {
 
 void LaunchWork::note_group(float took) const {
     const float known = native->group_ns.load(std::memory_order_relaxed);
+    // Other threads read it all the time, and would miss it in their caches.
+    if (took > known * 0.9f && took < known * 1.1f) return;
     // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }

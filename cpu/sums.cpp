@@ -62,9 +62,18 @@ SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, cons
     return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? SumsIn::lanes : SumsIn::copies;
 }
 
+namespace {
+
+uint64_t next_number() {
+    static std::atomic<uint64_t> last = 0;
+    return ++last;
+}
+
+}  // namespace
+
 SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::vector<Array> of, bool exclusive,
                      std::shared_ptr<Pool> given_pool)
-    : sums(which), arguments(given), arrays(std::move(of)), alone(exclusive), pool(std::move(given_pool)) {}
+    : sums(which), arguments(given), arrays(std::move(of)), alone(exclusive), pool(std::move(given_pool)), number(next_number()) {}
 
 SumCopies::~SumCopies() {
     for (const auto& copy : copies)
@@ -92,28 +101,26 @@ std::unique_ptr<SumCopies::Copy> SumCopies::make(bool first) const {
     return copy;
 }
 
-const FrameArgument* SumCopies::take() {
+const FrameArgument* SumCopies::own() {
+    thread_local struct {
+        uint64_t number = 0;
+        const FrameArgument* arguments = nullptr;
+    } last;
+    if (last.number == number) return last.arguments;
+    const std::thread::id me = std::this_thread::get_id();
     bool first = false;
     {
         const std::lock_guard lock(mutex);
-        if (!idle.empty()) {
-            Copy* const copy = idle.back();
-            idle.pop_back();
-            return copy->arguments.data();
-        }
-        first = copies_made++ == 0;
+        for (const auto& copy : copies)
+            if (copy->user == me) return last = {number, copy->arguments.data()}, last.arguments;
+        first = users++ == 0;
     }
     auto made = make(first);
-    const FrameArgument* const own = made->arguments.data();
+    made->user = me;
+    last = {number, made->arguments.data()};
     const std::lock_guard lock(mutex);
     copies.push_back(std::move(made));
-    return own;
-}
-
-void SumCopies::give(const FrameArgument* given) {
-    const std::lock_guard lock(mutex);
-    for (const auto& copy : copies)
-        if (copy->arguments.data() == given) return idle.push_back(copy.get());
+    return last.arguments;
 }
 
 namespace {

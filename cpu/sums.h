@@ -4,6 +4,7 @@
 #pragma once
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/backend.h"
@@ -27,7 +28,7 @@ SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arra
 /// others may add at the same time.
 inline bool alone(const Launch& launch) { return launch.stream == 0; }
 
-/// The copies of one launch: as many as threads run it at once, or one less.
+/// The copies of one launch: one of each thread that runs it, but for the first where it adds to the arrays themselves.
 class SumCopies {
 public:
     /// An array of a launch.
@@ -40,10 +41,9 @@ public:
               std::shared_ptr<Pool> pool);
     ~SumCopies();
 
-    /// Arguments whose summed arrays are copies that no other thread adds to until they are given back.
-    const FrameArgument* take();
-    void give(const FrameArgument* arguments);
-    /// Adds the copies to the arrays; nothing is taken.
+    /// Arguments whose summed arrays are copies that no other thread adds to.
+    const FrameArgument* own();
+    /// Adds the copies to the arrays, when all threads are done.
     void add_up(const Crew& crew);
 
 private:
@@ -51,6 +51,7 @@ private:
         std::vector<FrameArgument> arguments;
         std::vector<int64_t> offsets;  ///< bytes into the memory, of each sum; -1: it is added to the array
         Pool::Block memory;
+        std::thread::id user;
     };
     std::unique_ptr<Copy> make(bool first) const;
     void add_up(size_t sum, int64_t first, int64_t count) const;
@@ -61,9 +62,9 @@ private:
     const bool alone;
     const std::shared_ptr<Pool> pool;
     std::mutex mutex;
-    int copies_made = 0;  ///< or begun
+    int users = 0;  ///< who have a copy, or are making one
     std::vector<std::unique_ptr<Copy>> copies;
-    std::vector<Copy*> idle;
+    const uint64_t number;  ///< no other launch's
 };
 
 }  // namespace pumice::cpu

@@ -51,7 +51,9 @@ Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what, Order whic
 
 bool Job::participate(int slot, const std::function<bool()>& leave) {
     const int n = int(parts.size());
-    for (int k = 0; k < n; ++k) {
+    int64_t done = 0;
+    bool left = false;
+    for (int k = 0; k < n && !left; ++k) {
         Part& part = parts[size_t((slot + k) % n)];
         const int64_t most = chunk > 0 ? chunk : part.end;
         while (part.next.load(std::memory_order_relaxed) < part.end) {
@@ -59,11 +61,12 @@ bool Job::participate(int slot, const std::function<bool()>& leave) {
             if (first >= part.end) break;
             const int64_t count = std::min(most, part.end - first);
             body(order == Order::backwards ? part.begin + part.end - first - count : first, count);
-            if (remaining.fetch_sub(count, std::memory_order_acq_rel) == count) remaining.notify_all();
-            if (leave && leave()) return false;
+            done += count;
+            if ((left = leave && leave())) break;
         }
     }
-    return true;
+    if (done > 0 && remaining.fetch_sub(done, std::memory_order_acq_rel) == done) remaining.notify_all();
+    return !left;
 }
 
 void Job::finish() {

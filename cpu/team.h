@@ -51,7 +51,7 @@ private:
     const int64_t chunk;
     const Order order;
     std::vector<Part> parts;
-    std::atomic<int64_t> remaining;
+    std::atomic<int64_t> remaining;  ///< what nobody has taken, or those have taken who still take part
 };
 
 class Team {
