@@ -38,6 +38,7 @@ Sweep::Sweep(const Primal& p, Part which, Over range)
 void Sweep::body() {
     constexpr const char* suffixes[] = {".adjoint", ".augmented", ".reverse", ".count"};
     to.name = from.name + suffixes[int(part)];
+    if (plan.compares_again()) to.math = Math::strict;
     b.loc = from.loc;
     if (part == Part::count) {
         for (Parameter& p : to.params) p.label = from.label(size_t(&p - to.params.data()));

@@ -1,5 +1,6 @@
 // Running extremes: loops that carry m = max(m, x) or m = min(m, x). Backwards, nothing flows but from m to the last x that attained
 // it: no iteration's m need be kept, and one iteration is reversed instead of all.
+#include <algorithm>
 
 #include "autodiff/sweep.h"
 
@@ -42,6 +43,27 @@ Value Plan::find_extreme(InstId id) const {
         else fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
     });
     return fits ? active : Value{};
+}
+
+bool Plan::compares_again() const {
+    return std::any_of(where.order().begin(), where.order().end(), [&](InstId id) {
+        const Inst& i = k[id];
+        if ((i.op != Op::min && i.op != Op::max) || !is_float(i.type) || !analysis.active(k.result(i))) return false;
+        const Value x = k.operands(i)[1];
+        if (final_extreme(i)) return !extreme(where.owner_of(k[k.operands(i)[0]].block)) && sums_again(x);
+        const Hold result = hold(k.result(i));
+        return result != Hold::again && result != Hold::unneeded && sums_again(x);
+    });
+}
+
+/// Whether a value is computed again by way of a sum.
+bool Plan::sums_again(Value v) const {
+    if (hold(v) != Hold::again || k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::fma)) return true;
+    const auto operands = k.operands(i);
+    return (is_scalar_op(i.op) || i.op == Op::select) &&
+           std::any_of(operands.begin(), operands.end(), [&](Value o) { return sums_again(o); });
 }
 
 bool Plan::pushes_inside(InstId loop) const {

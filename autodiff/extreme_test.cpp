@@ -90,5 +90,30 @@ TEST(derivatives, of_a_running_maximum_need_no_tape) {
     for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
 }
 
+/// Beside a sum every iteration is reversed, and asks whether its term was the largest: it must be rounded as it was before.
+TEST(derivatives, of_extremes_beside_sums) {
+    const Adjoint beside = adjoint(ir::parse(R"(kernel "beside" math contract rank 1 (arg1: out f32[1], arg2: in f32[2]) files [] {
+        %i = global_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %n = extent arg2, 1 : i32
+        %low = constant -10.0 : f32
+        %last, %most = for %k = %zero to %n step %one carry (%sum = %low, %m = %low) : (f32, f32) {
+          %x = load arg2[%i, %k] : f32
+          %square = mul %x, %x : f32
+          %term = add %square, %x : f32
+          %next = add %sum, %term : f32
+          %largest = max %m, %term : f32
+          yield %next, %largest
+        }
+        %y = sub %last, %most : f32
+        store arg1[%i], %y : f32
+        return
+    })"), {{Activity::duplicated, Activity::duplicated}, 1});
+    EXPECT_EQ(beside.kernel.math, ir::Math::strict);
+    const Adjoint alone = adjoint(ir::parse(log_sum_exp), {{Activity::duplicated, Activity::duplicated}, 1});
+    EXPECT_EQ(alone.kernel.math, ir::Math::contract);
+}
+
 }  // namespace
 }  // namespace pumice::derive::test

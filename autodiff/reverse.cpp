@@ -233,9 +233,10 @@ void Sweep::reverse_if(const Inst& i) {
     }
     // After either arm: zero where both leave it so. What is no variable belongs to one of the arms.
     for (size_t s = 0; s < before.size(); ++s) {
+        const bool touched = slots[s].touched || after_then[s].touched;
         slots[s].zero = slots[s].zero && after_then[s].zero;
-        slots[s].touched = slots[s].touched || after_then[s].touched;
         if (!before[s].var) slots[s] = before[s];
+        slots[s].touched = touched;
     }
     b.loc = i.loc;
     b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
@@ -310,10 +311,9 @@ void Sweep::reverse_loop(InstId id) {
         if (sums_loop(id)) add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
         reverse_pairs(id, [&](Value index) {
             known[params[0].id] = index;
-            if (sums_loop(id)) loop_cells.index = index, loop_cells.first = provided(operands[0]);
-            keep_back = sums_loop(id);
+            if (sums_loop(id)) loop_cells.index = index, loop_cells.first = provided(operands[0]), keep_back = true;
             reverse_contents(id, {});
-            if (std::exchange(keep_back, false)) add_given({});
+            if (sums_loop(id)) keep_back = false, add_given({});
         });
     } else {
         const Value count = i.op == Op::while_
@@ -331,9 +331,8 @@ void Sweep::reverse_loop(InstId id) {
     for (size_t s = 0; s < before.size(); ++s) {
         const bool touched = slots[s].touched;
         slots[s] = before[s];
-        if (!slots[s].var) continue;
-        slots[s].zero = before[s].zero && !touched;
         slots[s].touched = before[s].touched || touched;
+        if (slots[s].var) slots[s].zero = before[s].zero && !touched;
     }
     for (const uint32_t c : active)
         for (int w = 0; w < width; ++w) {

@@ -129,7 +129,7 @@ private:
     struct Slot {
         ir::Value now;  ///< none: zero; or, where `var` is, unused
         ir::Value var;
-        bool zero = true, touched = false;
+        bool zero = true, touched = false;  ///< touched: something was added, be it in an arm or a loop that has ended
         ir::Value factor, partial;  ///< a product that belongs to the sum, and is not made yet; `zero` does not speak of it
     };
     size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }

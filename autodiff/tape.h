@@ -55,6 +55,9 @@ public:
     /// Such an m, where derivatives flow through the loop by it alone: the loop's reverse is that of one iteration, the last
     /// whose x attained m, which the primal's copy notes. None for other loops.
     ir::Value extreme(ir::InstId loop) const { return extremes[loop.id]; }
+    /// Whether the reverse sweep asks if a value that it computes again is a minimum or maximum that was kept. Both must be rounded alike, or
+    /// it finds neither operand to be the one: sums of products must not be fused here and not there.
+    bool compares_again() const;
     /// Whether a for may be reversed in any order, such as its own: it carries but sums, whose adjoints are the same in all
     /// iterations, and nothing that the reverse needs comes from a stack.
     bool any_order(ir::InstId loop) const;
@@ -84,6 +87,7 @@ private:
     void demand_all();
     ir::Value find_extreme(ir::InstId loop) const;
     bool pushes_inside(ir::InstId loop) const;
+    bool sums_again(ir::Value v) const;
     bool adds_to(ir::Value sum, ir::Value v, int& uses) const;
     Hold choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;

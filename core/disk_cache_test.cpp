@@ -134,7 +134,8 @@ TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
         for (pid_t& child : children) {
             child = fork();
             ASSERT_NE(child, -1);
-            for (int i = 0; child == 0; ++i) cache.write(i % 3 ? "one" : "two", i % 2 ? a : b);
+            if (child == 0)
+                for (int i = 0;; ++i) cache.write(i % 3 ? "one" : "two", i % 2 ? a : b);
         }
         usleep(20'000);
         for (const pid_t child : children) kill(child, SIGKILL);

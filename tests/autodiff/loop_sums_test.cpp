@@ -21,7 +21,7 @@ void expect_close(const std::vector<float>& got, const std::vector<float>& want,
 /// `parameters` are differentiated, `x` is what each item has for itself.
 template <class K, class... P>
 void expect_same_in_halves(const K& kernel, const Range& range, int n, const Array<float, 2>& x, const P&... parameters) {
-    Array<float> y = device().zeros<float>(n);
+    const Array<float> y = random(n, 7), again = y.clone();
     const auto shadow = [](const auto& of) {
         auto made = of.clone();
         made.copy_from(suite::numbers<float>(int64_t(of.download().size()), 5));
@@ -32,9 +32,9 @@ void expect_same_in_halves(const K& kernel, const Range& range, int n, const Arr
     Array<float> dy = device().upload<float>(suite::numbers<float>(n, 3)), seeds = dy.clone();
     [&]<size_t... I>(std::index_sequence<I...>) {
         autodiff(Reverse, kernel, range, DuplicatedNoNeed(y, dy), Const(x), Duplicated(parameters, std::get<I>(whole))...);
-        auto [forward, reverse] = autodiff_split(kernel, range, Duplicated(y, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
-        auto tape = forward(Duplicated(y, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
-        reverse(Duplicated(y, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))..., tape);
+        auto [forward, reverse] = autodiff_split(kernel, range, Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
+        auto tape = forward(Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))...);
+        reverse(Duplicated(again, seeds), Const(x), Duplicated(parameters, std::get<I>(halves))..., tape);
         (expect_close(std::get<I>(whole).download(), std::get<I>(halves).download(), "parameter " + std::to_string(I)), ...);
         expect_close(dy.download(), seeds.download(), "the seeds");
     }(std::index_sequence_for<P...>());
@@ -117,6 +117,58 @@ TEST(AutodiffLoopSums, OfManyItems) {
         EXPECT_NEAR(da.get(k), want[k][0], 1e-5 * std::abs(want[k][0])) << "weight " << k;
         EXPECT_NEAR(db.get(k), want[k][1], 1e-5 * std::abs(want[k][1])) << "width " << k;
     }
+}
+
+/// What the condition lets through flows on to the items' own values.
+const auto let_through = kernel("let_through", [](InOut<float> y, In<float, 2> x, In<float> a) {
+    auto i = global_index();
+    auto own = y[i] * 2.0f;
+    Var sum = 0.0f;
+    $for(k, range(a.size())) {
+        Var term = a[k] * x(i, 0) + 0.5f;
+        $if(term > 0.4f) { term += own * (term - 0.4f); }
+        sum += term;
+    }
+    y[i] = sum;
+});
+
+/// A loop within the loop, before and behind which parameters are loaded.
+const auto projected = kernel("projected", [](Out<float> y, In<float, 2> x, In<float> a, In<float> b, In<float, 2> m) {
+    auto i = global_index();
+    Var sum = 0.0f;
+    $for(k, range(a.size())) {
+        auto height = a[k] * x(i, 1);
+        Var along = 0.0f;
+        $for(d, range(2)) { along += (m(k, d) - x(i, d)) * x(i, d); }
+        sum += along + tanh(b[k] * x(i, 0)) + height;
+    }
+    y[i] = sum;
+});
+
+/// The largest term beside the sum: the reverse asks again which one it was.
+const auto largest_too = kernel("largest_too", [](Out<float> y, In<float, 2> x, In<float> a, In<float> b) {
+    auto i = global_index();
+    Var sum = 0.0f, most = -100.0f;
+    $for(k, range(a.size())) {
+        auto term = sin(x(i, 0) * a[k]) * b[k] + sin(x(i, 1) * b[0]) * a[0];
+        sum += 0.25f * term, most = max(most, term);
+    }
+    y[i] = sum - most;
+});
+
+TEST(AutodiffLoopSums, WhatFlowsOutOfConditions) {
+    for (const int n : {100, 700}) expect_same_in_halves(let_through, ndrange(n), n, table(n, 2, 1), random(7, 2));
+    suite::expect_derivatives(let_through, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3, 0.5, 2));
+}
+
+TEST(AutodiffLoopSums, LoopsWithin) {
+    for (const int n : {100, 700}) expect_same_in_halves(projected, ndrange(n), n, table(n, 2, 1), random(7, 2), random(7, 4), table(7, 2, 3));
+    suite::expect_derivatives(projected, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3), random(5, 5), table(5, 2, 4));
+}
+
+TEST(AutodiffLoopSums, LargestTermBesideTheSum) {
+    // Each item's largest term has the derivative -1, of which b[k] gets a share: as in forward mode, for many items.
+    suite::expect_derivatives(largest_too, ndrange(640), random(640, 1), table(640, 2, 2), random(40, 3), random(40, 4));
 }
 
 }  // namespace
