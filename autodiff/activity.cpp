@@ -5,13 +5,12 @@
 #include "autodiff/rules.h"
 #include "autodiff/shifts.h"
 #include "core/error.h"
+#include "core/named.h"
 #include "core/passes.h"
 
 namespace pumice::derive {
 
 using namespace ir;
-
-std::string named(const Kernel& k) { return text("kernel \"", k.name, "\" (", k.where(k.loc), ")"); }
 
 namespace {
 

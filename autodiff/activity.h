@@ -40,7 +40,4 @@ ir::Kernel with_rules(const ir::Kernel& kernel, bool reverse);
 /// Throws Error where the signature does not fit the kernel's parameters.
 void check(const ir::Kernel& kernel, const Signature& signature, bool reverse);
 
-/// "kernel "saxpy" (saxpy.cpp:10) ... on line 12": how messages begin.
-std::string named(const ir::Kernel& kernel);
-
 }  // namespace pumice::derive

@@ -38,7 +38,8 @@ std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, 
         for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
             if (scalar >= directions[size_t(w)].size())
                 fail("the rule of kernel \"", call.kernel.name(), "\" gives ", directions[size_t(w)].size(),
-                     directions[size_t(w)].size() == 1 ? " adjoint" : " adjoints", " of scalars, and more scalars are Active: it returns one for each floating scalar, in order");
+                     directions[size_t(w)].size() == 1 ? " adjoint" : " adjoints",
+                     " of scalars, and more scalars are Active: it returns one for each floating scalar, in order");
             bits.push_back(directions[size_t(w)][scalar]);
         }
         ++scalar;

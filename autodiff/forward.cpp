@@ -8,6 +8,7 @@
 #include "autodiff/shadows.h"
 #include "autodiff/subgroup.h"
 #include "core/error.h"
+#include "core/named.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
 #include "core/text_names.h"

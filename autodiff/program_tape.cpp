@@ -25,9 +25,11 @@ std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
     try {
         return allocate_like(now, now.bytes, false);
     } catch (const Error& e) {
-        throw e.within(states > 0 ? text("while keeping the states of a program, ", states, " at most: a smaller n in Reverse.checkpoints(n) needs less")
-                                  : text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
-                                         " commands: Reverse.checkpoints(n) needs less"));
+        if (states > 0)
+            throw e.within(text("while keeping the states of a program, ", states,
+                                " at most: a smaller n in Reverse.checkpoints(n) needs less"));
+        throw e.within(text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
+                            " commands: Reverse.checkpoints(n) needs less"));
     }
 }
 

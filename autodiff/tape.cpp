@@ -5,6 +5,7 @@
 #include "autodiff/rules.h"
 #include "autodiff/subgroup.h"
 #include "core/error.h"
+#include "core/named.h"
 #include "core/text_names.h"
 
 namespace pumice::derive {

@@ -108,7 +108,8 @@ private:
 
 class Recall : public Rewriter {
 public:
-    Recall(const Kernel& kernel, const RecallRoom& room) : Rewriter(kernel), most(room), like(kernel), where(like.where), sources(kernel.values.size()) {
+    Recall(const Kernel& kernel, const RecallRoom& room)
+        : Rewriter(kernel), most(room), like(kernel), where(like.where), sources(kernel.values.size()) {
         std::vector<InstId> loops;
         for (const InstId id : where.order()) {
             if (!like.simple(id)) continue;

@@ -192,8 +192,8 @@ bool Emitter::leads(const Inst& leader, const Inst& follower) const {
     return &leader < &follower;
 }
 
-/// What a load in a loop gets some iterations later, or what is added to there. A loop around barriers comes back only after all of the group's packets, and the
-/// loads of its next iteration are far behind these; where it strides, that is worth it in arrays of any size.
+/// What a load in a loop gets some iterations later, or what is added to there. A loop around barriers comes back only after all of the
+/// group's packets, and the loads of its next iteration are far behind these; where it strides, that is worth it in arrays of any size.
 void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
     if (has_barriers && open_inst[loop.id]) {
         const Value index = k[k[loop].blocks[0]].params[0];

@@ -8,6 +8,7 @@
 #include "core/debug.h"
 #include "core/error.h"
 #include "core/interp_program.h"
+#include "core/named.h"
 #include "vulkan/group.h"
 
 namespace pumice::vulkan {
@@ -23,8 +24,6 @@ const char* name_of(Feature feature) {
     }
     return "";
 }
-
-std::string named(const ir::Kernel& kernel) { return text("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), ")"); }
 
 void check_limits(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
     for (const Feature feature : shader.features)
