@@ -241,11 +241,17 @@ void Sweep::sum_in_chunks() {
     });
     // Nothing else flows out of the loop.
     std::set<uint32_t> inside;
+    const auto add_params = [&](const Inst& i) {
+        for (const BlockId block : i.blocks)
+            if (block.id != none)
+                for (const Value p : from[block].params) inside.insert(p.id);
+    };
+    add_params(loop);
     each_inside(from, loop, [&](InstId i) {
         for (const Value r : results_of(from, from[i])) inside.insert(r.id);
+        add_params(from[i]);
     });
-    for (const Value p : from[loop.blocks[0]].params) inside.insert(p.id);
-    for (size_t s = 0; s < slots.size(); ++s) gave_up = gave_up || (slots[s].touched && (s / size_t(width) >= from.values.size() || !inside.count(uint32_t(s / size_t(width)))));
+    for (size_t s = 0; s < slots.size(); ++s) gave_up = gave_up || (slots[s].touched && !inside.count(uint32_t(s / size_t(width))));
     for (size_t n = 0; n < size_t(loop_cells.count); ++n) add_to_cell(n, b.get(registers[n]));
 }
 
