@@ -4,6 +4,7 @@
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
 #include "codegen/pairs.h"
+#include "codegen/parallel_copy.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
 
@@ -18,13 +19,13 @@ int64_t signed_value(Scalar type, uint64_t bits) {
     return is_signed_int(type) ? int64_t(bits << unused) >> unused : int64_t(bits);
 }
 
-/// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 or -1
-/// always does: the index is short of a bound that the type has.
+/// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 always does, and
+/// one of -1 of a signed type: the index is short of a bound that the type has.
 bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
     uint64_t step_bits = 0, to_bits = 0;
     if (!k.constant(step, step_bits)) return false;
     const int64_t s = signed_value(type, step_bits);
-    if (s == 1 || s == -1) return true;
+    if (s == 1 || (s == -1 && is_signed_int(type))) return true;
     if (!k.constant(to, to_bits) || size_of(type) == 8) return false;
     const int64_t t = signed_value(type, to_bits);
     const int bits = 8 * size_of(type) - is_signed_int(type);
@@ -65,36 +66,28 @@ void Emitter::new_variables(std::span<const Value> values, std::span<const Expre
     }
 }
 
-/// All targets take their sources' values at once. Assignments go in an order in which none overwrites what a later one
-/// reads; where they read each other in a circle, one value is kept in a constant first.
+/// All targets take their sources' values at once: a parallel copy, put in sequence.
 void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
-    struct Move {
-        Value target;
-        Expression from;
-    };
-    std::vector<Move> moves;
+    std::vector<Value> to;
+    std::vector<Expression> from;
+    std::vector<Copy> copies;
     for (size_t n = 0; n < targets.size(); ++n) {
         if (names[targets[n].id].empty()) continue;  // nobody reads the result
-        Expression from = use(sources[n]);
-        if (from.text != names[targets[n].id]) moves.push_back({targets[n], std::move(from)});
+        Expression source = use(sources[n]);
+        if (source.text == names[targets[n].id]) continue;
+        to.push_back(targets[n]);
+        copies.push_back({variable[targets[n].id], source.variables});
+        from.push_back(std::move(source));
     }
-    const auto read_by_another = [&](const Move& m) {
-        return std::any_of(moves.begin(), moves.end(), [&](const Move& other) {
-            const auto& read = other.from.variables;
-            return &other != &m && std::find(read.begin(), read.end(), variable[m.target.id]) != read.end();
-        });
-    };
-    while (!moves.empty()) {
-        const auto free = std::find_if(moves.begin(), moves.end(), [&](const Move& m) { return !read_by_another(m); });
-        if (free != moves.end()) {
-            line(names[free->target.id] + " = " + free->from.text + ";");
-            moves.erase(free);
+    for (const CopyStep& step : sequence(copies)) {
+        Expression& source = from[step.copy];
+        if (!step.keep) {
+            line(names[to[step.copy].id] + " = " + source.text + ";");
             continue;
         }
         const std::string kept = text("v", next_name++);
-        Move& first = moves.front();
-        line(text("const ", glsl_type(k.type_of(first.target), options.pairs).value, " ", kept, " = ", first.from.text, ";"));
-        first.from = {kept, primary, {}, {}};
+        line(text("const ", glsl_type(k.type_of(to[step.copy]), options.pairs).value, " ", kept, " = ", source.text, ";"));
+        source = {kept, primary, {}, {}};
     }
 }
 

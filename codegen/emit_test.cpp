@@ -168,6 +168,26 @@ TEST(emit, carried_values_that_swap_need_one_temporary) {
         << glsl;
 }
 
+TEST(emit, three_carried_values_that_read_the_other_two) {
+    const std::string glsl = glsl_of("arg1: inout i32[1]", R"(
+  %zero = constant 0 : i32
+  %one = constant 1 : i32
+  %two = constant 2 : i32
+  %a, %b, %c = for %n = %zero to %two step %one carry (%x = %zero, %y = %one, %z = %two) : (i32, i32, i32) {
+    %u = add %y, %z : i32
+    %v = add %z, %x : i32
+    %w = add %x, %y : i32
+    yield %u, %v, %w
+  }
+  %s = sub %a, %b : i32
+  %t = sub %s, %c : i32
+  store arg1[%zero], %t : i32
+)");
+    EXPECT_NE(glsl.find("const int v4 = v1 + v2;\n        const int v5 = v2 + v0;\n        v2 = v0 + v1;\n        v0 = v4;\n        v1 = v5;"),
+              std::string::npos)
+        << glsl;
+}
+
 TEST(emit, for_steps_that_may_overflow_are_guarded) {
     const auto head = [](const char* to, const char* step) {
         const std::string glsl = glsl_of("arg1: inout i32[1], arg2: i32, arg3: i32", std::string(R"(

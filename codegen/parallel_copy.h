@@ -1,0 +1,27 @@
+// Sequentialisation of parallel copies.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pumice::codegen {
+
+/// One assignment of a parallel copy: `target` takes the value of an expression over `reads`.
+struct Copy {
+    uint32_t target;
+    std::vector<uint32_t> reads;
+};
+
+/// What to do next with one of the copies, by its index.
+struct CopyStep {
+    size_t copy;
+    bool keep;  ///< true: evaluate the expression into a temporary, from which the assignment comes later; false: assign
+    bool operator==(const CopyStep&) const = default;
+};
+
+/// An order of assignments in which none overwrites what a later one reads, for copies that all take place at once. Each copy is
+/// assigned once. Where expressions read each other's targets in a circle, one of them goes through a temporary; a permutation needs one
+/// temporary for each cycle. Targets are distinct.
+std::vector<CopyStep> sequence(std::span<const Copy> copies);
+
+}  // namespace pumice::codegen

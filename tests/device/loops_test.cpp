@@ -1,0 +1,244 @@
+// Loops whose carried values depend on each other, and loops at the ends of every integer type.
+#include <array>
+#include <limits>
+
+#include "tests/device/suite.h"
+#include "tests/device/types.h"
+
+using namespace pumice;
+using suite::device;
+
+namespace {
+
+// ---- carried values that depend on each other ----------------------------------------------------------------------
+
+/// N values, each of which becomes a function of `Reads` of the others, all at once.
+template <int N, int Reads>
+void check_cycle() {
+    const auto k = kernel(text("cycle_", N, "_", Reads), [](InOut<int> out, Val<int> times) {
+        auto i = global_index();
+        std::vector<Var<int>> v;
+        v.reserve(N);
+        for (int n = 0; n < N; ++n) v.emplace_back(out[i * N + n]);
+        $for(t, range(0, times)) {
+            std::vector<Val<int>> next;
+            for (int n = 0; n < N; ++n) {
+                std::vector<Val<int>> sum{v[size_t((n + 1) % N)] * 3};
+                for (int r = 2; r <= Reads; ++r) sum.push_back(sum.back() - v[size_t((n + r) % N)] * r);
+                next.push_back(sum.back());
+            }
+            for (int n = 0; n < N; ++n) v[size_t(n)] = next[size_t(n)];
+        }
+        for (int n = 0; n < N; ++n) out[i * N + n] = v[size_t(n)];
+    });
+    const int items = 5, times = 6;
+    std::vector<int> want = suite::iota<int>(items * N, 1);
+    Array<int> out = device().upload(want);
+    k(ndrange(items), out, times);
+    for (int i = 0; i < items; ++i)
+        for (int t = 0; t < times; ++t) {
+            std::array<int, N> next;
+            for (int n = 0; n < N; ++n) {
+                unsigned sum = unsigned(want[size_t(i * N + (n + 1) % N)]) * 3;
+                for (int r = 2; r <= Reads; ++r) sum -= unsigned(want[size_t(i * N + (n + r) % N)] * r);
+                next[size_t(n)] = int(sum);
+            }
+            for (int n = 0; n < N; ++n) want[size_t(i * N + n)] = next[size_t(n)];
+        }
+    EXPECT_EQ(out.download(), want) << N << " values that read " << Reads << " others each";
+}
+
+TEST(Loops, CarriedValuesThatAreComputedFromEachOther) {
+    check_cycle<2, 1>();
+    check_cycle<3, 1>();
+    check_cycle<3, 2>();
+    check_cycle<4, 1>();
+    check_cycle<4, 2>();
+    check_cycle<4, 3>();
+    check_cycle<5, 1>();
+    check_cycle<5, 2>();
+    check_cycle<5, 4>();
+}
+
+const auto lorenz = kernel("lorenz", [](InOut<double> state, Val<double> dt, Val<int> steps) {
+    auto i = global_index();
+    Var x = state[i * 3], y = state[i * 3 + 1], z = state[i * 3 + 2];
+    $for(t, range(0, steps)) {
+        auto dx = 10.0 * (y - x), dy = x * (28.0 - z) - y, dz = x * y - z * (8.0 / 3.0);
+        x += dt * dx;
+        y += dt * dy;
+        z += dt * dz;
+    }
+    state[i * 3] = x;
+    state[i * 3 + 1] = y;
+    state[i * 3 + 2] = z;
+});
+
+TEST(Loops, LorenzAttractor) {
+    NEEDS(float64, "double");
+    std::vector<double> want{1, 1, 1, -2, 0.5, 20};
+    Array<double> state = device().upload(want);
+    const double dt = 0.001;
+    lorenz(ndrange(2), state, dt, 100);
+    for (size_t i = 0; i < 2; ++i)
+        for (int t = 0; t < 100; ++t) {
+            double &x = want[i * 3], &y = want[i * 3 + 1], &z = want[i * 3 + 2];
+            const double dx = 10.0 * (y - x), dy = x * (28.0 - z) - y, dz = x * y - z * (8.0 / 3.0);
+            x += dt * dx;
+            y += dt * dy;
+            z += dt * dz;
+        }
+    const std::vector<double> got = state.download();
+    for (size_t n = 0; n < want.size(); ++n) EXPECT_NEAR(got[n], want[n], 1e-9) << n;
+}
+
+const auto rotating = kernel("rotating", [](InOut<float3> v, Val<float3> w, Val<int> steps) {
+    auto i = global_index();
+    Var p = v[i];
+    Var q = v[i];
+    auto m = Val<float3x3>(Val<float3>(0.0f, 1.0f, 0.0f), Val<float3>(0.0f, 0.0f, 1.0f), Val<float3>(1.0f, 0.0f, 0.0f));
+    $for(t, range(0, steps)) {
+        p = p + cross(p, w);
+        q = m * q;
+    }
+    v[i] = p + q;
+});
+
+TEST(Loops, VectorsTurnedByMatricesAndCrossProducts) {
+    const float3 w{1, -2, 3};
+    Array<float3> v = device().upload(std::vector<float3>{{1, 2, 3}, {-4, 5, 0}});
+    rotating(ndrange(2), v, w, 4);
+    const std::vector<float3> got = v.download(), start{{1, 2, 3}, {-4, 5, 0}};
+    for (size_t i = 0; i < 2; ++i) {
+        float3 p = start[i], q = start[i];
+        for (int t = 0; t < 4; ++t) {
+            p = {p.x + p.y * w.z - p.z * w.y, p.y + p.z * w.x - p.x * w.z, p.z + p.x * w.y - p.y * w.x};
+            q = {q.z, q.x, q.y};  // m has columns e_y, e_z, e_x
+        }
+        // Whole numbers, far below 2^24: exact. Rows or columns, the permutation's fourth power is it or its inverse.
+        const float3 other{start[i].y, start[i].z, start[i].x};
+        EXPECT_TRUE(got[i] == (float3{p.x + q.x, p.y + q.y, p.z + q.z}) ||
+                    got[i] == (float3{p.x + other.x, p.y + other.y, p.z + other.z}))
+            << i;
+    }
+}
+
+// ---- the ends of the types -----------------------------------------------------------------------------------------
+
+constexpr int most_times = 9;
+
+struct Counted {
+    int times;
+    uint64_t sum;  ///< of the indices
+};
+
+/// What a loop does, by numbers that hold every sum of two values of T; no more than most_times iterations.
+template <class T>
+Counted expected(T from, T to, T by) {
+    using Wide = __int128;
+    Counted c{0, 0};
+    for (Wide i = from; c.times < most_times && (by > 0 ? i < Wide(to) : by < 0 && i > Wide(to)); i += by) {
+        if (i < Wide(std::numeric_limits<T>::min()) || i > Wide(std::numeric_limits<T>::max())) break;
+        ++c.times;
+        c.sum += uint64_t(T(i));
+    }
+    return c;
+}
+
+template <class T>
+struct Extremes {
+    using L = std::numeric_limits<T>;
+    static constexpr T least = L::min(), most = L::max();
+    const std::vector<T> steps{T(1),        T(2), T(3),         T(-1), T(-2), T(most / 2), T(most / 2 + 1),
+                               T(most - 1), most, T(least + 1), least};
+    const std::vector<std::array<T, 2>> bounds{
+        {least, most},       {most, least},       {T(0), T(6)},          {T(6), T(0)},
+        {T(most - 5), most}, {T(1), T(most - 1)}, {T(least + 5), least}, {T(most - 1), T(least + 1)}};
+};
+
+/// Counts a loop's iterations and adds its indices up.
+const auto count = [](Out<int> times, Out<uint64_t> sums, Val<int> at, auto from, auto to, auto by) {
+    Var n = Val<int>(0);
+    Var sum = Val<uint64_t>(0);
+    $for(i, range(from, to, by)) {
+        sum += cast<uint64_t>(i);
+        n += 1;
+        $if(n >= most_times) { $break; }
+    }
+    times[at] = n;
+    sums[at] = sum;
+};
+
+template <class T>
+void check_ends(const char* name) {
+    if (!suite::has_type<T>()) return;
+    const Extremes<T> all;
+    const int steps = int(all.steps.size()), bounds = int(all.bounds.size());
+    std::vector<T> from, to;
+    for (const auto& b : all.bounds) from.push_back(b[0]), to.push_back(b[1]);
+    const Array<T> f = device().upload(from), t = device().upload(to), s = device().upload(all.steps);
+    const auto check = [&](const char* what, auto&& launch, auto&& runs) {
+        Array<int> times = device().zeros<int>(bounds * steps);
+        Array<uint64_t> sums = device().zeros<uint64_t>(bounds * steps);
+        launch(times, sums);
+        const std::vector<int> n = times.download();
+        const std::vector<uint64_t> sum = sums.download();
+        for (int l = 0; l < bounds * steps; ++l) {
+            if (!runs(l)) continue;
+            const auto [from, to] = all.bounds[size_t(l / steps)];
+            const T by = all.steps[size_t(l % steps)];
+            const Counted want = expected<T>(from, to, by);
+            EXPECT_EQ(n[size_t(l)], want.times) << name << ", " << what << ": from " << +from << " to " << +to << " by " << +by;
+            EXPECT_EQ(sum[size_t(l)], want.sum) << name << ", " << what << ": from " << +from << " to " << +to << " by " << +by;
+        }
+    };
+    const auto always = [](int) { return true; };
+    check(
+        "from memory",
+        [&](Array<int>& times, Array<uint64_t>& sums) {
+            kernel(text("ends_", name), [=](Out<int> times, Out<uint64_t> sums, In<T> from, In<T> to, In<T> by) {
+                auto [b, s] = global_index<2>();
+                count(times, sums, b * steps + s, from[b], to[b], by[s]);
+            })(ndrange(bounds, steps), times, sums, f, t, s);
+        },
+        always);
+    check(
+        "by a constant step",
+        [&](Array<int>& times, Array<uint64_t>& sums) {
+            kernel(text("ends_by_constants_", name), [&](Out<int> times, Out<uint64_t> sums, In<T> from, In<T> to) {
+                auto b = global_index();
+                for (int s = 0; s < steps; ++s) count(times, sums, b * steps + s, from[b], to[b], Val<T>(all.steps[size_t(s)]));
+            })(ndrange(bounds), times, sums, f, t);
+        },
+        always);
+    // Some of them: drivers take long for many loops.
+    const auto some = [&](int l) { return (l % steps + 3 * (l / steps)) % 6 == 0; };
+    check(
+        "of constants",
+        [&](Array<int>& times, Array<uint64_t>& sums) {
+            kernel(text("ends_of_constants_", name), [&](Out<int> times, Out<uint64_t> sums) {
+                for (int l = 0; l < bounds * steps; ++l) {
+                    const auto [from, to] = all.bounds[size_t(l / steps)];
+                    if (some(l)) count(times, sums, Val<int>(l), Val<T>(from), Val<T>(to), Val<T>(all.steps[size_t(l % steps)]));
+                }
+            })(ndrange(1), times, sums);
+        },
+        some);
+}
+
+TEST(Loops, EndsOfTypesOf8And16Bits) {
+    check_ends<int8_t>("i8");
+    check_ends<uint8_t>("u8");
+    check_ends<int16_t>("i16");
+    check_ends<uint16_t>("u16");
+}
+TEST(Loops, EndsOfTypesOf32Bits) {
+    check_ends<int32_t>("i32");
+    check_ends<uint32_t>("u32");
+}
+TEST(Loops, EndsOfTypesOf64Bits) {
+    check_ends<int64_t>("i64");
+    check_ends<uint64_t>("u64");
+}
+
+}  // namespace
