@@ -120,7 +120,8 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
     uint64_t bits = 0;
     if (options.pairs && is_pair(type)) {
         const auto less = [&](const std::string& a, const std::string& b) {
-            return fill(op_text(Op::lt, type, false, true), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}}).text;
+            return fill(op_text(Op::lt, type, false, true), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}})
+                .text;
         };
         const std::string zero = glsl_constant(type, 0, true), up = less(index, to), down = less(to, index);
         if (k.constant(step_value, bits)) return type == Scalar::i64 && int64_t(bits) < 0 ? down : up;
@@ -164,8 +165,9 @@ std::string Emitter::step_text(const Inst& i, Value index, const std::string& to
     if (!own_functions.count(function)) {
         const std::string up = u + "(to) - " + u + "(index) > " + u + "(by) ? index + by : to";
         const std::string down = u + "(index) - " + u + "(to) > -" + u + "(by) ? index + by : to";
-        own_functions[function] = text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
-                                       ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n");
+        own_functions[function] =
+            text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
+                 ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n");
         function_order.push_back(function);
     }
     return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");
@@ -194,9 +196,9 @@ void Emitter::for_statement(const Inst& i) {
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
     if (i.immediate) interface.need("GL_EXT_control_flow_attributes");
-    const std::string head = text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ",
-                                  names[index.id], " = ", from, "; ",
-                                  condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
+    const std::string head =
+        text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],
+             " = ", from, "; ", condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
     loops.push_back({results});
     yields.push_back(results);
     const std::string statements = captured([&] { block(i.blocks[0]); });

@@ -41,24 +41,35 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
     const uint32_t offset = element.leaves[i.leaf].offset;
     std::string word, place;
     if (interface.all_in_words(i.memory)) {
-        // In units of the one scalar, which is 1 or 2 bytes, or in bytes of a struct.
         const bool halves = element.is_scalar() && element.size == 2;
-        std::string at = element.is_scalar() ? "index" : text("index * ", element.size, offset ? text(" + ", offset) : "");
-        // An array may begin inside a word; an address is told to the word.
+        std::string inside;  // where an array begins in a word; an address is told to the word
         if (interface.by_address(i.memory)) {
             const std::string address = interface.field(Field::Kind::address, k[i.memory].argument, 0, Scalar::u64);
-            const std::string inside = wide ? "int64_t(" + address + " & 3ul)" : address + ".x & 3u";
-            at += text(" + ", halves ? "((" + inside + ") >> 1)" : "(" + inside + ")");
+            inside = wide ? text("int64_t(", address, " & 3ul)") : text("(", address, ".x & 3u)");
         }
-        word = interface.element(i.memory, i.leaf, {fill(halves ? "at >> 1" : "at >> 2", {})}).text;
-        place = text("    const ", index, " at = ", at, ";\n    const int shift = (int(at) & ", halves ? "1) * 16" : "3) * 8", ";\n");
+        const auto plus = [](const std::string& term) { return term.empty() ? "" : " + " + term; };
+        std::string at, before;
+        if (halves) {  // in units of the scalar
+            at = "index" + plus(inside.empty() ? "" : "(" + inside + " >> 1)");
+        } else if (element.size == 1) {
+            at = "index" + plus(inside);
+        } else {
+            // In bytes from a multiple of four elements on: all bytes of an array may be more than 32 bits count.
+            before = text("(index >> 2) * ", element.size);
+            at = text("(index & 3) * ", element.size) + plus(offset ? std::to_string(offset) : "") + plus(inside);
+        }
+        const std::string number = fill(halves ? "at >> 1" : "at >> 2", {}).text;
+        word = interface.element(i.memory, i.leaf, {named(before.empty() ? number : text(before, " + (", number, ")"))}).text;
+        place =
+            text("    const ", index, " at = ", at, ";\n    const int shift = (int(at) & ", halves ? "1) * 16" : "3) * 8", ";\n");
     } else {
         word = interface.element(i.memory, i.leaf, {named("index")}).text;
         place = text("    const int shift = ", offset % 4 * 8, ";\n");
     }
     std::string body = statements;
     for (size_t p = body.find("$0"); p != body.npos; p = body.find("$0", p + word.size())) body.replace(p, 2, word);
-    own_functions[name] = text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n", place, body, "}\n");
+    own_functions[name] =
+        text(result, " ", name, "(", index, " index", parameters.empty() ? "" : ", ", parameters, ") {\n", place, body, "}\n");
     function_order.push_back(name);
     return name;
 }
@@ -103,7 +114,8 @@ Expression Emitter::atomic_of_word(const Inst& i, const char* what) {
                                       "));\n        if (seen == old) return before;\n        old = seen;\n    }\n");
     Expression call;
     if (i.op == Op::compare_exchange) {
-        const std::string statements = loop + "        if (before != expected) return before;\n        const uint now = desired;\n" + exchange;
+        const std::string statements =
+            loop + "        if (before != expected) return before;\n        const uint now = desired;\n" + exchange;
         const std::string name = word_function(i, "uint", "compare_exchange", "uint expected, uint desired", statements);
         const Expression expected = bits(operands[operands.size() - 2]), desired = bits(operands.back());
         call = word_call(i, name, {expected, desired});
@@ -115,8 +127,9 @@ Expression Emitter::atomic_of_word(const Inst& i, const char* what) {
         const std::string updated = kind == Atomic::exchange
                                         ? "value"
                                         : fill(op_text(ops[i.immediate], i.type, false), {named("element"), named("value")}).text;
-        const std::string statements = loop + text("        const ", type, " element = ", old, ", next = ", type, "(", updated, ");\n") +
-                                       "        const uint now = " + fill(to_bits_text(i.type), {named("next")}).text + ";\n" + exchange;
+        const std::string statements =
+            loop + text("        const ", type, " element = ", old, ", next = ", type, "(", updated, ");\n") +
+            "        const uint now = " + fill(to_bits_text(i.type), {named("next")}).text + ";\n" + exchange;
         const std::string name = word_function(i, "uint", std::string("atomic_") + what, text(type, " value"), statements);
         call = word_call(i, name, {use(operands.back())});
     }

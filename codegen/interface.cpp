@@ -110,10 +110,13 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
         const bool words = all_in_words(m);
         std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
         const std::string block = text("Arg", memory.argument + 1);
-        if (words) address = options.wide_offsets ? text("(", address, " & ~3ul)") : text("uvec2(", address, ".x & ~3u, ", address, ".y)");
+        if (words)
+            address =
+                options.wide_offsets ? text("(", address, " & ~3ul)") : text("uvec2(", address, ".x & ~3u, ", address, ".y)");
         // A 64-bit index cannot subscript in GLSL: it moves the address.
-        pattern = options.wide_offsets ? text(block, "(", address, " + uint64_t($0) * ", words ? 4 : memory.element.size, "ul).at[0]")
-                                       : text(block, "(", address, ").at[$0]");
+        pattern = options.wide_offsets
+                      ? text(block, "(", address, " + uint64_t($0) * ", words ? 4 : memory.element.size, "ul).at[0]")
+                      : text(block, "(", address, ").at[$0]");
     }
     if (!memory.element.is_scalar() && !all_in_words(m)) {
         const Leaf& l = memory.element.leaves[leaf];
@@ -143,41 +146,65 @@ std::string Interface::struct_name(MemoryId m) const {
     return name + "Element";
 }
 
-std::string Interface::element_type(MemoryId m) const { return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m); }
+std::string Interface::element_type(MemoryId m) const {
+    return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m);
+}
 
-/// Members at the host's offsets. Scalar block layout aligns each to its own size; words fill what is left between them.
+/// Members of an element, those of arrays at the host's offsets. A member that the kernel does not touch is left out where its type
+/// asks something of the device. Scalar block layout aligns each member to its own size. What that does not reach is a gap, filled with arrays of unsigned integers: words where
+/// the element is aligned to words and one fits, else of the size of the member behind the gap, a type that the device then has.
 std::string Interface::struct_declaration(MemoryId m) {
     const Element& element = k[m].element;
-    std::string out = "struct " + struct_name(m) + " {\n";
-    uint32_t at = 0, alignment = 1;
-    int gap = 0;
+    const bool laid_out = k[m].kind == MemoryKind::array;
     const auto align = [](uint32_t offset, uint32_t to) { return (offset + to - 1) / to * to; };
-    const auto pad_to = [&](uint32_t offset) {
-        for (; align(at, 4) + 4 <= offset; at = align(at, 4) + 4) out += text("    uint gap", ++gap, ";\n");
+    struct Member {
+        std::string declaration;
+        uint32_t offset, size, alignment;
+        const std::string* path;
     };
+    std::vector<Member> declared;
+    uint32_t alignment = 1;
     for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
         const Leaf& l = element.leaves[leaf];
-        if (in_words(m, leaf)) {
-            if (l.offset < at) continue;  // the word is there
-            pad_to(l.offset / 4 * 4);
-            out += text("    uint ", word_name(l), ";\n");
-            at = l.offset / 4 * 4 + 4;
-            alignment = std::max(alignment, 4u);
-            continue;
-        }
+        if (!usage.memories[m.id].touched[leaf] && glsl_type(l.type).feature) continue;
+        const bool word = in_words(m, leaf);
+        const uint32_t size = word ? 4 : uint32_t(size_of(l.type)), offset = word ? l.offset / 4 * 4 : l.offset;
+        if (word && !declared.empty() && declared.back().offset == offset) continue;  // the word is there
         // Members are aligned to their components.
-        const uint32_t size = options.pairs && is_pair(l.type) ? 4 : uint32_t(size_of(l.type));
-        if (align(at, size) < l.offset) pad_to(l.offset);
-        if (align(at, size) != l.offset)
-            fail("the element of ", names[m.id], " has member \"", l.path, "\" at byte ", l.offset, ", where GLSL cannot put it");
-        out += "    " + storage_type(m, leaf) + " " + members[m.id][leaf] + ";\n";
-        at = l.offset + uint32_t(size_of(l.type));
-        alignment = std::max(alignment, size);
+        const uint32_t own = options.pairs && is_pair(l.type) ? 4 : size;
+        declared.push_back(
+            {word ? "uint " + word_name(l) : storage_type(m, leaf) + " " + members[m.id][leaf], offset, size, own, &l.path});
+        alignment = std::max(alignment, own);
     }
-    if (align(at, alignment) < element.size) pad_to(element.size);
-    if (align(at, alignment) != element.size)
+    std::string out = "struct " + struct_name(m) + " {\n";
+    uint32_t at = 0;
+    int gaps = 0;
+    // Up to where a member with this alignment, or the next element, begins by itself.
+    const auto fill_to = [&](uint32_t offset, uint32_t next_alignment) {
+        for (uint32_t unit : {4u, 2u, 1u}) {
+            if (unit > alignment || (unit < 4 && unit > next_alignment) || align(at, next_alignment) >= offset) continue;
+            const uint32_t first = align(at, unit), count = first < offset ? (offset - first) / unit : 0;
+            if (count == 0) continue;
+            out += text("    ",
+                        unit == 4   ? "uint"
+                        : unit == 2 ? "uint16_t"
+                                    : "uint8_t",
+                        " gap", ++gaps, count > 1 ? text("[", count, "]") : "", ";\n");
+            at = first + count * unit;
+        }
+        return align(at, next_alignment) == offset;
+    };
+    for (const Member& member : declared) {
+        if (laid_out && !fill_to(member.offset, member.alignment))
+            fail("the element of ", names[m.id], " has member \"", *member.path, "\" at byte ", member.offset,
+                 ", where GLSL cannot put it");
+        out += "    " + member.declaration + ";\n";
+        at = member.offset + member.size;
+    }
+    if (!laid_out) return out + "};\n";
+    if (!fill_to(element.size, alignment))
         fail("the element of ", names[m.id], " has ", element.size, " bytes, which GLSL would lay out as ", align(at, alignment));
-    if (k[m].kind == MemoryKind::array) need("GL_EXT_scalar_block_layout");
+    need("GL_EXT_scalar_block_layout");
     return out + "};\n";
 }
 
@@ -190,7 +217,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
     if (memory.access == Access::in) qualifiers += "readonly ";
     for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf) {
         const GlslType& t = glsl_type(memory.element.leaves[leaf].type, options.pairs);
-        if (in_words(m, leaf)) continue;
+        if (in_words(m, leaf) || !usage.memories[m.id].touched[leaf]) continue;
         need(t.storage_extension);
         if (t.feature) features.insert(*t.feature);
     }

@@ -36,6 +36,7 @@ uint32_t needs(const Kernel& k, const Inst& i) {
 
 void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];
+    m.touched[i.leaf] = true;
     m.loaded |= i.op != Op::store;
     m.stored |= i.op != Op::load;
     m.nested &= indices_of(k, i).size() == k[i.memory].extents.size();
@@ -59,6 +60,7 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
 Usage::Usage(const Kernel& k)
     : uses(k.values.size()), live(k.insts.size()), block(k.insts.size()), user(k.values.size()), memories(k.memories.size()) {
     for (size_t m = 0; m < memories.size(); ++m) {
+        memories[m].touched.resize(k.memories[m].element.leaves.size());
         memories[m].float_atomics.resize(k.memories[m].element.leaves.size());
         memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
         memories[m].nested = k.memories[m].kind != MemoryKind::array && k.memories[m].extents.size() > 1;

@@ -13,6 +13,7 @@ struct Usage {
         bool wide_atomics = false;            ///< atomics on 64 bits
         bool exchanged = false;               ///< an array through which the items of a group exchange data (exchange.h)
         bool nested = false;                  ///< local or private memory of several dimensions, and so each access
+        std::vector<bool> touched;            ///< per leaf: loaded, stored or updated
         std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
         std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case
     };
