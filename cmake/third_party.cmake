@@ -5,10 +5,14 @@ find_package(TBB 2021 QUIET)
 if(NOT TBB_FOUND)
     message(FATAL_ERROR "Pumice needs the Debian package libtbb-dev (all of them are listed in cmake/packages.apt).")
 endif()
-find_path(PUMICE_LLVM_INCLUDE llvm-c/LLJIT.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH DOC "LLVM 19's C headers")
+# The C interface is the same in these versions; which of them runs is decided at run time (cpu/llvm.cpp).
+foreach(version 19 20 21 22 18 17 16 15)
+    list(APPEND llvm_includes /usr/lib/llvm-${version}/include)
+endforeach()
+find_path(PUMICE_LLVM_INCLUDE llvm-c/LLJIT.h PATHS ${llvm_includes} NO_DEFAULT_PATH DOC "LLVM's C headers, version 15 to 22")
 mark_as_advanced(PUMICE_LLVM_INCLUDE)
 if(NOT PUMICE_LLVM_INCLUDE)
-    message(STATUS "*** SKIPPED: no headers of LLVM 19 on this machine (cmake/packages.apt names their package); "
+    message(STATUS "*** SKIPPED: no headers of LLVM 15 to 22 on this machine (cmake/packages.apt names their package); "
         "Pumice is built without the device cpu ***")
 endif()
 
@@ -20,14 +24,18 @@ function(pumice_need variable package)
 endfunction()
 
 # libshaderc.so has unresolved glslang and SPIRV-Tools symbols in Debian 12, and mixing it with the static glslang crashes.
-# The static libraries in this order link and run.
+# The static libraries in this order link and run. glslang 14 and later have neither of the optional ones.
+set(optional_libraries OGLCompiler HLSL)
 add_library(pumice_shaderc INTERFACE)
 foreach(name shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler HLSL SPIRV SPIRV-Tools-opt
         SPIRV-Tools)
     find_library(PUMICE_LIB_${name} NAMES lib${name}.a)
+    mark_as_advanced(PUMICE_LIB_${name})
+    if(NOT PUMICE_LIB_${name} AND name IN_LIST optional_libraries)
+        continue()
+    endif()
     pumice_need(PUMICE_LIB_${name} "libshaderc-dev, glslang-dev or spirv-tools (lib${name}.a)")
     target_link_libraries(pumice_shaderc INTERFACE ${PUMICE_LIB_${name}})
-    mark_as_advanced(PUMICE_LIB_${name})
 endforeach()
 target_link_libraries(pumice_shaderc INTERFACE Threads::Threads)
 
