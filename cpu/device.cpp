@@ -37,18 +37,18 @@ int number(std::string_view name, int fallback, std::string_view meaning, bool (
     return std::stoi(set);
 }
 
-std::string name_for(int width, int threads) {
-    return text("cpu (", host_machine().cpu, ", ", width > 0 ? width : native_width(host_machine()), " wide, ", threads,
+std::string name_for(const Machine& machine, int width, int threads) {
+    return text("cpu (", machine.cpu, ", ", width > 0 ? width : native_width(machine), " wide, ", threads,
                 threads == 1 ? " thread)" : " threads)");
 }
 
-Limits limits_for(int width) {
+Limits limits_for(const Machine& machine, int width) {
     Limits l;
     l.max_group_size = max_group_items;
     l.max_group_extent = {max_group_items, max_group_items, max_group_items};
     l.local_memory = max_local_bytes;
     l.max_array_bytes = l.memory = physical_memory();
-    l.subgroup_size = width > 0 ? width : native_width(host_machine());
+    l.subgroup_size = width > 0 ? width : native_width(machine);
     return l;
 }
 
@@ -64,8 +64,8 @@ Settings settings() {
 }
 
 std::string unavailable_reason() { return llvm_unavailable(); }
-std::string name() { return name_for(settings().width, settings().threads); }
-Limits limits() { return limits_for(settings().width); }
+std::string name() { return name_for(target_machine(), settings().width, settings().threads); }
+Limits limits() { return limits_for(target_machine(), settings().width); }
 std::shared_ptr<Backend> open() {
     const Settings s = settings();
     return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
@@ -97,8 +97,8 @@ Device::~Device() {
     else end(std::move(owned_streams), std::move(owned_team));
 }
 
-std::string Device::name() const { return name_for(compiler->target.width, team.threads); }
-Limits Device::limits() const { return limits_for(compiler->target.width); }
+std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, team.threads); }
+Limits Device::limits() const { return limits_for(compiler->machine, compiler->target.width); }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 

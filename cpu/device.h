@@ -4,12 +4,13 @@
 #include "cpu/memory.h"
 #include "cpu/program.h"
 #include "cpu/streams.h"
+#include "cpu/target.h"
 
 namespace pumice::cpu {
 
 class Device final : public Backend {
 public:
-    Device(int width, int threads, bool fixed_parts, const Machine& machine = host_machine());
+    Device(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
     ~Device() override;
 
     std::string name() const override;

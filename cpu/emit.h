@@ -1,4 +1,4 @@
-// From IR to the text of an LLVM 19 module, vectorised over work-items.
+// From IR to the text of an LLVM module (version 15 and later), vectorised over work-items.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -12,6 +12,8 @@
 #include "core/ops.h"
 #include "cpu/emit.h"
 #include "cpu/llvm.h"
+#include "cpu/program.h"
+#include "cpu/target.h"
 #include "tests/source_folder.h"
 
 namespace pumice::cpu {
@@ -37,6 +39,14 @@ ir::Kernel lowered(const std::string& kernel) {
 
 class Golden : public testing::TestWithParam<fs::path> {};
 
+std::vector<std::string> levels() {
+#ifdef __x86_64__
+    return {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+#else
+    return {};
+#endif
+}
+
 TEST_P(Golden, text) {
     std::ifstream file(GetParam());
     std::stringstream all;
@@ -52,8 +62,14 @@ TEST_P(Golden, text) {
         if (word == "width") head >> target.width;
         if (word == "group") head >> variant.group[0] >> variant.group[1] >> variant.group[2];
     }
-    const std::string got = emit_llvm(lowered(contents.substr(line + 1, cut - line)), target, variant).text;
+    const ir::Kernel kernel = lowered(contents.substr(line + 1, cut - line));
+    const std::string got = emit_llvm(kernel, target, variant).text;
     EXPECT_FALSE(make_object(got, host_machine()).bytes.empty());
+    for (const std::string& level : levels()) {  // code for a level is made on every machine, and only run where it can be
+        const Compiler compiler(0, machine_named(level));
+        const std::string of_level = emit_llvm(kernel, compiler.target, variant).text;
+        EXPECT_FALSE(make_object(of_level, compiler.machine).bytes.empty()) << level;
+    }
     if (const char* bless = std::getenv("PUMICE_BLESS"); bless && std::string(bless) == "1") {
         std::ofstream(GetParam()) << contents.substr(0, cut) << separator << got;
         return;

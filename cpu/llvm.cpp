@@ -1,9 +1,13 @@
 #include "cpu/llvm.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 
+#include "core/debug.h"
 #include "core/error.h"
+#include "cpu/llvm_text.h"
 
 #ifdef PUMICE_HAVE_LLVM
 #include <dlfcn.h>
@@ -35,7 +39,7 @@ namespace {
 
 // The functions that are used, by the names of LLVM's C API.
 #define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
-    X(LLVMGetVersion) X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMConsumeError)                \
+    X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMConsumeError)                \
     X(LLVMContextCreate) X(LLVMContextDispose) X(LLVMParseIRInContext) X(LLVMDisposeModule) X(LLVMCloneModule)                   \
     X(LLVMVerifyModule) X(LLVMPrintModuleToString) X(LLVMSetTarget) X(LLVMSetModuleDataLayout) X(LLVMCreateTargetDataLayout)     \
     X(LLVMDisposeTargetData) X(LLVMCreateMemoryBufferWithMemoryRangeCopy) X(LLVMGetBufferStart) X(LLVMGetBufferSize)             \
@@ -54,37 +58,75 @@ namespace {
     X(LLVMOrcSymbolStringPoolEntryStr) X(LLVMOrcCreateCustomCAPIDefinitionGenerator) X(LLVMOrcJITDylibAddGenerator)              \
     X(LLVMOrcAbsoluteSymbols) X(LLVMOrcJITDylibDefine) X(LLVMOrcDisposeMaterializationUnit)
 
+/// In the order of preference: the one that most tests run with, then newer and older ones.
+constexpr int versions[] = {19, 20, 21, 22, 18, 17, 16, 15};
+
 struct Llvm {
 #define X(name) decltype(&::name) name = nullptr;
     PUMICE_LLVM_FUNCTIONS(X)
 #undef X
+    decltype(&::LLVMGetVersion) LLVMGetVersion = nullptr;  ///< null before version 16
+    bool complete = false;
     std::string unavailable;
     Machine host;
     std::string version;
+    unsigned major = 0;
 
+    /// The first version that is installed and whole, unless the debug switch asks for one.
     Llvm() {
-        // RTLD_LOCAL, so that drivers with an LLVM of their own (lavapipe) are not given this one's functions.
-        void* library = nullptr;
-        for (const char* name : {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so", "libLLVM.so.19"})
-            if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-        if (!library) {
-            unavailable = text("LLVM 19 is not installed (", dlerror(), "); Debian has it in the package libllvm19.");
+        const std::string& asked = debug::value("PUMICE_CPU_LLVM");
+        std::string absent;
+        for (const int version : versions) {
+            if (!asked.empty() && asked != text(version)) continue;
+            if (void* const library = loaded(version)) {
+                if (take_functions(library, version)) break;
+            } else if (const char* const why = dlerror(); absent.empty() && why) absent = why;
+        }
+        if (!complete) {
+            if (unavailable.empty()) unavailable = missing(asked, absent);
             return;
         }
-#define X(function)                                                                                         \
-    function = reinterpret_cast<decltype(function)>(dlsym(library, #function));                             \
-    if (!function && unavailable.empty()) unavailable = "The library libLLVM 19 of this machine lacks the function " #function ".";
-        PUMICE_LLVM_FUNCTIONS(X)
-#undef X
-        if (!unavailable.empty()) return;
-        unsigned major = 0, minor = 0, patch = 0;
-        LLVMGetVersion(&major, &minor, &patch);
+        unavailable.clear();
+        unsigned minor = 0, patch = 0;
+        if (LLVMGetVersion) LLVMGetVersion(&major, &minor, &patch);
         version = text(major, ".", minor, ".", patch);
         LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
         LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC();
         LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
         host = {taken(LLVMGetDefaultTargetTriple()), taken(LLVMGetHostCPUName()), taken(LLVMGetHostCPUFeatures())};
+    }
+
+    /// RTLD_LOCAL, so that drivers with an LLVM of their own (lavapipe) are not given this one's functions.
+    static void* loaded(int version) {
+        for (const std::string& name : {text("libLLVM.so.", version, ".1"), text("libLLVM-", version, ".so.1"),
+                                        text("libLLVM-", version, ".so"), text("libLLVM.so.", version)})
+            if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+        return nullptr;
+    }
+    /// Where a function is missing, the library is not used and `unavailable` says why.
+    bool take_functions(void* library, int version) {
+        const char* lacks = nullptr;
+#define X(function)                                                             \
+    function = reinterpret_cast<decltype(function)>(dlsym(library, #function)); \
+    if (!function && !lacks) lacks = #function;
+        PUMICE_LLVM_FUNCTIONS(X)
+#undef X
+        complete = !lacks;
+        if (!complete && unavailable.empty())
+            unavailable = text("The library libLLVM ", version, " of this machine lacks the function ", lacks, ".");
+        major = unsigned(version);
+        LLVMGetVersion = reinterpret_cast<decltype(LLVMGetVersion)>(dlsym(library, "LLVMGetVersion"));
+        return complete;
+    }
+    static std::string missing(const std::string& asked, const std::string& absent) {
+        const auto [oldest, newest] = std::minmax_element(std::begin(versions), std::end(versions));
+        if (asked.empty())
+            return text("No LLVM of version ", *oldest, " to ", *newest, " is installed (", absent,
+                        "); Debian has version 19 in the package libllvm19.");
+        if (std::find_if(std::begin(versions), std::end(versions), [&](int v) { return asked == text(v); }) == std::end(versions))
+            return text("PUMICE_CPU_LLVM is \"", asked, "\"; it is a version from ", *oldest, " to ", *newest, ".");
+        return text("LLVM ", asked, ", which PUMICE_CPU_LLVM asks for, is not installed (", absent, ").");
     }
 
     /// A string that LLVM allocated.
@@ -120,14 +162,18 @@ const Llvm& required() {
 
 // What pays on text that is vectorised already: slots become values, loops turn and are unrolled, equal values meet. default<O2>
 // takes two to three times as long for code of the same speed: its passes between functions find one function only.
-constexpr const char* pipeline =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,"
-    "loop(indvars,loop-unroll-full),sroa,gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm))";
+std::string pipeline(unsigned major) {
+    // Before version 18 instcombine looked for no fixed point, and had no such option.
+    const char* const instcombine = major >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
+    return text("function(sroa,early-cse<memssa>,simplifycfg,", instcombine, ",loop-mssa(loop-rotate,licm),simplifycfg,",
+                "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm))");
+}
 
 /// One text on its way to an object.
 class Compilation {
 public:
-    Compilation(const Llvm& l, const std::string& source, const Machine& machine) : l(l), source(source) {
+    Compilation(const Llvm& l, const std::string& given, const Machine& machine)
+        : l(l), source(text_for_version(given, l.major)) {
         char* message = nullptr;
         LLVMTargetRef target = nullptr;
         if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message))
@@ -156,7 +202,7 @@ public:
         l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
         l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
         l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
-        const std::string problem = l.taken(l.LLVMRunPasses(module, pipeline, machine, options));
+        const std::string problem = l.taken(l.LLVMRunPasses(module, pipeline(l.major).c_str(), machine, options));
         l.LLVMDisposePassBuilderOptions(options);
         if (!problem.empty()) refuse("optimise", problem);
     }
@@ -178,7 +224,7 @@ private:
     }
 
     const Llvm& l;
-    const std::string& source;
+    const std::string source;
     LLVMTargetMachineRef machine = nullptr;
     LLVMContextRef context = nullptr;
     LLVMModuleRef module = nullptr;

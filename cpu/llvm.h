@@ -1,5 +1,5 @@
-// All that Pumice wants of LLVM: text to native code. LLVM 19 is loaded when the first device asks for it, through its C API; no
-// other file knows of it.
+// Everything that Pumice uses of LLVM: text to native code. LLVM (any version from 15 to 22) is loaded when the first device asks for
+// it, through its C API; no other file knows of it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@ struct Machine {
     std::string features;  ///< "+avx2,+fma,...", without spaces
     bool has(std::string_view feature) const;
 };
-/// This machine. Throws Error where there is no LLVM.
+/// The processor of this machine. Throws Error where there is no LLVM.
 const Machine& host_machine();
 /// float elements in the machine's widest vectors: 16, 8 or 4.
 int native_width(const Machine& machine);

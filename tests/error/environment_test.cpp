@@ -116,6 +116,36 @@ TEST_F(Environment, TheCpuIsWhatItsSwitchesSay) {
         testing::ExitedWithCode(0), "");
 }
 
+TEST_F(Environment, the_cpu_makes_code_for_the_target_that_is_asked_for) {
+    if (!listed("cpu").usable) GTEST_SKIP() << "SKIPPED: " << listed("cpu").reason;
+    const auto message_with = [](const char* name, const char* value) {
+        set(name, value);
+        return suite::message_of([] { Device::open("cpu"); });
+    };
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_TARGET", "znver9") ==
+                    "PUMICE_CPU_TARGET is \"znver9\"; it is native, x86-64-v2, x86-64-v3 or x86-64-v4"),
+                testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(end(message_with("PUMICE_CPU_LLVM", "7") ==
+                    "the device cpu cannot be used: PUMICE_CPU_LLVM is \"7\"; it is a version from 15 to 22."),
+                testing::ExitedWithCode(0), "");
+#ifdef __x86_64__
+    constexpr std::pair<const char*, int> levels[] = {{"x86-64-v2", 4}, {"x86-64-v3", 8}, {"x86-64-v4", 16}};
+    for (const auto& [level, width] : levels) {
+        const auto opens = [level = level, width = width] {
+            set("PUMICE_CPU_TARGET", level);
+            set("PUMICE_DEVICE", "cpu");
+            // A level that the processor lacks is refused by name.
+            const std::string refused = suite::message_of([] { Device::open("cpu"); });
+            if (!refused.empty())
+                return refused.starts_with(text("PUMICE_CPU_TARGET is ", level, ", whose code this processor (")) &&
+                       refused.find(") cannot run: it lacks ") != std::string::npos && level != std::string("x86-64-v2");
+            return Device::open().name().starts_with(text("cpu (", level, ", ", width, " wide, ")) && right();
+        };
+        EXPECT_EXIT(end(opens()), testing::ExitedWithCode(0), "") << level;
+    }
+#endif
+}
+
 TEST_F(Environment, UnknownWordsInDump) {
     // The interpreter compiles nothing, and so dumps nothing.
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
