@@ -246,6 +246,15 @@ double pm_round(double x) {
     return abs(x - whole) >= 0.5lf ? away : whole;
 }
 
+// Halves to the even number. Mesa's drivers for the CPU compute roundEven() of doubles by adding nearly a half and truncating, where
+// the processor has no vectors of as many doubles as a subgroup has lanes: 1.5 becomes 1 there.
+float pm_rint(float x) { return roundEven(x); }
+double pm_rint(double x) {
+    double whole = trunc(x), rest = abs(x - whole), half_of_it = whole * 0.5lf;
+    bool odd = trunc(half_of_it) != half_of_it;
+    return rest > 0.5lf || (rest == 0.5lf && odd) ? whole + pm_sign(x) : whole;
+}
+
 // The biased exponent of a finite x that is not 0, as if subnormals had the exponents they need: down to -22.
 int pm_exponent(float x) {
     uint bits = floatBitsToUint(x) & 0x7fffffffu;
