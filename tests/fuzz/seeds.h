@@ -1,4 +1,4 @@
-// The seeds that a fuzz test checks: PUMICE_FUZZ_SEED=n that one, PUMICE_FUZZ_COUNT=n the first n.
+// The seeds that a fuzz test checks: PUMICE_FUZZ_SEED=n that one, PUMICE_FUZZ_COUNT=n the first n, from PUMICE_FUZZ_FIRST on.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,7 +12,9 @@ template <class Check>
 void each_seed(uint64_t count, Check check) {
     if (const char* seed = std::getenv("PUMICE_FUZZ_SEED")) return check(std::strtoull(seed, nullptr, 10));
     if (const char* given = std::getenv("PUMICE_FUZZ_COUNT")) count = std::strtoull(given, nullptr, 10);
-    for (uint64_t seed = 1; seed <= count && !testing::Test::HasFailure(); ++seed) check(seed);
+    const char* from = std::getenv("PUMICE_FUZZ_FIRST");
+    const uint64_t first = from ? std::strtoull(from, nullptr, 10) : 1;
+    for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) check(seed);
 }
 
 }  // namespace fuzz
