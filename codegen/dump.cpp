@@ -1,42 +1,27 @@
 // Everything that a kernel compiles to, as files.
-#include <fstream>
-
 #include "codegen/codegen.h"
 #include "codegen/spirv.h"
 #include "core/error.h"
+#include "core/files.h"
 
 namespace pumice::codegen {
 namespace {
 
 namespace fs = std::filesystem;
 
-void make_folder(const fs::path& folder) {
-    std::error_code problem;
-    fs::create_directories(folder, problem);
-    if (fs::is_directory(folder)) return;
+Folder make_folder(const fs::path& path) {
+    std::string problem;
+    Folder folder = Folder::open(path, 0777, problem);
     std::error_code ignored;
-    fail("the folder ", folder, " cannot be made: ", fs::exists(folder, ignored) ? "a file has that name" : problem.message());
-}
-
-void write(const fs::path& path, const void* data, size_t bytes) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(static_cast<const char*>(data), std::streamsize(bytes));
-    if (!file.flush()) fail("the file ", path, " cannot be written");
-}
-void write(const fs::path& path, const std::string& contents) { write(path, contents.data(), contents.size()); }
-
-/// A kernel's name as a file's: what a path would take apart becomes '_'.
-std::string file_name(std::string name) {
-    for (char& c : name)
-        if (c == '/' || c == '\\' || c == ':' || static_cast<unsigned char>(c) < ' ') c = '_';
-    return name.empty() || name[0] == '.' ? "kernel" + name : name;
+    if (!folder) fail("the folder ", path, " cannot be made: ", fs::is_regular_file(path, ignored) ? "a file has that name" : problem);
+    return folder;
 }
 
 }  // namespace
 
 void dump(const ir::Kernel& recorded, const fs::path& folder) {
     // Asked first, so that an unwritable folder is said before any compiling.
-    make_folder(folder);
+    const Folder at = make_folder(folder);
     Options options;
     options.comments = true;
     Shader shader = compile(recorded, options);
@@ -44,13 +29,16 @@ void dump(const ir::Kernel& recorded, const fs::path& folder) {
     shader.spirv = assemble(shader.glsl, shader.name, true);
     shader.capabilities = capabilities_of(shader.spirv);
 
-    const fs::path base = folder / file_name(recorded.name);
-    const auto with = [&](const char* extension) { return fs::path(base.string() + extension); };
-    write(with(".ir"), ir::print(recorded));
-    write(with(".comp"), shader.glsl);
-    write(with(".spv"), shader.spirv.data(), shader.spirv.size() * sizeof(uint32_t));
-    write(with(".spvasm"), disassemble(shader.spirv));
-    write(with(".json"), manifest(recorded, shader));
+    const auto write = [&](const char* extension, std::string_view contents) {
+        const std::string name = file_name(recorded.name) + extension;
+        const std::string problem = at.write(name, contents, 0666);
+        if (!problem.empty()) fail("the file ", folder / name, " cannot be written: ", problem);
+    };
+    write(".ir", ir::print(recorded));
+    write(".comp", shader.glsl);
+    write(".spv", {reinterpret_cast<const char*>(shader.spirv.data()), shader.spirv.size() * sizeof(uint32_t)});
+    write(".spvasm", disassemble(shader.spirv));
+    write(".json", manifest(recorded, shader));
 }
 
 }  // namespace pumice::codegen

@@ -117,7 +117,7 @@ TEST(dump, says_why_a_folder_cannot_be_written) {
     EXPECT_EQ(message(folder.path / "file" / "below"),
               text("the folder ", folder.path / "file" / "below", " cannot be made: Not a directory"));
     fs::create_directories(folder.path / "scale.spv");  // a folder where the file should be
-    EXPECT_EQ(message(folder.path), text("the file ", folder.path / "scale.spv", " cannot be written"));
+    EXPECT_EQ(message(folder.path), text("the file ", folder.path / "scale.spv", " cannot be written: Is a directory"));
 }
 
 TEST(compile, names_the_kernel_that_fails) {

@@ -1,15 +1,21 @@
 #include "core/debug.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
+#include <set>
+#include <system_error>
 
 #include "core/error.h"
+#include "core/files.h"
 
 namespace pumice::debug {
 namespace {
@@ -38,6 +44,8 @@ struct Environment {
     bool read = false;
     std::array<std::string, count> values;
     std::atomic<bool> dump_checked = false;  ///< check_dump has spoken
+    std::mutex saying;
+    std::set<std::string> said;  ///< by log_once
 };
 
 Environment& environment() {
@@ -60,7 +68,21 @@ void each_dump_word(F&& f) {
     }
 }
 
+/// A folder below one that a variable names. "" where that one is another user's and not for all, as /tmp is: a program that was
+/// started with the environment of somebody else, as by sudo, leaves nothing in their home that they could neither use nor remove.
+std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
+    struct stat about {};
+    std::string problem;
+    if (stat(folder.c_str(), &about) != 0) problem = may_be_missing && errno == ENOENT ? "" : std::generic_category().message(errno);
+    else if (about.st_uid != geteuid() && !(about.st_mode & S_ISVTX)) problem = "it belongs to another user";
+    if (problem.empty()) return (std::filesystem::path(folder) / below).string();
+    log_once(text("the disk cache is off: ", named_by, " is ", std::filesystem::path(folder), ": ", problem));
+    return "";
+}
+
 }  // namespace
+
+const char* variable(const char* name) { return secure_getenv(name); }
 
 std::span<const Switch> switches() { return table; }
 
@@ -68,7 +90,7 @@ const std::string& value(std::string_view name) {
     Environment& e = environment();
     const std::lock_guard lock(e.reading);
     for (size_t i = 0; i < count && !e.read; ++i) {
-        const char* set = std::getenv(table[i].name.data());
+        const char* set = variable(table[i].name.data());
         e.values[i] = set ? set : "";
     }
     e.read = true;
@@ -79,9 +101,13 @@ const std::string& value(std::string_view name) {
 
 void reload() {
     Environment& e = environment();
+    e.dump_checked = false;
+    {
+        const std::lock_guard lock(e.saying);
+        e.said.clear();
+    }
     const std::lock_guard lock(e.reading);
     e.read = false;
-    e.dump_checked = false;
 }
 
 bool validate() { return on("PUMICE_VALIDATE"); }
@@ -92,8 +118,10 @@ std::string cache_folder() {
     const std::string& set = value("PUMICE_CACHE_DIR");
     if (set == "off") return "";
     if (!set.empty()) return set;
-    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/pumice";
-    if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/pumice";
+    // Paths from the current folder are no such folders, by the XDG specification.
+    if (const char* cache = variable("XDG_CACHE_HOME"); cache && *cache == '/') return in_own(cache, "XDG_CACHE_HOME", "pumice", true);
+    if (const char* home = variable("HOME"); home && *home == '/') return in_own(home, "HOME", ".cache/pumice", false);
+    log_once("the disk cache is off: neither PUMICE_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder");
     return "";
 }
 
@@ -128,16 +156,25 @@ void dump_text(std::string_view what, std::string_view kernel, std::string_view 
         std::fputs(all.c_str(), stderr);
         return;
     }
-    const std::filesystem::path path = std::filesystem::path(folder) / text(kernel, ".", what, ".", extension);
-    std::error_code problem;
-    std::filesystem::create_directories(folder, problem);
-    std::ofstream file(path, std::ios::binary);
-    file << contents;
-    if (!file.flush()) fail("the file ", path, ", which PUMICE_DUMP asks for, cannot be written");
+    const std::string name = text(file_name(kernel), ".", what, ".", extension);
+    std::string problem;
+    if (const Folder at = Folder::open(folder, 0777, problem)) problem = at.write(name, contents, 0666);
+    if (!problem.empty())
+        fail("the file ", std::filesystem::path(folder) / name, ", which PUMICE_DUMP asks for, cannot be written: ", problem);
 }
 
 void log_line(std::string_view line) {
     if (log()) std::fputs(text("pumice: ", line, "\n").c_str(), stderr);
+}
+
+void log_once(const std::string& line) {
+    if (!log()) return;
+    Environment& e = environment();
+    const auto first = [&] {
+        const std::lock_guard lock(e.saying);
+        return e.said.insert(line).second;
+    };
+    if (first()) log_line(line);
 }
 
 }  // namespace pumice::debug

@@ -25,7 +25,8 @@ bool validate();
 bool time();
 /// PUMICE_LOG: print what the library decides: devices, cache misses, batches.
 bool log();
-/// PUMICE_CACHE_DIR: the folder of compiled kernels; "" where there is none (set to "off").
+/// PUMICE_CACHE_DIR: the folder of compiled kernels; "" where there is none (set to "off"). Where it is not set, a folder in
+/// XDG_CACHE_HOME or HOME, if that one is the user's own.
 std::string cache_folder();
 
 /// Whether PUMICE_DUMP lists this: "ir", the name of a pass, "glsl", "spirv"; or "all".
@@ -36,8 +37,14 @@ void check_dump(std::span<const std::string_view> stages);
 void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view text);
 /// Prints one line to stderr if PUMICE_LOG is on.
 void log_line(std::string_view line);
+/// The same, at most once in a process for each line.
+void log_once(const std::string& line);
 
-/// Reads the environment again; for tests.
+/// An environment variable, of these or any other; null where it is not set, and in a program that runs with other rights than who
+/// started it (setuid, setgid, capabilities): what it loads and writes is not theirs to choose.
+const char* variable(const char* name);
+
+/// Reads the environment again, and forgets what was said once; for tests.
 void reload();
 
 }  // namespace pumice::debug

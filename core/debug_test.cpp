@@ -10,7 +10,9 @@
 #include <optional>
 #include <sstream>
 
+#include "core/disk_cache.h"
 #include "core/error.h"
+#include "core/other_user_test.h"
 
 namespace pumice::debug {
 namespace {
@@ -97,10 +99,83 @@ TEST_F(debug_switches, flags_and_folders) {
     EXPECT_EQ(cache_folder(), "");
     set("PUMICE_CACHE_DIR", "/tmp/kept");
     EXPECT_EQ(cache_folder(), "/tmp/kept");
-    set("PUMICE_CACHE_DIR", nullptr);
-    set("XDG_CACHE_HOME", nullptr);
-    set("HOME", "/home/me");
-    EXPECT_EQ(cache_folder(), "/home/me/.cache/pumice");
+}
+
+TEST_F(debug_switches, the_cache_is_in_a_home_of_the_users_own) {
+    const OwnFolder own;
+    const std::string home = own.path.string();
+    const auto in = [&](const char* of_xdg, const char* of_home) {
+        set("PUMICE_CACHE_DIR", nullptr);
+        set("XDG_CACHE_HOME", of_xdg);
+        set("HOME", of_home);
+        return cache_folder();
+    };
+    EXPECT_EQ(in(nullptr, home.c_str()), home + "/.cache/pumice");
+    EXPECT_EQ(in("", home.c_str()), home + "/.cache/pumice");
+    EXPECT_EQ(in("caches", home.c_str()), home + "/.cache/pumice") << "not an absolute path";
+    EXPECT_EQ(in((home + "/caches").c_str(), "/nonexistent"), home + "/caches/pumice") << "it is made";
+    EXPECT_EQ(in(nullptr, nullptr), "");
+    EXPECT_EQ(in(nullptr, ""), "");
+    EXPECT_EQ(in(nullptr, "."), "");
+    EXPECT_EQ(in(nullptr, "/nonexistent"), "");
+    EXPECT_EQ(in(nullptr, "/tmp"), "/tmp/.cache/pumice") << "a folder for all, as containers give";
+    if (is_root()) {
+        ASSERT_EQ(chown(home.c_str(), another_user, another_user), 0);
+        EXPECT_EQ(in(nullptr, home.c_str()), "") << "as under sudo";
+        EXPECT_EQ(in(home.c_str(), nullptr), "");
+        set("PUMICE_LOG", "1");
+        testing::internal::CaptureStderr();
+        in(nullptr, home.c_str());
+        set("PUMICE_LOG", nullptr);
+        EXPECT_EQ(testing::internal::GetCapturedStderr(), text("pumice: the disk cache is off: HOME is ", own.path, ": it belongs to another user\n"));
+    }
+}
+
+/// A home that cannot be written, as a container's may be: the cache is off, and that is all.
+TEST_F(debug_switches, a_home_that_cannot_be_written) {
+    PUMICE_NEEDS_ROOT();
+    const OwnFolder own;
+    ASSERT_EQ(chown(own.path.c_str(), another_user, another_user), 0);
+    chmod(own.path.c_str(), 0500);
+    EXPECT_TRUE(as_another_user([&] {
+        set("PUMICE_CACHE_DIR", nullptr);
+        set("XDG_CACHE_HOME", nullptr);
+        set("HOME", own.path.c_str());
+        const DiskCache cache(cache_folder());
+        cache.write("entry", "bytes");
+        return !cache.on() && !cache.read("entry");
+    }));
+}
+
+TEST_F(debug_switches, dumps_stay_in_their_folder) {
+    const OwnFolder own;
+    const auto contents = [&](const char* name) {
+        std::stringstream read;
+        read << std::ifstream(own.path / name).rdbuf();
+        return read.str();
+    };
+    set("PUMICE_DUMP_DIR", (own.path / "dumps").c_str());
+    std::ofstream(own.path / "precious") << "precious";
+    dump_text("ir", "../up", "ir", "text");
+    EXPECT_FALSE(std::filesystem::exists(own.path / "up.ir.ir"));
+    EXPECT_EQ(contents("dumps/kernel.._up.ir.ir"), "text");
+    // Somebody knew the name before.
+    std::filesystem::create_symlink("../precious", own.path / "dumps" / "saxpy.ir.ir");
+    std::filesystem::create_hard_link(own.path / "precious", own.path / "dumps" / "saxpy.dead.ir");
+    ASSERT_EQ(mkfifo((own.path / "dumps" / "saxpy.guard.ir").c_str(), 0600), 0);
+    for (const char* stage : {"ir", "dead", "guard"}) {
+        EXPECT_TRUE(in_child([&] { return dump_text(stage, "saxpy", "ir", "text"), true; })) << stage;
+        EXPECT_EQ(contents(text("dumps/saxpy.", stage, ".ir").c_str()), "text");
+    }
+    EXPECT_EQ(contents("precious"), "precious");
+    if (is_root()) {
+        std::filesystem::create_directory(own.path / "mine");
+        std::filesystem::create_directory_symlink("mine", own.path / "theirs");
+        ASSERT_EQ(lchown((own.path / "theirs").c_str(), another_user, another_user), 0);
+        set("PUMICE_DUMP_DIR", (own.path / "theirs").c_str());
+        EXPECT_THROW(dump_text("ir", "saxpy", "ir", "text"), Error);
+        EXPECT_TRUE(std::filesystem::is_empty(own.path / "mine"));
+    }
 }
 
 TEST_F(debug_switches, log_speaks_only_when_asked) {

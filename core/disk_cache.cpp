@@ -1,18 +1,15 @@
 #include "core/disk_cache.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
-#ifndef _WIN32
-#include <dlfcn.h>
-#include <unistd.h>
-#endif
-
+#include "core/debug.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/hash.h"
 
 namespace pumice {
@@ -38,7 +35,6 @@ std::string checksum(const std::string& bytes, const std::string& name = "") {
 
 // The size and time of the file that this code was loaded from.
 std::string build_stamp() {
-#ifndef _WIN32
     Dl_info info{};
     std::error_code failed;
     if (dladdr(reinterpret_cast<const void*>(&build_stamp), &info) && info.dli_fname) {
@@ -49,68 +45,69 @@ std::string build_stamp() {
         const auto time = fs::last_write_time(file, failed);
         if (!failed) return text(size, ".", time.time_since_epoch().count());
     }
-#endif
     return __DATE__ " " __TIME__;
 }
 
-DiskCache::DiskCache(fs::path where) : folder(std::move(where)) {
-    if (!on()) return;
-    std::error_code failed, ignored;
-    const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);  // younger ones may be being written
-    for (fs::directory_iterator file(folder, failed), end; !failed && file != end; file.increment(failed))
-        if (file->path().extension() == ".tmp" && file->last_write_time(ignored) < old && !ignored) fs::remove(file->path(), ignored);
+namespace {
+
+constexpr size_t most_bytes = size_t(256) << 20;  // of an entry; a driver's pipeline cache may have some tens of megabytes
+
+/// The folder, or nothing and why: code in it is run, so only this user may write it.
+Folder open_own(const fs::path& path, bool make, std::string& problem) {
+    const Folder folder = Folder::open(path, make ? 0700 : 0, problem);
+    if (folder) problem = folder.shared();
+    return problem.empty() ? folder : Folder();
+}
+
+}  // namespace
+
+DiskCache::DiskCache(fs::path where) {
+    if (where.empty()) return;
+    std::error_code failed;
+    where = fs::absolute(where, failed);  // a program may leave the folder that it starts in
+    std::string problem = failed ? failed.message() : "";
+    const Folder found = failed ? Folder() : open_own(where, true, problem);
+    if (!found) {
+        debug::log_once(text("the disk cache ", where, " is off: ", problem));
+        return;
+    }
+    folder = std::move(where);
+    found.remove_drafts(std::chrono::hours(1));  // younger ones may be being written
 }
 
 std::optional<std::string> DiskCache::read(const std::string& name) const {
     if (!on()) return std::nullopt;
-    const fs::path path = folder / name;
-    std::ifstream file(path, std::ios::binary);
+    std::string problem;
+    const Folder at = open_own(folder, false, problem);
+    if (!at) return std::nullopt;  // write() says why
+    const std::optional<std::string> file = at.read(name, most_bytes, problem);
+    if (!problem.empty()) debug::log_once(text("the cache file ", folder / name, " is not taken: ", problem));
     if (!file) return std::nullopt;
     Header header;
     const Header expected;
-    std::string bytes;
-    bool good = bool(file.read(reinterpret_cast<char*>(&header), sizeof header)) &&
-                std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0;
-    if (good) bytes.assign(std::istreambuf_iterator<char>(file), {});
-    good = good && bytes.size() == header.size &&
-           checksum(bytes, name) == std::string(header.check, sizeof header.check);
-    if (good) return bytes;
+    if (file->size() >= sizeof header) {
+        std::memcpy(&header, file->data(), sizeof header);
+        std::string bytes = file->substr(sizeof header);
+        if (std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0 && bytes.size() == header.size &&
+            checksum(bytes, name) == std::string(header.check, sizeof header.check))
+            return bytes;
+    }
     static std::atomic<bool> said = false;
     if (!said.exchange(true))
-        std::fprintf(stderr, "pumice: the cache file %s is corrupt; it is made anew\n", path.string().c_str());
-    std::error_code ignored;
-    fs::remove(path, ignored);
+        std::fprintf(stderr, "pumice: the cache file %s is corrupt; it is made anew\n", (folder / name).string().c_str());
+    at.remove(name);
     return std::nullopt;
 }
 
 void DiskCache::write(const std::string& name, const std::string& bytes) const {
     if (!on()) return;
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    static std::atomic<unsigned> counter = 0;
-#ifdef _WIN32
-    const unsigned process = 0;
-#else
-    const unsigned process = unsigned(getpid());
-#endif
-    const fs::path path = folder / name;
-    const fs::path draft = folder / text(name, ".", process, ".", counter++, ".tmp");
+    std::string problem;
+    const Folder at = open_own(folder, true, problem);
     Header header;
     header.size = bytes.size();
     checksum(bytes, name).copy(header.check, sizeof header.check);
-    {
-        std::ofstream file(draft, std::ios::binary | std::ios::trunc);
-        if (!file) return;
-        file.write(reinterpret_cast<const char*>(&header), sizeof header);
-        file.write(bytes.data(), std::streamsize(bytes.size()));
-        file.close();
-        if (!file) {
-            fs::remove(draft, failed);
-            return;
-        }
-    }
-    fs::rename(draft, path, failed);
-    if (failed) fs::remove(draft, failed);
+    if (at) problem = at.write(name, std::string(reinterpret_cast<const char*>(&header), sizeof header) + bytes, 0600);
+    if (!problem.empty()) debug::log_once(text("the disk cache ", folder, " is not written: ", problem));
 }
 
 void CacheKey::add(const ir::Kernel& k) {

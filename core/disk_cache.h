@@ -10,12 +10,14 @@
 namespace pumice {
 
 /// A folder of entries, each a file with a checksum. Failures of the file system never reach the caller: what cannot be read is
-/// not there, what cannot be written is not kept. Several processes may use one folder at once.
+/// not there, what cannot be written is not kept. Several processes may use one folder at once. Entries are code that is run: the
+/// folder and each entry belong to the user (by the effective id), and nobody else can write them.
 class DiskCache {
 public:
-    /// An empty path switches the cache off. What processes that were killed left in the folder half written goes.
+    /// Makes the folder, for the user alone, where it is missing. The cache is off where the path is empty, or names what is no folder
+    /// of the user's own; PUMICE_LOG says so. What processes that were killed left in the folder half written goes.
     explicit DiskCache(std::filesystem::path folder);
-    /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there.
+    /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there. One that others may have written is not there.
     std::optional<std::string> read(const std::string& name) const;
     /// Written whole or not at all: into a file of its own, then renamed.
     void write(const std::string& name, const std::string& bytes) const;

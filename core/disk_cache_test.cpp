@@ -1,16 +1,20 @@
 #include "core/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <vector>
 
+#include "core/debug.h"
 #include "core/error.h"
+#include "core/other_user_test.h"
 
 namespace pumice {
 namespace {
@@ -19,13 +23,6 @@ namespace fs = std::filesystem;
 
 class DiskCacheTest : public testing::Test {
 protected:
-    void SetUp() override {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        // One folder a process and test: the same test may run for several drivers at once.
-        folder = fs::temp_directory_path() / text("pumice-cache-test-", test->name(), "-", getpid());
-        fs::remove_all(folder);
-    }
-    void TearDown() override { fs::remove_all(folder); }
     std::string bytes_of(const std::string& name) {
         std::ifstream file(folder / name, std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};
@@ -35,8 +32,26 @@ protected:
     }
     void overwrite(const std::string& name, const std::string& bytes) {
         std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
+        chmod((folder / name).c_str(), 0600);
     }
-    fs::path folder;
+    /// What PUMICE_LOG says of a cache in this folder, which is off.
+    std::string off(const fs::path& where) {
+        setenv("PUMICE_LOG", "1", 1);
+        debug::reload();
+        testing::internal::CaptureStderr();
+        for (int times = 0; times < 2; ++times) {
+            const DiskCache cache(where);
+            EXPECT_FALSE(cache.on());
+            cache.write("new", "bytes");
+            EXPECT_FALSE(cache.read("entry"));
+            EXPECT_FALSE(cache.read("new"));
+        }
+        unsetenv("PUMICE_LOG");
+        debug::reload();
+        return testing::internal::GetCapturedStderr();
+    }
+    const OwnFolder own;
+    const fs::path folder = own.path;
 };
 
 TEST_F(DiskCacheTest, GivesBackWhatWasWritten) {
@@ -77,7 +92,6 @@ TEST_F(DiskCacheTest, EveryDamageIsFoundAndTheEntryGoes) {
 }
 
 TEST_F(DiskCacheTest, AFolderThatCannotBeIsNoError) {
-    fs::create_directories(folder);
     overwrite("file", "not a folder");
     const DiskCache cache(folder / "file" / "below");
     EXPECT_NO_THROW(cache.write("entry", "bytes"));
@@ -147,13 +161,16 @@ TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
         }
     }
     // What they left is used by nobody and goes later, when no process can still be writing it.
-    overwrite("one.4711.0.tmp", "a draft of long ago");
-    fs::last_write_time(folder / "one.4711.0.tmp", fs::file_time_type::clock::now() - std::chrono::hours(2));
-    overwrite("one.4712.0.tmp", "a draft of now");
+    const std::string old = "pumice-0123456789abcdef.tmp", young = "pumice-00000000000000ff.tmp", foreign = "notes.tmp";
+    for (const std::string& name : {old, young, foreign}) {
+        overwrite(name, "bytes");
+        if (name != young) fs::last_write_time(folder / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
+    }
     cache.write("one", a);
     const DiskCache next(folder);
-    EXPECT_FALSE(fs::exists(folder / "one.4711.0.tmp"));
-    EXPECT_TRUE(fs::exists(folder / "one.4712.0.tmp"));
+    EXPECT_FALSE(fs::exists(folder / old));
+    EXPECT_TRUE(fs::exists(folder / young));
+    EXPECT_TRUE(fs::exists(folder / foreign)) << "it is not the library's";
     EXPECT_EQ(next.read("one"), a);
 }
 
@@ -175,6 +192,135 @@ TEST_F(DiskCacheTest, WhatDoesNotFitIsNotKept) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     EXPECT_EQ(files(), 1) << "a draft was left behind";
+}
+
+TEST_F(DiskCacheTest, TheFolderIsForTheUserAlone) {
+    const mode_t before = umask(0);
+    const DiskCache cache(folder / "made" / "here");
+    cache.write("entry", "bytes");
+    umask(before);
+    EXPECT_EQ(unsigned(fs::status(folder / "made" / "here").permissions()), 0700u);
+    EXPECT_EQ(unsigned(fs::status(folder / "made" / "here" / "entry").permissions()), 0600u);
+}
+
+/// As /tmp, or a folder that a group shares: others may have put an entry there, which is code.
+TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatOthersCanWrite) {
+    DiskCache(folder).write("entry", "code");
+    for (const mode_t mode : {0777, 01777, 0775}) {
+        chmod(folder.c_str(), mode);
+        const std::string said = off(folder);
+        EXPECT_NE(said.find(text("pumice: the disk cache ", folder, " is off: others can write it: its mode is ")), said.npos) << said;
+        EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    }
+    EXPECT_EQ(files(), 1);
+    chmod(folder.c_str(), 0700);
+    EXPECT_EQ(DiskCache(folder).read("entry"), "code");
+}
+
+/// Rights are asked for at each use: a folder that becomes another while the cache is on is taken no more.
+TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatBecomesWritable) {
+    const DiskCache cache(folder);
+    cache.write("entry", "code");
+    chmod(folder.c_str(), 0777);
+    EXPECT_FALSE(cache.read("entry"));
+    cache.write("new", "bytes");
+    EXPECT_EQ(files(), 1);
+    fs::remove_all(folder);
+    cache.write("entry", "made again");
+    EXPECT_EQ(cache.read("entry"), "made again");
+}
+
+TEST_F(DiskCacheTest, NothingIsTakenFromAnotherUser) {
+    PUMICE_NEEDS_ROOT();
+    const auto lay = [](const fs::path& where) { DiskCache(where).write("entry", "code"); };
+    fs::create_directory(folder / "all");
+    chmod((folder / "all").c_str(), 01777);
+    // They made the folder before we did.
+    ASSERT_TRUE(as_another_user([&] { return lay(folder / "all" / "cache"), fs::exists(folder / "all" / "cache" / "entry"); }));
+    EXPECT_NE(off(folder / "all" / "cache").find("it belongs to the user 65534, not to 0"), std::string::npos);
+    // They made a link to a folder of ours, which holds something that we took from them.
+    lay(folder / "mine");
+    ASSERT_TRUE(as_another_user([&] { return symlink((folder / "mine").c_str(), (folder / "all" / "link").c_str()) == 0; }));
+    EXPECT_NE(off(folder / "all" / "link").find("is a symbolic link of another user"), std::string::npos);
+    // Root's cache is not theirs.
+    chmod((folder / "mine").c_str(), 0755), chmod((folder / "mine" / "entry").c_str(), 0644);
+    EXPECT_TRUE(as_another_user([&] { return !DiskCache(folder / "mine").on(); }));
+    // Nor is an entry that was there before the folder was closed.
+    ASSERT_EQ(chown((folder / "mine" / "entry").c_str(), another_user, another_user), 0);
+    const DiskCache cache(folder / "mine");
+    EXPECT_FALSE(cache.read("entry"));
+    cache.write("entry", "ours");
+    EXPECT_EQ(cache.read("entry"), "ours");
+}
+
+TEST_F(DiskCacheTest, EntriesThatAreNoFilesOfTheUsersOwn) {
+    const DiskCache cache(folder / "cache");
+    const fs::path entry = folder / "cache" / "entry";
+    cache.write("entry", "code");
+    fs::rename(entry, folder / "elsewhere");
+    const std::string whole = bytes_of("elsewhere");
+    const auto refused_and_made_anew = [&](const char* kind) {
+        EXPECT_TRUE(in_child([&] { return !cache.read("entry"); })) << kind;
+        cache.write("entry", "ours");
+        EXPECT_EQ(cache.read("entry"), "ours") << kind;
+        EXPECT_EQ(bytes_of("elsewhere"), whole) << kind;
+        fs::remove(entry);
+    };
+    fs::create_symlink(folder / "elsewhere", entry);
+    refused_and_made_anew("link");
+    ASSERT_EQ(mkfifo(entry.c_str(), 0600), 0);
+    refused_and_made_anew("pipe");
+    fs::copy_file(folder / "elsewhere", entry);
+    chmod(entry.c_str(), 0666);
+    refused_and_made_anew("writable by others");
+    for (const off_t size : {off_t(1) << 40, off_t(100) << 20}) {
+        overwrite("cache/entry", whole);
+        ASSERT_EQ(truncate(entry.c_str(), size), 0);
+        refused_and_made_anew("sparse");
+    }
+}
+
+/// A draft has no name that somebody could have given to a link before.
+TEST_F(DiskCacheTest, DraftsFollowNoLink) {
+    overwrite("precious", "precious");
+    const DiskCache cache(folder / "cache");
+    for (int n = 0; n < 100; ++n) fs::create_symlink("../precious", folder / "cache" / text("entry.", getpid(), ".", n, ".tmp"));
+    for (int n = 0; n < 20; ++n) cache.write("entry", "bytes");
+    EXPECT_EQ(bytes_of("precious"), "precious");
+    EXPECT_EQ(cache.read("entry"), "bytes");
+}
+
+/// Run by the next test, as a program of a group that is not the caller's.
+TEST(DISABLED_Rights, NothingIsTakenFromTheEnvironment) {
+    if (getauxval(AT_SECURE) == 0) GTEST_SKIP();
+    int taken = 0;
+    for (const debug::Switch& s : debug::switches()) taken += !debug::value(s.name).empty();
+    EXPECT_EQ(taken, 0);
+    EXPECT_EQ(debug::cache_folder(), "");
+    EXPECT_FALSE(DiskCache(debug::cache_folder()).on());
+    EXPECT_EQ(debug::variable("PUMICE_VULKAN_BARE"), nullptr);
+}
+
+TEST_F(DiskCacheTest, ProgramsWithOtherRightsTakeNothingFromTheEnvironment) {
+    std::vector<gid_t> groups(256);
+    groups.resize(size_t(std::max(0, getgroups(int(groups.size()), groups.data()))));
+    if (is_root()) groups.push_back(gid_t(another_user));
+    std::erase(groups, getegid());
+    if (groups.empty()) GTEST_SKIP() << "SKIPPED: neither root nor a member of two groups can make a setgid program";
+    const fs::path program = folder / "program";
+    fs::copy_file("/proc/self/exe", program);
+    ASSERT_EQ(chown(program.c_str(), uid_t(-1), groups.back()), 0);
+    ASSERT_EQ(chmod(program.c_str(), 02755), 0);
+    for (const debug::Switch& s : debug::switches()) setenv(s.name.data(), "1", 0);
+    const std::string command = text("PUMICE_VULKAN_BARE=1 PUMICE_CACHE_DIR='", folder.string(), "' ASAN_OPTIONS=detect_leaks=0 '", program.string(),
+                                     "' --gtest_also_run_disabled_tests --gtest_filter='DISABLED_Rights.*' > '", (folder / "output").string(), "' 2>&1");
+    const int status = std::system(command.c_str());
+    for (const debug::Switch& s : debug::switches())
+        if (const char* set = getenv(s.name.data()); set && std::string(set) == "1") unsetenv(s.name.data());
+    debug::reload();
+    const std::string output = bytes_of("output");
+    if (output.find("[  SKIPPED ]") != output.npos) GTEST_SKIP() << "SKIPPED: this machine gives setgid programs no rights here";
+    EXPECT_EQ(status, 0) << output;
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
 
 Switches Switches::from_environment() {
     const auto set = [](const char* name) {
-        const char* value = std::getenv(name);
+        const char* value = debug::variable(name);
         return value && *value && std::strcmp(value, "0") != 0;
     };
     Switches switches;

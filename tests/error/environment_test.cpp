@@ -242,6 +242,45 @@ TEST_F(Environment, ACacheFolderThatCannotBeWritten) {
     EXPECT_EXIT({ set("PUMICE_CACHE_DIR", "/dev/null"); end(right()); }, testing::ExitedWithCode(0), "");
 }
 
+/// The cache of before is good, and others may have written it since.
+TEST_F(Environment, ACacheFolderThatOthersCanWrite) {
+    if (!compiles()) GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
+    const fs::path cache = folder("open");
+    const auto run = [&](bool anew, fs::perms permissions) {
+        if (anew) fs::remove_all(cache);
+        set("PUMICE_CACHE_DIR", cache.string());
+        if (!anew) fs::permissions(cache, permissions);
+        set("PUMICE_LOG", "1");
+        set("PUMICE_TIME", "1");
+        testing::internal::CaptureStderr();
+        const bool good = right();
+        const std::string said = testing::internal::GetCapturedStderr();
+        std::cerr << said;
+        const bool taken = said.find("from the disk cache") != said.npos;
+        const bool off = said.find(text("the disk cache ", cache, " is off: others can write it: its mode is ")) != said.npos;
+        end(good && (anew || permissions == fs::perms::owner_all ? !off && taken == !anew : off && !taken));
+    };
+    EXPECT_EXIT(run(true, {}), testing::ExitedWithCode(0), "is not in the disk cache");
+    EXPECT_EXIT(run(false, fs::perms::all), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(run(false, fs::perms::all | fs::perms::sticky_bit), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(run(false, fs::perms::owner_all | fs::perms::group_write), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(run(false, fs::perms::owner_all), testing::ExitedWithCode(0), "");
+    fs::remove_all(cache);
+}
+
+/// As for a service, or in a container whose user has no entry in the list of users.
+TEST_F(Environment, AHomeThatIsNot) {
+    for (const char* home : {"/nonexistent", "/proc", "/dev/null", ""})
+        EXPECT_EXIT(
+            {
+                set("HOME", home);
+                set("PUMICE_CACHE_DIR", "");
+                unsetenv("XDG_CACHE_HOME");
+                end(right());
+            },
+            testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
     if (!compiles()) GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
     const fs::path cache = folder("corrupt");

@@ -45,6 +45,7 @@ planted pumice/pumice.h '#include <vulkan/vulkan.h>' "is public and includes <vu
 planted core/ir.cpp '#include "ir.h"' "not the path of a file from the root"
 planted core/ir.cpp '#include <codegen/codegen.h>' "a header from outside"
 planted core/ir.h '#include <gtest/gtest.h>' "core/ir.h includes <gtest/gtest.h>"
+planted core/ir.cpp 'const char* home = std::getenv("HOME");' "core/ir.cpp:3"
 planted vulkan/long.cpp "$(for ((i = 0; i < 601; ++i)); do printf '//\\n'; done)" "the limit is 600"
 cd /
 rm -rf "$scratch"
