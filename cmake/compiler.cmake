@@ -2,19 +2,45 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # a rebuilt libpumice.so does not link its users again
 
-find_program(PUMICE_CCACHE ccache)
-if(PUMICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # The sloppiness that ccache needs for precompiled headers, and no more: with include_file_mtime it would keep what was
-    # compiled while a header was being edited.
-    set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PUMICE_CCACHE})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+set(launcher "")
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+    find_program(PUMICE_CCACHE ccache)
+    if(PUMICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+        # The sloppiness that ccache needs for precompiled headers, and no more: with include_file_mtime it would keep what was
+        # compiled while a header was being edited.
+        set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PUMICE_CCACHE})
+        set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+    endif()
+else()
+    # What an application sets for all of its targets, and what breaks ours (sources put together, hidden symbols, our folder vulkan/ as
+    # an include folder) or only holds them up (checkers, moc). These are variables of our folders alone.
+    foreach(variable UNITY_BUILD COMPILE_WARNING_AS_ERROR VISIBILITY_INLINES_HIDDEN INTERPROCEDURAL_OPTIMIZATION
+            INTERPROCEDURAL_OPTIMIZATION_DEBUG INTERPROCEDURAL_OPTIMIZATION_RELEASE INTERPROCEDURAL_OPTIMIZATION_RELWITHDEBINFO
+            INTERPROCEDURAL_OPTIMIZATION_MINSIZEREL INCLUDE_CURRENT_DIR CXX_CLANG_TIDY CXX_CPPCHECK CXX_CPPLINT
+            CXX_INCLUDE_WHAT_YOU_USE LINK_WHAT_YOU_USE AUTOMOC AUTOUIC AUTORCC)
+        set(CMAKE_${variable} "")
+    endforeach()
+    set(CMAKE_CXX_VISIBILITY_PRESET default)
 endif()
 
 function(pumice_compile_options target)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -iquote${PROJECT_SOURCE_DIR})
+    if(PROJECT_IS_TOP_LEVEL OR PUMICE_WERROR)
+        target_compile_options(${target} PRIVATE -Wall -Wextra)
+    else()
+        # An application's own warnings, errors or not, are not about our sources.
+        target_compile_options(${target} PRIVATE -w -Wno-pedantic)
+    endif()
+    target_compile_options(${target} PRIVATE -iquote${PROJECT_SOURCE_DIR})
+    if(NOT PROJECT_IS_TOP_LEVEL)  # what an application may do without in its own sources, and ours may not
+        target_compile_options(${target} PRIVATE -fno-fast-math -fexceptions -frtti -fvisibility=default -fno-visibility-inlines-hidden)
+    endif()
+    if(PUMICE_OPTIMISE_DEBUG)
+        target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:-O2>)
+        target_compile_definitions(${target} PRIVATE $<$<NOT:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:NDEBUG>)
+    endif()
     if(PUMICE_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()

@@ -13,7 +13,8 @@ Folder make_folder(const fs::path& path) {
     std::string problem;
     Folder folder = Folder::open(path, 0777, problem);
     std::error_code ignored;
-    if (!folder) fail("the folder ", path, " cannot be made: ", fs::is_regular_file(path, ignored) ? "a file has that name" : problem);
+    if (!folder)
+        fail("the folder ", path, " cannot be made: ", fs::is_regular_file(path, ignored) ? "a file has that name" : problem);
     return folder;
 }
 

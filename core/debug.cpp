@@ -73,8 +73,10 @@ void each_dump_word(F&& f) {
 std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
     struct stat about {};
     std::string problem;
-    if (stat(folder.c_str(), &about) != 0) problem = may_be_missing && errno == ENOENT ? "" : std::generic_category().message(errno);
-    else if (about.st_uid != geteuid() && !(about.st_mode & S_ISVTX)) problem = "it belongs to another user";
+    if (stat(folder.c_str(), &about) != 0)
+        problem = may_be_missing && errno == ENOENT ? "" : std::generic_category().message(errno);
+    else if (about.st_uid != geteuid() && !(about.st_mode & S_ISVTX))
+        problem = "it belongs to another user";
     if (problem.empty()) return (std::filesystem::path(folder) / below).string();
     log_once(text("the disk cache is off: ", named_by, " is ", std::filesystem::path(folder), ": ", problem));
     return "";
@@ -119,7 +121,8 @@ std::string cache_folder() {
     if (set == "off") return "";
     if (!set.empty()) return set;
     // Paths from the current folder are no such folders, by the XDG specification.
-    if (const char* cache = variable("XDG_CACHE_HOME"); cache && *cache == '/') return in_own(cache, "XDG_CACHE_HOME", "pumice", true);
+    if (const char* cache = variable("XDG_CACHE_HOME"); cache && *cache == '/')
+        return in_own(cache, "XDG_CACHE_HOME", "pumice", true);
     if (const char* home = variable("HOME"); home && *home == '/') return in_own(home, "HOME", ".cache/pumice", false);
     log_once("the disk cache is off: neither PUMICE_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder");
     return "";

@@ -127,7 +127,8 @@ TEST_F(debug_switches, the_cache_is_in_a_home_of_the_users_own) {
         testing::internal::CaptureStderr();
         in(nullptr, home.c_str());
         set("PUMICE_LOG", nullptr);
-        EXPECT_EQ(testing::internal::GetCapturedStderr(), text("pumice: the disk cache is off: HOME is ", own.path, ": it belongs to another user\n"));
+        EXPECT_EQ(testing::internal::GetCapturedStderr(),
+                  text("pumice: the disk cache is off: HOME is ", own.path, ": it belongs to another user\n"));
     }
 }
 

@@ -209,7 +209,8 @@ TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatOthersCanWrite) {
     for (const mode_t mode : {0777, 01777, 0775}) {
         chmod(folder.c_str(), mode);
         const std::string said = off(folder);
-        EXPECT_NE(said.find(text("pumice: the disk cache ", folder, " is off: others can write it: its mode is ")), said.npos) << said;
+        EXPECT_NE(said.find(text("pumice: the disk cache ", folder, " is off: others can write it: its mode is ")), said.npos)
+            << said;
         EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     }
     EXPECT_EQ(files(), 1);
@@ -312,8 +313,9 @@ TEST_F(DiskCacheTest, ProgramsWithOtherRightsTakeNothingFromTheEnvironment) {
     ASSERT_EQ(chown(program.c_str(), uid_t(-1), groups.back()), 0);
     ASSERT_EQ(chmod(program.c_str(), 02755), 0);
     for (const debug::Switch& s : debug::switches()) setenv(s.name.data(), "1", 0);
-    const std::string command = text("PUMICE_VULKAN_BARE=1 PUMICE_CACHE_DIR='", folder.string(), "' ASAN_OPTIONS=detect_leaks=0 '", program.string(),
-                                     "' --gtest_also_run_disabled_tests --gtest_filter='DISABLED_Rights.*' > '", (folder / "output").string(), "' 2>&1");
+    const std::string command =
+        text("PUMICE_VULKAN_BARE=1 PUMICE_CACHE_DIR='", folder.string(), "' ASAN_OPTIONS=detect_leaks=0 '", program.string(),
+             "' --gtest_also_run_disabled_tests --gtest_filter='DISABLED_Rights.*' > '", (folder / "output").string(), "' 2>&1");
     const int status = std::system(command.c_str());
     for (const debug::Switch& s : debug::switches())
         if (const char* set = getenv(s.name.data()); set && std::string(set) == "1") unsetenv(s.name.data());

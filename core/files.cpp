@@ -84,7 +84,8 @@ std::string draft_name() {
 }
 
 bool is_draft(std::string_view name) {
-    if (name.size() != draft_begin.size() + draft_digits + draft_end.size() || !name.starts_with(draft_begin) || !name.ends_with(draft_end))
+    if (name.size() != draft_begin.size() + draft_digits + draft_end.size() || !name.starts_with(draft_begin) ||
+        !name.ends_with(draft_end))
         return false;
     return name.substr(draft_begin.size(), draft_digits).find_first_not_of("0123456789abcdef") == name.npos;
 }
@@ -94,9 +95,11 @@ std::string unfit(const struct stat& file, size_t limit) {
     // File systems that compress keep less than the size, and some that are made by programs say 0: holes are what leaves next to nothing.
     constexpr int64_t small = 1 << 20, block = 512;
     if (!S_ISREG(file.st_mode)) return "it is no regular file";
-    if (file.st_uid != geteuid()) return text("it belongs to the user ", std::to_string(file.st_uid), ", not to ", std::to_string(geteuid()));
+    if (file.st_uid != geteuid())
+        return text("it belongs to the user ", std::to_string(file.st_uid), ", not to ", std::to_string(geteuid()));
     if (file.st_mode & others_can_write) return "others can write it";
-    if (uint64_t(file.st_size) > limit) return text("it has ", std::to_string(file.st_size), " bytes; the limit is ", std::to_string(limit));
+    if (uint64_t(file.st_size) > limit)
+        return text("it has ", std::to_string(file.st_size), " bytes; the limit is ", std::to_string(limit));
     if (file.st_size > small && file.st_blocks < file.st_size / 64 / block) return "it has holes";
     return "";
 }
@@ -114,8 +117,9 @@ bool write_all(int file, std::string_view bytes) {
 }  // namespace
 
 Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
-    constexpr int folder_only = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // O_DIRECTORY mounts what is mounted when it is used
-    constexpr int most_links = 40;                                              // as Linux has it
+    constexpr int folder_only =
+        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // O_DIRECTORY mounts what is mounted when it is used
+    constexpr int most_links = 40;                      // as Linux has it
     std::vector<std::string> steps;
     put_before(steps, path);
     if (path.empty()) return problem = reason(ENOENT), Folder();
@@ -149,7 +153,8 @@ Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
 std::string Folder::shared() const {
     struct stat about {};
     if (fstat(*descriptor, &about) != 0) return reason(errno);
-    if (about.st_uid != geteuid()) return text("it belongs to the user ", std::to_string(about.st_uid), ", not to ", std::to_string(geteuid()));
+    if (about.st_uid != geteuid())
+        return text("it belongs to the user ", std::to_string(about.st_uid), ", not to ", std::to_string(geteuid()));
     if (about.st_mode & others_can_write) {
         char mode[8];
         std::snprintf(mode, sizeof mode, "%04o", unsigned(about.st_mode & 07777));
@@ -186,7 +191,8 @@ std::string Folder::write(const std::string& name, std::string_view bytes, unsig
     Descriptor file;
     for (int attempt = 0; !file && attempt < 100; ++attempt) {
         draft = draft_name();
-        file = Descriptor(openat(*descriptor, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(permissions)));
+        file = Descriptor(
+            openat(*descriptor, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(permissions)));
         if (!file && errno != EEXIST) return reason(errno);
     }
     if (!file) return reason(EEXIST);
@@ -208,8 +214,8 @@ void Folder::remove_drafts(std::chrono::seconds older_than) const {
     const time_t old = time(nullptr) - time_t(older_than.count());
     while (const dirent* entry = readdir(entries)) {
         struct stat about {};
-        if (is_draft(entry->d_name) && fstatat(*descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode) &&
-            about.st_uid == geteuid() && about.st_mtime < old)
+        if (is_draft(entry->d_name) && fstatat(*descriptor, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(about.st_mode) && about.st_uid == geteuid() && about.st_mtime < old)
             remove(entry->d_name);
     }
     closedir(entries);

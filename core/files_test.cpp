@@ -171,8 +171,14 @@ TEST_F(folders, remove_drafts_takes_old_ones_of_its_own_and_nothing_else) {
     };
     const std::string draft = "pumice-0123456789abcdef.tmp", young = "pumice-00000000000000ff.tmp";
     make(draft), make(young, false);
-    std::vector<std::string> kept = {young, "notes.tmp", "pumice-notes.tmp", "pumice-0123456789abcdeg.tmp", "pumice-0123456789ABCDEF.tmp",
-                                     "pumice-0123456789abcdef.tm", "one.4711.0.tmp", "0123456789abcdef0123456789abcdef.object"};
+    std::vector<std::string> kept = {young,
+                                     "notes.tmp",
+                                     "pumice-notes.tmp",
+                                     "pumice-0123456789abcdeg.tmp",
+                                     "pumice-0123456789ABCDEF.tmp",
+                                     "pumice-0123456789abcdef.tm",
+                                     "one.4711.0.tmp",
+                                     "0123456789abcdef0123456789abcdef.object"};
     for (const std::string& name : kept)
         if (name != young) make(name);
     kept.push_back("pumice-0000000000000001.tmp");

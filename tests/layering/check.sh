@@ -20,7 +20,7 @@ declare -A outside_headers=(
 has_word() { [[ " $2 " == *" $1 "* ]]; }
 
 # The standard library's headers have no slash and no dot; of C's and the system's, these.
-system_headers=" math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
+system_headers=" math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
 # What a file includes, with the opening delimiter: "core/ir.h is ours, <vulkan/vulkan.h is not.
@@ -53,7 +53,7 @@ check_folder() {
     done < <(find "$folder" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) | sort)
 }
 
-# Everything that <pumice/pumice.h> and <pumice/vulkan.h> pull in is installed (cmake/install.cmake: core/, pumice/, codegen/codegen.h
+# Everything that <pumice/pumice.h> and <pumice/vulkan.h> pull in is installed (cmake/headers.cmake: core/, pumice/, codegen/codegen.h
 # and vulkan/wrap.h) and has no header from outside.
 check_public() {
     local file included seen=" " queue=()
@@ -68,7 +68,7 @@ check_public() {
             if [[ "$included" == '"'* ]]; then
                 case "${included:1}" in
                     autodiff/*.h)
-                        grep -q "${included:1}" cmake/install.cmake && queue+=("${included:1}") ||
+                        grep -q "${included:1}" cmake/headers.cmake && queue+=("${included:1}") ||
                             violation "$file is public and includes ${included:1}, which is not installed." ;;
                     core/*.h | core/*.def | pumice/*.h | codegen/codegen.h | vulkan/wrap.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
                     *) violation "$file is public and includes ${included:1}, which is not installed." ;;

@@ -15,6 +15,11 @@ set(ENV{PUMICE_DEVICE} interp)
 set(ENV{PUMICE_CACHE_DIR} ${SCRATCH}/cache)
 step(${SCRATCH}/build/saxpy)
 
+file(GLOB_RECURSE licence ${SCRATCH}/prefix/share/doc/*/LICENSE)
+if(NOT licence)
+    message(FATAL_ERROR "The package has no LICENSE")
+endif()
+
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
     file(GLOB_RECURSE description ${SCRATCH}/prefix/*/pumice.pc)
