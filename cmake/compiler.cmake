@@ -11,7 +11,9 @@ if(PROJECT_IS_TOP_LEVEL)
     if(PUMICE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
         # The sloppiness that ccache needs for precompiled headers, and no more: with include_file_mtime it would keep what was
         # compiled while a header was being edited.
-        set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PUMICE_CCACHE})
+        # Paths within the checkout are relative, so that what one checkout compiled serves every other.
+        set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+            CCACHE_NOHASHDIR=1 ${PUMICE_CCACHE})
         set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
     endif()
 else()
