@@ -37,8 +37,8 @@ void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std:
 /// The index grows by a constant from item to item of a one-dimensional group, and is otherwise the same at all times.
 bool own_element(const Kernel& k, const AffineForm& f) {
     constexpr int64_t most = 1 << 16;  // times the items of a group it is far from wrapping
-    int64_t step = 0;
-    if (k.rank != 1 || !f.step(step) || step == 0 || step > most || step < -most || f.composed || !f.exact) return false;
+    const auto step = f.step(32);
+    if (k.rank != 1 || !step || *step == 0 || *step > most || *step < -most || f.composed || !f.exact) return false;
     if (!f.base) return true;
     const Op op = k[f.base].inst.id == none ? Op::get : k[k[f.base].inst].op;
     return op == Op::argument || op == Op::extent || op == Op::global_size || op == Op::group_index || op == Op::group_size || op == Op::group_count;

@@ -9,10 +9,12 @@ namespace {
 int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 
-int64_t signed_constant(uint64_t bits, Scalar type) {
-    const int unused = 64 - 8 * size_of(type);
-    return int64_t(bits << unused) >> unused;
-}
+int bits_of(Scalar type) { return 8 * size_of(type); }
+
+/// The number from -2^(bits - 1) on and below 2^(bits - 1) that is the same modulo 2^bits.
+int64_t wrapped(int64_t number, int bits) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); }
+
+int64_t constant_of(uint64_t bits, Scalar type) { return is_unsigned_int(type) ? int64_t(bits) : wrapped(int64_t(bits), bits_of(type)); }
 
 bool add(Coefficient& to, Coefficient other, int64_t sign) {
     if (other.zero()) return true;
@@ -26,6 +28,17 @@ template <class F>
 void each_coefficient(AffineForm& f, F&& change) {
     for (Coefficient& c : f.local) change(c);
     for (Coefficient& c : f.global) change(c);
+}
+
+/// Holds modulo 2^bits at most.
+void limit(AffineForm& f, int bits) {
+    f.bits = std::min(f.bits, bits);
+    if (f.bits == 64) return;
+    f.offset = wrapped(f.offset, f.bits);
+    each_coefficient(f, [&](Coefficient& c) {
+        c.factor = wrapped(c.factor, f.bits);
+        if (c.zero()) c.times = {};
+    });
 }
 
 /// A form that is one constant.
@@ -44,10 +57,9 @@ bool AffineForm::uniform() const {
     return std::all_of(local.begin(), local.end(), zero) && std::all_of(global.begin(), global.end(), zero);
 }
 
-bool AffineForm::step(int64_t& step) const {
-    if (!known || !local[0].constant() || !global[0].constant()) return false;
-    step = wrapping_add(local[0].factor, global[0].factor);
-    return true;
+std::optional<int64_t> AffineForm::step(int modulo, size_t axis) const {
+    if (!known || bits < modulo || !local[axis].constant() || !global[axis].constant()) return std::nullopt;
+    return wrapped(wrapping_add(local[axis].factor, global[axis].factor), modulo);
 }
 
 /// Carried values are taken to have the form of their first source until another source contradicts.
@@ -65,11 +77,13 @@ void Affine::walk(BlockId block) {
     for (const InstId i : k[block].insts) visit(i);
 }
 
-void Affine::update(Value v, const AffineForm& f) {
+void Affine::update(Value v, AffineForm f) {
     if (states[v.id] == State::other) return;
-    if (states[v.id] == State::affine && forms[v.id] == f) return;
-    // A form only gets less known: from this base to some base, to none.
-    const bool again = states[v.id] == State::affine && forms[v.id].composed && !f.composed;
+    // A form only gets less known: in fewer bits, from this base to some base, to none.
+    const bool before = states[v.id] == State::affine;
+    if (before && f.known) limit(f, forms[v.id].bits), f.exact = f.exact && forms[v.id].exact;
+    if (before && forms[v.id] == f) return;
+    const bool again = before && forms[v.id].composed && !f.composed;
     states[v.id] = f.known && !again ? State::affine : State::other;
     forms[v.id] = f.known && !again ? f : AffineForm{};
     changed = true;
@@ -106,7 +120,7 @@ AffineForm Affine::form_of(const Inst& i) const {
     uint64_t bits = 0;
     f.known = true;
     switch (i.op) {
-        case Op::constant: f.offset = signed_constant(i.immediate, i.type); return f;
+        case Op::constant: f.offset = constant_of(i.immediate, i.type); return f;
         case Op::local_index: f.local[i.immediate].factor = 1; return f;
         case Op::global_index: f.global[i.immediate].factor = 1; return f;
         case Op::add: f = sum(operand(0), operand(1), 1); break;
@@ -118,19 +132,23 @@ AffineForm Affine::form_of(const Inst& i) const {
             f.offset = wrapping_mul(1, int64_t(uint64_t(1) << (bits & uint64_t(8 * size_of(i.type) - 1))));
             f = f.known ? product(operand(0), f) : AffineForm{};
             break;
-        case Op::cast:
-            if (is_int(k.type_of(v[0]))) {
-                f = operand(0);
-                if (size_of(i.type) > size_of(k.type_of(v[0])) && !f.uniform()) f.exact = false;
-                if (f.uniform() && !is_constant(f)) f = {};
-            } else f = {};
-            break;
+        case Op::cast: f = converted(k.type_of(v[0]), operand(0), i.type); break;
         case Op::bitcast: f = is_int(k.type_of(v[0])) ? operand(0) : AffineForm{}; break;
         default: f = {}; break;
     }
+    if (f.known && i.op != Op::cast) limit(f, bits_of(i.type));
+    f.exact = f.exact && f.bits >= bits_of(i.type);
     // A value that no index takes part in is best named itself.
     const bool plain = !f.known || (f.uniform() && !is_constant(f));
     return plain ? remainder(result) : f;
+}
+
+/// An integer as one of another type: the same where that has all of the first one's, and what the narrower one has of it else.
+AffineForm Affine::converted(Scalar from, AffineForm f, Scalar to) const {
+    if (!is_int(from) || (f.uniform() && !is_constant(f))) return {};
+    const bool holds_all = size_of(to) > size_of(from) && (is_signed_int(to) || is_unsigned_int(from));
+    if (f.known && !holds_all) limit(f, bits_of(to));
+    return f;
 }
 
 AffineForm Affine::sum(const AffineForm& a, const AffineForm& b, int64_t sign) const {
@@ -143,7 +161,7 @@ AffineForm Affine::sum(const AffineForm& a, const AffineForm& b, int64_t sign) c
     }
     if (!same) return {};
     f.rest = wider(a.rest, b.rest);
-    f.exact = a.exact && b.exact;
+    f.bits = std::min(a.bits, b.bits), f.exact = a.exact && b.exact;
     f.offset = wrapping_add(a.offset, wrapping_mul(sign, b.offset));
     if (b.composed || (b.base && (a.base || sign < 0))) compose(f);
     else if (b.base && !f.composed) f.base = b.base;
@@ -157,7 +175,7 @@ AffineForm Affine::product(const AffineForm& a, const AffineForm& b) const {
     if (!b.uniform()) return a.uniform() ? product(b, a) : AffineForm{};
     AffineForm f = a;
     f.rest = wider(a.rest, b.rest);
-    f.exact = a.exact && b.exact;
+    f.bits = std::min(a.bits, b.bits), f.exact = a.exact && b.exact;
     if (is_constant(b)) {
         each_coefficient(f, [&](Coefficient& c) {
             c.factor = wrapping_mul(c.factor, b.offset);
@@ -191,6 +209,7 @@ void Affine::columns(InstId id) {
         if (states[v[0].id] != State::unset && states[v[2].id] != State::unset) {
             AffineForm f = from.known && step.known && step.uniform() ? from : AffineForm{};
             f.rest = wider(f.rest, step.rest);
+            if (f.known) limit(f, step.bits), f.exact = f.exact && step.exact;
             if (f.known && f.uniform()) f = remainder(index);
             else if (f.known) compose(f);
             update(index, f);
@@ -201,9 +220,10 @@ void Affine::columns(InstId id) {
         if (!is_int(k.type_of(result))) continue;
         AffineForm all, carried;
         bool any = false, any_carried = false, pending = false, continues = false;
-        const auto join = [](AffineForm& to, bool& first, const AffineForm& f) {
+        const auto join = [](AffineForm& to, bool& first, AffineForm f) {
             if (!first) to = f;
             else if (to.known && !(to == f)) {
+                if (f.known) limit(to, f.bits), limit(f, to.bits);
                 const bool alike = f.known && to.local == f.local && to.global == f.global;
                 if (!alike) to = {};
                 else to.rest = wider(to.rest, f.rest), to.exact = to.exact && f.exact, compose(to);

@@ -32,7 +32,7 @@ std::string stored_at(const std::string& body) {
     if (f.composed) term("?");
     if (f.base) term(text("%", f.base.id));
     if (f.offset) term(std::to_string(f.offset));
-    if (!f.exact) all += " (widened)";
+    if (f.bits < 8 * size_of(k.type_of(k.operands(*store)[0]))) all += text(" modulo 2^", f.bits);
     return all.empty() ? "0" : all;
 }
 
@@ -50,7 +50,33 @@ TEST(Affine, sums_and_products) {
     EXPECT_EQ(stored_at(head + "%4 = mul %1, %2 : i32\nstore arg1[%4], %0 : i32\n"), "none");
     EXPECT_EQ(stored_at(head + "%4 = rem %1, %3 : i32\nstore arg1[%4], %0 : i32\n"), "none");
     EXPECT_EQ(stored_at(head + "%4 = rem %0, %3 : i32\nstore arg1[%4], %0 : i32\n"), "%4");
-    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\nstore arg1[%4], %0 : i32\n"), "g0 (widened)");
+}
+
+TEST(Affine, casts) {
+    // An index of the range is what it is in any wider type. A sum may have wrapped before it was widened.
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\nstore arg1[%4], %0 : i32\n"), "g0");
+    EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = cast %4 : i64\nstore arg1[%5], %0 : i32\n"), "g0 + 3 modulo 2^32");
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : u32\n%5 = cast %4 : i64\nstore arg1[%5], %0 : i32\n"), "g0 modulo 2^32");
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : u8\n%5 = cast %4 : i32\nstore arg1[%5], %0 : i32\n"), "g0 modulo 2^8");
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i16\n%5 = cast %4 : i64\n%6 = cast %5 : i32\n%7 = add %6, %3 : i32\n"
+                               "store arg1[%7], %0 : i32\n"),
+              "g0 + 3 modulo 2^16");
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\n%5 = add %4, %4 : i64\n%6 = cast %5 : i32\nstore arg1[%6], %0 : i32\n"), "2*g0");
+    // 200 is -56 modulo 2^8, and not modulo more.
+    EXPECT_EQ(stored_at("%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = constant 200 : u8\n%3 = cast %1 : u8\n"
+                        "%4 = mul %2, %3 : u8\n%5 = cast %4 : i32\nstore arg1[%5], %0 : i32\n"),
+              "-56*g0 modulo 2^8");
+    // The same places modulo 2^8 may be different ones.
+    EXPECT_EQ(stored_at(head + "%4 = cast %1 : u8\n%5 = cast %4 : i32\n%6 = sub %5, %1 : i32\n%7 = add %6, %3 : i32\n"
+                               "store arg1[%7], %0 : i32\n"),
+              "3 modulo 2^8");
+}
+
+TEST(Affine, products_wrap) {
+    EXPECT_EQ(stored_at(head + "%4 = constant 16 : i32\n%5 = shl %1, %4 : i32\n%6 = shl %5, %4 : i32\n%7 = add %6, %2 : i32\n"
+                               "store arg1[%7], %0 : i32\n"),
+              "l1");
+    EXPECT_EQ(stored_at(head + "%4 = constant 31 : i32\n%5 = shl %1, %4 : i32\nstore arg1[%5], %0 : i32\n"), "-2147483648*g0");
 }
 
 TEST(Affine, loops) {
@@ -78,12 +104,13 @@ TEST(Affine, steps) {
         "%2 = local_index 0 : i32\n%3 = add %1, %2 : i32\n%4 = mul %1, %0 : i32\n%5 = group_index 0 : i32\nreturn\n}\n");
     const Uniformity u(k);
     const Affine affine(k, u);
-    int64_t step = 7;
-    EXPECT_TRUE(affine.of(Value{3}).step(step));
-    EXPECT_EQ(step, 2);
-    EXPECT_FALSE(affine.of(Value{4}).step(step));
-    EXPECT_TRUE(affine.of(Value{5}).step(step));
-    EXPECT_EQ(step, 0);
+    const auto step = [&](uint32_t v, int bits, size_t axis = 0) { return affine.of(Value{v}).step(bits, axis); };
+    EXPECT_EQ(step(3, 32), 2);
+    EXPECT_EQ(step(3, 32, 1), 0);
+    EXPECT_EQ(step(3, 64), std::nullopt);
+    EXPECT_EQ(step(1, 64), 1);
+    EXPECT_EQ(step(4, 32), std::nullopt);
+    EXPECT_EQ(step(5, 64), 0);
 }
 
 }  // namespace

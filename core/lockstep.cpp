@@ -30,9 +30,8 @@ private:
         const auto v = from.operands(loop);
         if (from.type_of(v[0]) != Scalar::i32 || loop.result_count > most_carried) return false;
         const AffineForm& first = affine.of(v[0]);
-        int64_t step = 0;
         const bool others = first.known && (!first.local[1].zero() || !first.local[2].zero() || !first.global[1].zero() || !first.global[2].zero());
-        if (!first.step(step) || step != 1 || others || first.rest > Scope::group) return false;
+        if (first.step(32) != 1 || others || first.rest > Scope::group) return false;
         return uniformity.of(v[1]) <= Scope::group && plain(v[0]) && plain(v[1]) && counts_items(v[2]) && reads_along(loop) && stays_together(id);
     }
 

@@ -30,10 +30,7 @@ std::optional<Bend> Emitter::bend_of(const Inst& i, std::span<const Bend> before
         }
         return v;
     };
-    const auto even = [&](Value v) {
-        int64_t step = 0;
-        return kind_of(v) == Kind::affine && affine.of(v).step(step) && step == 1;
-    };
+    const auto even = [&](Value v) { return kind_of(v) == Kind::affine && lane_step(v) == 1; };
     const auto v = k.operands(i);
     std::span<const Value> compared = v;
     if (i.op == Op::select) {

@@ -34,9 +34,9 @@ std::optional<std::array<int64_t, 3>> Emitter::growth_in_group(Value v) const {
     std::array<int64_t, 3> by{};
     int64_t span = 0;
     for (size_t axis = 0; axis < 3; ++axis) {
-        if (!f.local[axis].constant() || !f.global[axis].constant()) return std::nullopt;
-        by[axis] = f.local[axis].factor + f.global[axis].factor;
-        if (std::abs(by[axis]) > INT32_MAX) return std::nullopt;
+        const auto step = f.step(32, axis);
+        if (!step || std::abs(*step) > INT32_MAX) return std::nullopt;
+        by[axis] = *step;
         span += std::abs(by[axis]) * (variant.group[axis] - 1);
     }
     return span <= INT32_MAX ? std::optional(by) : std::nullopt;

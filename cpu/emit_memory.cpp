@@ -17,6 +17,31 @@ int alignment(const Element& e, const Leaf& l) {
 }
 }  // namespace
 
+/// In how many bits the form of an index says where the access goes. Inside its array an index is neither negative nor, where offsets are
+/// not wide, 2^31 or more, and no signed one of 32 bits is: those that are the same modulo 2^32 are equal then, and items side by side, or
+/// iterations, whose indices differ by less than 2^31 modulo 2^32 differ by just that.
+int Emitter::index_bits(const Inst& i, Value index) const {
+    const auto widened = [&](Value v) {
+        const InstId source = k[v].inst;
+        return source.id != none && k[source].op == Op::cast && k.type_of(k.operands(k[source])[0]) == Scalar::i32 &&
+               size_of(k.type_of(v)) > 4;
+    };
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    return wide && k.type_of(index) != Scalar::i32 && !widened(index) ? 64 : 32;
+}
+
+/// By how much an index inside its array grows from one item to the next along an axis, if that is a constant.
+std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t axis) const {
+    return affine.of(index).step(index_bits(i, index), axis);
+}
+
+/// Whether a packet's items are side by side in the last dimension, and at one place of the others, as far as they run.
+bool Emitter::lies_in_row(const Inst& i) const {
+    const auto indices = indices_of(k, i);
+    return kind_of(indices.back()) == Kind::affine && index_step(i, indices.back()) == 1 &&
+           std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; });
+}
+
 /// An index as i32, or as i64 where offsets are wide. In narrow arrays every index inside is below 2^31, so that i32 holds it
 /// whatever its type was; what lies outside is nobody's.
 Held Emitter::integer(Value v, bool wide) {
@@ -25,8 +50,8 @@ Held Emitter::integer(Value v, bool wide) {
     const bool same = size_of(from) == size_of(to);
     if (same) return h;
     Held now;
-    // A wider type counts on as the narrower one does inside an array, which has no place where 32 bits wrap.
-    const bool counts = h.kind != Kind::vector && (h.kind == Kind::uniform || size_of(from) >= 4);
+    // A wider type counts on as the signed one of 32 bits does inside an array, which has no place where that wraps.
+    const bool counts = h.kind == Kind::uniform || (h.kind == Kind::affine && (size_of(from) > size_of(to) || from == Scalar::i32));
     if (counts) {
         now.kind = h.kind;
         now.step = h.step;  // which the analysis does not know of bent indices
@@ -49,9 +74,8 @@ std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
 /// rest. An index inside the array has not wrapped, and neither has one that is less by a little.
 Value Emitter::without_constant(Value v, int64_t& more) const {
     constexpr uint64_t most = 1024;
-    int64_t step = 0;
     const Kind kind = kind_of(v);
-    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(step))) return v;  // these lie in rows
+    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(32))) return v;  // these lie in rows
     while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
         const auto terms = k.operands(k[k[v].inst]);
         uint64_t bits = 0;
@@ -87,11 +111,8 @@ Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) 
         whole = sum;
     }
     contiguous = whole.kind == Kind::affine && whole.step == 1;
-    // An index that was widened, and taken not to have wrapped, is contiguous as an index though its value is a vector.
-    int64_t step = 0;
-    const Scalar given = k.type_of(indices[0]);
-    if (whole.kind == Kind::vector && indices.size() == 1 && size_of(given) >= 4 && width > 1)
-        contiguous = affine.of(indices[0]).step(step) && step == 1 && (!wide || is_signed_int(given));
+    // One that was widened may wrap as a number, but not as an index: it is contiguous though its value is a vector.
+    if (whole.kind == Kind::vector && indices.size() == 1 && width > 1) contiguous = index_step(i, indices[0]) == 1;
     return whole;
 }
 

@@ -26,10 +26,9 @@ bool Emitter::finds_product(const Inst& add, Row& row) const {
         if (load.id == none || k[load].op != Op::load || where.block_of(load) != body) continue;
         const Memory& m = k[k[load].memory];
         if (m.kind != MemoryKind::local || int(m.element.size) != size_of(add.type)) continue;
-        if (growth(factor, row.loop) != 0 || kind_of(factor) != Kind::vector) continue;
+        if (growth(factor, row.loop, 32) != 0 || kind_of(factor) != Kind::vector) continue;
         const auto indices = indices_of(k, k[load]);
-        int64_t step = 0;
-        bool same = affine.of(indices.back()).exact && affine.of(indices.back()).step(step) && step == 1;
+        bool same = kind_of(indices.back()) == Kind::affine && index_step(k[load], indices.back()) == 1;
         for (const Value v : indices) same = same && same_in_packets(v, k[row.loop]);
         if (same) return row.factor = factor, row.load = load, true;
     }

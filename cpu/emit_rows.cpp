@@ -123,10 +123,7 @@ const Inst* Emitter::main_access() const {
         if (int(k[i.memory].element.size) != size_of(i.type)) return false;
         const auto indices = indices_of(k, i);
         int steps = most_steps;
-        int64_t step = 0;
-        return affine.of(indices.back()).step(step) && step == 1 && kind_of(indices.back()) == Kind::affine &&
-               std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; }) &&
-               std::all_of(indices.begin(), indices.end(), [&](Value v) { return follows(v, steps); });
+        return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) { return follows(v, steps); });
     };
     const auto& order = uniformity.structure().order();
     for (const Op op : {Op::store, Op::load})

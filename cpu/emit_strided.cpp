@@ -28,11 +28,11 @@ int64_t Emitter::stride_of(const Inst& i) const {
     if (in_tiles.count(&i) || walking.count(&i)) return 0;
     const auto indices = indices_of(k, i);
     const auto uniform = [&](Value v) { return kind_of(v) == Kind::uniform; };
-    int64_t step = 0;
-    if (kind_of(indices.back()) != Kind::affine || size_of(k.type_of(indices.back())) < 4) return 0;
-    if (!affine.of(indices.back()).step(step) || step <= 0) return 0;
+    if (kind_of(indices.back()) != Kind::affine) return 0;
+    const auto step = index_step(i, indices.back());
+    if (!step || *step <= 0 || *step > most_words) return 0;
     if (!std::all_of(indices.begin(), indices.end() - 1, uniform)) return 0;
-    const int64_t stride = step * int64_t(k[i.memory].element.size), word = size_of(i.type);
+    const int64_t stride = *step * int64_t(k[i.memory].element.size), word = size_of(i.type);
     return stride > word && stride <= most_words * word && stride % word == 0 ? stride : 0;
 }
 

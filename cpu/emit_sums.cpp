@@ -72,9 +72,9 @@ void Emitter::plan_rows(InstId id) {
         row.loop = id;
         if (owned && where.around(inner) == id && adds_together(i)) {
             const auto indices = indices_of(k, i);
-            row.step = growth(indices.back(), id).value_or(0);
+            row.step = growth(indices.back(), id, index_bits(i, indices.back())).value_or(0);
             for (const Value v : indices.first(indices.size() - 1))
-                if (growth(v, id) != 0) row.step = 0;
+                if (growth(v, id, index_bits(i, v)) != 0) row.step = 0;
         }
         if (row.step == 1 || row.step == -1) found[&i] = row;
         else other[i.memory.id] = true;
@@ -83,16 +83,18 @@ void Emitter::plan_rows(InstId id) {
         if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
 }
 
-/// What an index grows by from one iteration of a for to the next, where that is a constant.
-std::optional<int64_t> Emitter::growth(Value v, InstId loop) const {
+/// What an integer grows by, modulo 2^bits, from one iteration of a for to the next, where that is a constant. The loop's own index does
+/// not wrap; what is computed from it does in the bits of its type, and may be anything modulo more.
+std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     const Structure& where = uniformity.structure();
     const ValueInfo& info = k[v];
-    uint64_t bits = 0;
     const auto constant = [&](Value c) -> std::optional<int64_t> {
+        uint64_t number = 0;
         const int unused = 64 - 8 * size_of(k.type_of(c));
-        if (!k.constant(c, bits)) return std::nullopt;
-        return int64_t(bits << unused) >> unused;
+        if (!k.constant(c, number)) return std::nullopt;
+        return int64_t(number << unused) >> unused;
     };
+    if (k[loop].op != Op::for_) return std::nullopt;
     if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
     const BlockId block = info.inst.id == none ? info.block : where.block_of(info.inst), body = k[loop].blocks[0];
     bool inside = false;
@@ -103,26 +105,27 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop) const {
     const Inst& i = k[info.inst];
     const auto operands = k.operands(i);
     std::vector<int64_t> of;
+    bool grows = false;
     for (const Value o : operands) {
         if (!is_int(k.type_of(o))) return std::nullopt;
-        const auto one = growth(o, loop);
+        const auto one = growth(o, loop, bits);
         if (!one) return std::nullopt;
-        of.push_back(*one);
+        of.push_back(*one), grows = grows || *one != 0;
     }
+    if (!grows) return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
+    if (!is_int(i.type)) return std::nullopt;
+    const auto widens = [&](Scalar from) { return size_of(i.type) > size_of(from) && (is_signed_int(i.type) || is_unsigned_int(from)); };
+    if (8 * size_of(i.type) < bits && !(i.op == Op::cast && widens(k.type_of(operands[0])))) return std::nullopt;
     switch (i.op) {
-        case Op::constant: return 0;
-        case Op::add: return of[0] + of[1];
-        case Op::sub: return of[0] - of[1];
+        case Op::add: return int64_t(uint64_t(of[0]) + uint64_t(of[1]));
+        case Op::sub: return int64_t(uint64_t(of[0]) - uint64_t(of[1]));
         case Op::cast: return of[0];
         case Op::mul:
             for (size_t o = 0; o < 2; ++o)
                 if (const auto factor = constant(operands[o]); factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
                     return *factor * of[1 - o];
-            [[fallthrough]];
-        default:
-            for (const int64_t one : of)
-                if (one != 0) return std::nullopt;
-            return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
+            return std::nullopt;
+        default: return std::nullopt;
     }
 }
 
@@ -241,12 +244,13 @@ void Emitter::next_in_rows(InstId loop) {
 
 /// The iterations of a for with constant bounds and a step of 1 or -1; else -1.
 int64_t Emitter::constant_trips(InstId loop) const {
+    if (k[loop].op != Op::for_) return -1;
     int64_t bounds[3] = {};
     const auto v = k.operands(k[loop]);
     for (size_t n = 0; n < 3; ++n) {
         uint64_t bits = 0;
         const int unused = 64 - 8 * size_of(k.type_of(v[n]));
-        if (k[loop].op != Op::for_ || !k.constant(v[n], bits)) return -1;
+        if (!k.constant(v[n], bits)) return -1;
         bounds[n] = int64_t(bits << unused) >> unused;
     }
     const int64_t trips = bounds[2] * (bounds[1] - bounds[0]);

@@ -117,11 +117,12 @@ std::string Emitter::extract(const std::string& type, const std::string& vector,
 
 // ---- values ----
 
+/// By how much an integer grows from lane to lane, in its own arithmetic, where that is a constant.
+std::optional<int64_t> Emitter::lane_step(Value v) const { return affine.of(v).step(8 * size_of(k.type_of(v))); }
+
 Kind Emitter::kind_of(Value v) const {
     if (width == 1 || uniformity.of(v) != Scope::item) return Kind::uniform;
-    int64_t step = 0;
-    const AffineForm& f = affine.of(v);
-    return is_int(k.type_of(v)) && f.exact && f.step(step) ? Kind::affine : Kind::vector;
+    return is_int(k.type_of(v)) && affine.of(v).exact && lane_step(v) ? Kind::affine : Kind::vector;
 }
 
 const Held& Emitter::held(Value v) {
@@ -153,7 +154,7 @@ void Emitter::define(Value v, const std::string& defined) {
     Held h;
     h.kind = kind_of(v);
     (h.kind == Kind::vector ? h.vector : h.scalar) = defined;
-    if (h.kind == Kind::affine) affine.of(v).step(h.step);
+    if (h.kind == Kind::affine) h.step = *lane_step(v);
     values[v.id] = h;
     has_value[v.id] = true;
     defined_now(v);
@@ -224,7 +225,7 @@ Slot Emitter::slot_for(Value v, const char* stem) {
     Slot s;
     s.kind = kind_of(v);
     s.type = k.type_of(v);
-    if (s.kind == Kind::affine) affine.of(v).step(s.step);
+    if (s.kind == Kind::affine) s.step = *lane_step(v);
     s.name = alloca_of(type_of(s.type, s.kind), stem);
     return s;
 }

@@ -29,15 +29,15 @@ bool Emitter::walks_rows(InstId id, InstId loop) const {
     if (m.kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
     if (int(m.element.size) != element_bytes || size_of(i.type) != element_bytes) return false;
     const auto indices = indices_of(k, i);
-    if (growth(indices.back(), loop) != growth(k[k[loop].blocks[0]].params[0], loop)) return false;
+    const auto grows = [&](Value v) { return growth(v, loop, index_bits(i, v)); };
+    if (grows(indices.back()) != grows(k[k[loop].blocks[0]].params[0])) return false;
     bool apart = false;
     for (const Value v : indices.first(indices.size() - 1)) {
-        if (growth(v, loop) != 0) return false;
+        if (grows(v) != 0) return false;
         apart = apart || kind_of(v) != Kind::uniform;
     }
-    int64_t step = 0;
-    const bool known = affine.of(indices.back()).step(step);
-    if (!apart && (known ? std::abs(step) <= 1 : kind_of(indices.back()) != Kind::vector)) return false;
+    const auto step = index_step(i, indices.back());
+    if (!apart && (step ? std::abs(*step) <= 1 : kind_of(indices.back()) != Kind::vector)) return false;
     return way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
 }
 
@@ -48,7 +48,7 @@ std::vector<Tile> Emitter::tiles_of(InstId id) const {
     if (parts(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
     const auto v = k.operands(loop);
     const Value index = k[loop.blocks[0]].params[0];
-    const auto step = growth(index, id);
+    const auto step = growth(index, id, 32);
     const int64_t trips = constant_trips(id);
     const bool by_one = step && (*step == 1 || (*step == -1 && is_signed_int(k.type_of(index))));
     if (size_of(k.type_of(index)) != 4 || !by_one || kind_of(index) != Kind::uniform || kind_of(v[1]) != Kind::uniform) return {};
@@ -106,7 +106,7 @@ Tiling Emitter::open_tiles(InstId id) {
     if (t.tiles.empty()) return t;
     t.index = k[k[id].blocks[0]].params[0];
     t.first = scalar(k.operands(k[id])[0]);
-    t.step = int(*growth(t.index, id));
+    t.step = int(*growth(t.index, id, 32));
     t.stop = alloca_of("i32", "stop");
     for (Tile& tile : t.tiles) {
         const Inst& i = *tile.accesses[0];

@@ -49,17 +49,12 @@ bool Emitter::turns(const Inst& i) const {
     if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
     if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
     const auto indices = indices_of(k, i);
-    const auto along = [&](Value v, size_t axis) {
-        const AffineForm& f = affine.of(v);
-        const Coefficient &local = f.local[axis], &global = f.global[axis];
-        return f.known && local.constant() && global.constant() ? std::optional(local.factor + global.factor) : std::nullopt;
-    };
     int steps = most_steps;
-    if (along(indices.back(), 1) != 1 || !follows(indices.back(), steps)) return false;
-    int64_t step = 0;
-    bool apart = !affine.of(indices.back()).step(step) || (step != 0 && step != 1);
+    if (index_step(i, indices.back(), 1) != 1 || !follows(indices.back(), steps)) return false;
+    const auto step = index_step(i, indices.back());
+    bool apart = !step || (*step != 0 && *step != 1);
     for (const Value v : indices.first(indices.size() - 1)) {
-        if (along(v, 1) != 0 || !follows(v, steps)) return false;
+        if (index_step(i, v, 1) != 0 || !follows(v, steps)) return false;
         apart = apart || kind_of(v) != Kind::uniform;
     }
     return apart;
@@ -243,8 +238,11 @@ bool Emitter::steps_evenly(const Inst& load) const {
     return std::all_of(indices.begin(), indices.end(), [&](Value v) {
         const AffineForm& f = affine.of(v);
         int steps = most_steps;
-        const auto known = [&](const Coefficient& c) { return c.constant() || c.zero() || follows(c.times, steps); };
-        return size_of(k.type_of(v)) >= 4 && f.known && known(f.local[0]) && known(f.global[0]);
+        const int bits = index_bits(load, v);
+        // A step that the launch knows is multiplied in all bits of an offset.
+        const bool multiplies = f.bits >= (k[load.memory].kind == MemoryKind::array && variant.wide_offsets ? 64 : bits);
+        const auto known = [&](const Coefficient& c) { return c.constant() || (multiplies && follows(c.times, steps)); };
+        return f.known && f.bits >= bits && known(f.local[0]) && known(f.global[0]);
     });
 }
 
@@ -252,13 +250,15 @@ bool Emitter::steps_evenly(const Inst& load) const {
 std::string Emitter::step_of(Value index, bool wide) {
     const AffineForm& f = affine.of(index);
     const std::string t = wide ? "i64" : "i32";
+    if (const auto constant = f.step(std::min(f.bits, wide ? 64 : 32))) return std::to_string(*constant);
     std::string sum = "0";
     for (const Coefficient& c : {f.local[0], f.global[0]}) {
         if (c.zero()) continue;
-        std::string step = std::to_string(c.factor);
+        const int64_t factor = wide ? c.factor : int32_t(c.factor);
+        std::string step = std::to_string(factor);
         if (!c.constant()) {
             follow(c.times);
-            step = let(text("mul ", t, " ", integer(c.times, wide).scalar, ", ", c.factor));
+            step = let(text("mul ", t, " ", integer(c.times, wide).scalar, ", ", factor));
         }
         sum = let(text("add ", t, " ", sum, ", ", step));
     }

@@ -21,12 +21,10 @@ bool Emitter::walks(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
     if (int(k[i.memory].element.size) != size_of(i.type)) return false;
     const auto indices = indices_of(k, i);
-    int64_t step = 0;
     int steps = most_steps;
-    return kind_of(indices.back()) == Kind::affine && affine.of(indices.back()).step(step) && step == 1 &&
-           std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; }) &&
-           std::all_of(indices.begin(), indices.end(), [&](Value v) {
-               return affine.of(v).known && affine.of(v).rest <= Scope::group && follows(v, steps);
+    return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) {
+               const AffineForm& f = affine.of(v);
+               return f.known && f.bits >= index_bits(i, v) && f.rest <= Scope::group && follows(v, steps);
            });
 }
 

@@ -54,6 +54,7 @@ private:
     std::string extract(const std::string& type, const std::string& vector, const std::string& lane);
 
     // ---- values ----
+    std::optional<int64_t> lane_step(ir::Value v) const;
     Kind kind_of(ir::Value v) const;
     bool varying(ir::Value v) const { return width > 1 && uniformity.of(v) == ir::Scope::item; }
     bool parts(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
@@ -128,6 +129,9 @@ private:
     // ---- memory (emit_memory.cpp) ----
     Place access(const ir::Inst& i);
     Place lane_access(const ir::Inst& i);  ///< private memory
+    int index_bits(const ir::Inst& i, ir::Value index) const;
+    std::optional<int64_t> index_step(const ir::Inst& i, ir::Value index, size_t axis = 0) const;
+    bool lies_in_row(const ir::Inst& i) const;
     ir::Value without_constant(ir::Value v, int64_t& more) const;
     Held offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
     std::string extent_along(ir::MemoryId m, size_t dimension, bool wide);
@@ -256,7 +260,7 @@ private:
     bool in_loop(ir::InstId i) const;
     bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     bool adds_together(const ir::Inst& i) const;
-    std::optional<int64_t> growth(ir::Value v, ir::InstId loop) const;
+    std::optional<int64_t> growth(ir::Value v, ir::InstId loop, int bits) const;
     void in_lanes(const ir::Inst& i);
     void add_in_lanes(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
                       const std::string& mask);

@@ -1,6 +1,6 @@
 // Each item goes along a row of its own: forwards and backwards, over rows of every length, reading, storing and adding; and comes
 // back to what it computed there.
-#include "tests/device/suite.h"
+#include "tests/device/types.h"
 
 #include <cmath>
 
@@ -166,6 +166,43 @@ TEST(Rows, Whole) {
         const std::vector<int> got = y.download();
         for (int i = 0; i < 40; ++i)
             for (int j = 0; j < n; ++j) ASSERT_EQ(got[size_t(i * n + n - 1 - j)], x[size_t(i * n + j)] * 3) << n;
+    }
+}
+
+TEST(Rows, WhilesThatLoadAndStore) {
+    NEEDS(float64, "doubles");
+    const auto grow = kernel("grow", [](InOut<double> y, InOut<double> x, Val<int> n) {
+        auto i = global_index();
+        $while(y[i] < 3.0 * cast<double>(n)) {
+            y[i] = y[i] * (1.5 + x[i] * 0.25);
+            x[i + 50] = y[i];
+        }
+    });
+    const auto count = kernel("count", [](InOut<int> y, InOut<int> z, Val<int> n) {  // nothing carried, and carried by all items alike
+        auto i = global_index();
+        Var left = n;
+        $while(left > 0) {
+            atomic_add(y[i + left], 1), atomic_add(z[left], i);
+            left -= 1;
+        }
+    });
+    for (const int n : {1, 37, 50}) {
+        std::vector<double> y(static_cast<size_t>(n)), x(100);
+        for (int i = 0; i < n; ++i) y[size_t(i)] = 1 + i % 7;
+        for (int i = 0; i < 100; ++i) x[size_t(i)] = i % 3;
+        Array<double> got_y = device().upload(y), got_x = device().upload(x);
+        Array<int> ones = device().zeros<int>(101), sums = device().zeros<int>(51);
+        grow(ndrange(n), got_y, got_x, n);
+        count(ndrange(n), ones, sums, n);
+        std::vector<int> want_ones(101), want_sums(51);
+        for (int i = 0; i < n; ++i) {
+            while (y[size_t(i)] < 3.0 * n) x[size_t(i) + 50] = y[size_t(i)] = y[size_t(i)] * (1.5 + x[size_t(i)] * 0.25);
+            for (int left = n; left > 0; --left) ++want_ones[size_t(i + left)], want_sums[size_t(left)] += i;
+        }
+        EXPECT_EQ(got_y.download(), y) << n;
+        EXPECT_EQ(got_x.download(), x) << n;
+        EXPECT_EQ(ones.download(), want_ones) << n;
+        EXPECT_EQ(sums.download(), want_sums) << n;
     }
 }
 
