@@ -146,6 +146,9 @@ AffineForm Affine::form_of(const Inst& i) const {
 /// An integer as one of another type: the same where that has all of the first one's, and what the narrower one has of it else.
 AffineForm Affine::converted(Scalar from, AffineForm f, Scalar to) const {
     if (!is_int(from) || (f.uniform() && !is_constant(f))) return {};
+    // A sum of indices of which none is left does not wrap.
+    if (f.known && f.uniform() && f.bits >= bits_of(from))
+        f.bits = 64, f.offset = constant_of(uint64_t(f.offset) & (~uint64_t(0) >> (64 - bits_of(from))), from);
     const bool holds_all = size_of(to) > size_of(from) && (is_signed_int(to) || is_unsigned_int(from));
     if (f.known && !holds_all) limit(f, bits_of(to));
     return f;

@@ -62,6 +62,10 @@ TEST(Affine, casts) {
                                "store arg1[%7], %0 : i32\n"),
               "g0 + 3 modulo 2^16");
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\n%5 = add %4, %4 : i64\n%6 = cast %5 : i32\nstore arg1[%6], %0 : i32\n"), "2*g0");
+    EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : i64\nstore arg1[%6], %0 : i32\n"), "-3");
+    EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : u32\n%7 = cast %6 : i64\n"
+                               "store arg1[%7], %0 : i32\n"),
+              "4294967293");
     // 200 is -56 modulo 2^8, and not modulo more.
     EXPECT_EQ(stored_at("%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = constant 200 : u8\n%3 = cast %1 : u8\n"
                         "%4 = mul %2, %3 : u8\n%5 = cast %4 : i32\nstore arg1[%5], %0 : i32\n"),
