@@ -243,55 +243,6 @@ std::string Emitter::estimated_rsqrt(const std::string& x) {
     return f.fma(f.mul(y, least), error, y);
 }
 
-/// The factors of a product of floats: those of its operands that are products themselves, of the same block, and go into nothing else
-/// are taken apart.
-void Emitter::factors_of(const Inst& product, BlockId block, std::vector<Value>& factors) const {
-    for (const Value v : k.operands(product)) {
-        const InstId from = k[v].inst;
-        const bool own = from.id != none && uniformity.structure().block_of(from) == block && kind_of(v) == Kind::vector;
-        if (own && k[from].op == Op::mul && uses[v.id] == 1)
-            factors_of(k[from], block, factors);
-        else
-            factors.push_back(v);
-    }
-}
-
-/// Of a product that a reciprocal root goes into three times, and into nothing else, that root; the rest of its factors.
-Value Emitter::cubed_root(const Inst& product, std::vector<Value>& others) const {
-    if (product.op != Op::mul || product.type != Scalar::f32 || k.math == Math::strict) return {};
-    if (target.isa != Isa::avx512 || width < quad) return {};
-    const BlockId block = uniformity.structure().block_of(k[k.result(product)].inst);
-    factors_of(product, block, others);
-    for (const Value v : others) {
-        const InstId from = k[v].inst;
-        if (from.id == none || k[from].op != Op::rsqrt || uniformity.structure().block_of(from) != block) continue;
-        if (uses[v.id] != 3 || std::count(others.begin(), others.end(), v) != 3) continue;
-        const Value root = v;
-        std::erase(others, root);
-        // Behind a barrier what the operands were made of may be gone.
-        const auto there = [&](Value o) { return has_value[o.id]; };
-        return there(k.operands(k[from])[0]) && std::all_of(others.begin(), others.end(), there) ? root : Value{};
-    }
-    return {};
-}
-
-/// A product with x^(-3/2), whose estimate is mended at once, in place of the root's: where e = 1 - x y^2 is what y^2 lacks,
-/// x^(-3/2) = y^3 (1 + 3/2 e + 15/8 e^2 ...), of which the last term is below 2^-25. The 3/2 goes to factors that all items share, where
-/// there are some. Where e has no number, y is exact, and any number does in its place.
-std::string Emitter::times_cube(const std::string& x, const std::vector<Value>& others) {
-    Floats f(*this);
-    const std::string y = f.estimate("rsqrt14", x), square = f.mul(y, y), half = f.constant(0.5f);
-    const std::string lacks = f.fma(f.neg(x), square, f.constant(5.0f / 3.0f));  // 2/3 + e
-    const std::string mended = f.mul(square, f.select(f.compare("ogt", lacks, half), lacks, half));
-    std::string shared = f.constant(1.5f), own = y;
-    for (const Value v : others)
-        if (kind_of(v) != Kind::vector) shared = f.mul(vector(v), shared);
-    own = f.mul(own, shared);
-    for (const Value v : others)
-        if (kind_of(v) == Kind::vector) own = f.mul(own, vector(v));
-    return f.mul(own, mended);
-}
-
 /// The root, and what its square lacks of x; 0 and infinity, of which that is no number, are their own roots.
 /// Of subnormal numbers it rounds to 14 bits or so.
 std::string Emitter::estimated_sqrt(const std::string& x) {

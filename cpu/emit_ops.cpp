@@ -104,10 +104,6 @@ void Emitter::pure(const Inst& i) {
     }
     if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1])) return define(r, summed(i.op, from, vector(v[0]), v[1]));
     if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
-    // What the powers of the root were computed from then goes into nothing, and LLVM takes it out.
-    std::vector<Value> others;
-    if (const Value root = vectors ? cubed_root(i, others) : Value{})
-        return define(r, times_cube(vector(k.operands(k[k[root].inst])[0]), others));
     std::vector<std::string> operands;
     for (const Value o : v) operands.push_back(text_of(o, kind));
     if (i.op == Op::cast) return define(r, cast(from, i.type, operands[0], vectors));

@@ -120,9 +120,6 @@ private:
     ir::Value partner(const ir::Inst& i) const;
     std::vector<std::string> sines(const std::vector<ir::Op>& ops, const std::string& x);
     std::string estimated_rsqrt(const std::string& x);
-    void factors_of(const ir::Inst& product, ir::BlockId block, std::vector<ir::Value>& factors) const;
-    ir::Value cubed_root(const ir::Inst& product, std::vector<ir::Value>& others) const;
-    std::string times_cube(const std::string& x, const std::vector<ir::Value>& others);
     std::string estimated_sqrt(const std::string& x);
     std::string estimated_quotient(const std::string& x, const std::string& y);
 
