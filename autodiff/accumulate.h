@@ -1,12 +1,15 @@
 // How adjoints are added to shadows: plainly, by the group, or atomically.
 #pragma once
 #include "autodiff/activity.h"
+#include "autodiff/apart.h"
 
 namespace pumice::derive {
 
 /// The cheapest safe way to add what the adjoint of an active load gives. A load of the primal, and what else it does to the
-/// memory, decide: no two items may touch one element in the same phase unless both add atomically.
-Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load);
+/// memory, decide: no two items may touch one element in the same phase unless both add atomically. `limits` gets the launches for which
+/// that is so; with Analysis::any_range it is for all.
+Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load,
+                          std::vector<ItemLimit>* limits = nullptr);
 
 /// Whether the kernel asks of its range, and of groups, no more than each item's index: then parts of the range may run apart.
 bool knows_indices_only(const ir::Kernel& k);

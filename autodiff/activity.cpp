@@ -60,6 +60,7 @@ void check(const Kernel& k, const Signature& signature, bool reverse) {
 Analysis::Analysis(const Kernel& kernel, const Signature& signature, const Structure& structure)
     : k(kernel),
       where(structure),
+      in_any_range(signature.any_range),
       unfelt(shifts(k, where)),
       varied(k.values.size()),
       useful(k.values.size()),

@@ -15,6 +15,8 @@ public:
     /// Whether the scalar of the memory has a shadow.
     bool active(ir::MemoryId m, uint32_t leaf) const { return leaf_varied[m.id][leaf] && leaf_useful[m.id][leaf]; }
     bool active(ir::MemoryId m) const;
+    /// Signature::any_range.
+    bool any_range() const { return in_any_range; }
     bool column(const ir::Inst& construct, uint32_t c) const { return active(k.result(construct, int(c))); }
     /// Whether an instruction, or one inside it, moves derivatives.
     bool moves(ir::InstId i) const { return moving[i.id]; }
@@ -27,6 +29,7 @@ private:
 
     const ir::Kernel& k;
     const ir::Structure& where;
+    const bool in_any_range;
     const std::vector<bool> unfelt;    ///< values that are shifts
     std::vector<bool> varied, useful;  ///< values
     std::vector<std::vector<bool>> leaf_varied, leaf_useful;

@@ -313,6 +313,7 @@ void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, c
     }
     made.tapes = sweep.tapes;
     made.accumulated = sweep.accumulated;
+    made.fits = fits_of(primal.kernel, sweep.limits);
     made.count = count_of(primal, made.tapes);
 }
 
@@ -334,7 +335,11 @@ Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alon
 }  // namespace
 
 Adjoint adjoint(const Kernel& kernel, const Signature& signature) { return in_one_sweep(kernel, signature, false); }
-Adjoint adjoint_alone(const Kernel& kernel, const Signature& signature) { return in_one_sweep(kernel, signature, true); }
+Adjoint adjoint_alone(const Kernel& kernel, const Signature& signature) {
+    Signature any = signature;
+    any.any_range = true;
+    return in_one_sweep(kernel, any, true);
+}
 
 Split split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);

@@ -13,10 +13,26 @@ using namespace ir;
 
 namespace {
 
-int64_t trips(int64_t from, int64_t to, int64_t step) {
-    if (step > 0) return to > from ? (to - from - 1) / step + 1 : 0;
-    return step < 0 && from > to ? (from - to - 1) / -step + 1 : 0;
+constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; what asks for more is counted
+
+/// A number of any integer type.
+using Exact = __int128;
+Exact exact(Scalar type, uint64_t bits) {
+    const int shift = 64 - 8 * size_of(type);
+    return is_unsigned_int(type) ? Exact(bits << shift >> shift) : Exact(int64_t(bits << shift) >> shift);
 }
+
+Exact greatest(Scalar type) { return (Exact(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
+
+/// `most` at most.
+int64_t trips(Exact from, Exact to, Exact step) {
+    Exact n = 0;
+    if (step > 0 && to > from) n = (to - from - 1) / step + 1;
+    if (step < 0 && from > to) n = (from - to - 1) / -step + 1;
+    return int64_t(std::min(n, Exact(most)));
+}
+
+int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(Exact(n) * each, Exact(most))); }
 
 /// The bits of a value that is the same for all items: made of constants, arguments and extents.
 uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
@@ -43,8 +59,6 @@ void add(Bound& sum, Bound&& b) {
     if (!sum.more) sum.more = std::move(b.more);
     else sum.more = [x = std::move(sum.more), y = std::move(b.more)](const HostValues& known) { return x(known) + y(known); };
 }
-
-constexpr int64_t most = int64_t(1) << 40;  ///< elements an item; what asks for more is counted
 
 }  // namespace
 
@@ -92,26 +106,28 @@ std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
         const int64_t n = std::max<int64_t>(*constant, 1);
         if (n > most / std::max<int64_t>(inside.number, 1)) return std::nullopt;
         all.number = n * inside.number;
-        if (inside.more) all.more = [n, more = std::move(inside.more)](const HostValues& known) { return n * more(known); };
+        if (inside.more)
+            all.more = [n, more = std::move(inside.more)](const HostValues& known) { return capped(n, more(known)); };
         return all;
     }
     const auto v = k.operands(k[id]);
     if (k[id].op != Op::for_ || !same_for_all(k, v[0]) || !same_for_all(k, v[1]) || !same_for_all(k, v[2])) return std::nullopt;
-    all.more = [kernel = std::make_shared<const Kernel>(k), from = v[0], to = v[1], step = v[2], inside = std::move(inside)](const HostValues& known) {
-        const int64_t n = std::max<int64_t>(trips(number_of(*kernel, from, known), number_of(*kernel, to, known), number_of(*kernel, step, known)), 1);
-        const int64_t each = inside.number + (inside.more ? inside.more(known) : 0);
-        return n > most / std::max<int64_t>(each, 1) ? most : n * each;
+    all.more = [kernel = std::make_shared<const Kernel>(k), from = v[0], to = v[1], step = v[2],
+                inside = std::move(inside)](const HostValues& known) {
+        const auto value = [&](Value v) { return exact(kernel->type_of(v), bits_of(*kernel, v, known)); };
+        const int64_t n = std::max<int64_t>(trips(value(from), value(to), value(step)), 1);
+        const int64_t each = std::min(inside.number + (inside.more ? inside.more(known) : 0), most);
+        return capped(n, each);
     };
     return all;
 }
 
 std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
     const Inst& loop = k[id];
-    const auto value = [&](Value v) -> std::optional<int64_t> {
+    const auto value = [&](Value v) -> std::optional<Exact> {
         uint64_t bits = 0;
         if (!k.constant(v, bits) || !is_int(k.type_of(v))) return std::nullopt;
-        const int shift = 64 - 8 * size_of(k.type_of(v));
-        return is_unsigned_int(k.type_of(v)) ? int64_t(bits) : int64_t(bits << shift) >> shift;
+        return exact(k.type_of(v), bits);
     };
     if (loop.op == Op::for_) {
         const auto v = k.operands(loop);
@@ -136,7 +152,11 @@ std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
             const Value grows = increment(operands[0]);
             const auto from = value(k.operands(loop)[info.index]);
             const auto step = grows ? value(grows) : std::nullopt;
-            if (from && step && *step > 0) return trips(*from, *limit + (k[source].op == Op::le), *step);
+            if (!from || !step || *step <= 0) continue;
+            // A counter that wraps before it gets there starts again.
+            const Exact end = *limit + (k[source].op == Op::le);
+            const int64_t n = trips(*from, end, *step);
+            if (n < most && *from + n * *step <= greatest(info.type)) return n;
         }
     }
     return std::nullopt;

@@ -107,11 +107,12 @@ Derived::LoopCellsKernels ready_cells(LoopCells&& cells) {
 }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
-    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes, std::optional<Count>&& count,
-                           std::optional<Wide>&& wide = {}, const std::vector<Accumulated>& accumulated = {}) {
+    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes,
+                           std::optional<Count>&& count, std::optional<Wide>&& wide = {},
+                           const std::vector<Accumulated>& accumulated = {}, Fits&& fits = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
         Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {}, {}, {},
-                  std::move(summed)};
+                  std::move(summed), std::move(fits), std::make_shared<Derived::Any>()};
         if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
         if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
         for (Step& step : after) {
@@ -125,20 +126,39 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
         drop_unread(a, signature);
-        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide), a.accumulated);
-        if (a.all_pairs) d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)), std::move(a.all_pairs->fits)};
+        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide),
+                          a.accumulated, std::move(a.fits));
+        if (a.all_pairs)
+            d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)),
+                           std::move(a.all_pairs->fits)};
         if (a.loop_cells) d.loop_cells = ready_cells(std::move(*a.loop_cells));
         if (a.exchanged) d.exchanged = ready_cells(std::move(*a.exchanged));
         return d;
     }
     Split s = derive::split(*primal, signature);
     if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
-    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.wide), s.accumulated);
+    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.wide),
+                 s.accumulated, std::move(s.fits));
 }
+
+}  // namespace
+
+const Derived& derived_for(const Derived& derived, const HostValues& known, const std::array<int64_t, 3>& items) {
+    if (!derived.fits || derived.fits(known, items)) return derived;
+    std::call_once(derived.any->once, [&] {
+        Signature any = derived.signature;
+        any.any_range = true;
+        derived.any->derived = std::make_unique<Derived>(derive_anew(derived.primal, derived.mode, any));
+    });
+    return *derived.any->derived;
+}
+
+namespace {
 
 /// Under which a kernel keeps a derivative.
 std::string key_of(const char* what, const Signature& signature) {
-    std::string key = std::string("derive ") + what + ' ' + std::to_string(signature.width) + ' ';
+    std::string key =
+        std::string("derive ") + what + (signature.any_range ? " any " : " ") + std::to_string(signature.width) + ' ';
     for (const Activity a : signature.params) key += "cadn"[int(a)];
     return key;
 }
@@ -226,6 +246,7 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
                 const ir::Parameter& p = primal->params[i];
                 if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
             }
+            tidy.any_range = true;
             if (Mode(m) == Mode::adjoint) return alone(kernel, tidy);
             return derived(kernel, Mode(m), tidy).kernel;
         }

@@ -1,5 +1,7 @@
 // Derivative kernels, made once for a kernel and signature; launching them.
 #pragma once
+#include <mutex>
+
 #include "autodiff/call.h"
 
 namespace pumice::derive {
@@ -38,10 +40,17 @@ struct Derived {
     // Where the range may run in pieces: the shadows, by parameter of the derivative, to which items add atomically floats that
     // belong to arrays of inputs.
     std::vector<size_t> summed;
+    /// The one for launches that do not fit: made by the first of them.
+    struct Any { std::once_flag once; std::unique_ptr<Derived> derived; };
+    Fits fits;
+    std::shared_ptr<Any> any;
 };
 
 /// From the kernel's own cache.
 const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature);
+
+/// `derived`, or what does the same in such a launch.
+const Derived& derived_for(const Derived& derived, const HostValues& known, const std::array<int64_t, 3>& items);
 
 /// What each parameter is once integers inside structs are known to be constant.
 Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode);

@@ -19,19 +19,26 @@ bool of_the_group(Op op) {
 
 const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
 
-/// An index as global_index(axis) + constant; with a base, any multiple of that may be added, too.
+/// Of a sum as far as it is gone through; more, and the index might wrap (Sweep::few_meet).
+bool stays_near(const Gather::Index& index) {
+    return std::abs(index.shift) <= Gather::farthest && std::abs(index.turns) <= Gather::most_turns;
+}
+
+/// An index as global_index(axis) + constant; with a base, a few times that may be added, too.
 bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = {}) {
     const Inst* i = made_by(k, v);
     if (!i || k.type_of(v) != Scalar::i32) return false;
-    if (i->op == Op::global_index) return index.axis = int(i->immediate), true;
+    if (i->op == Op::global_index) return index.axis = int(i->immediate), stays_near(index);
     if (i->op != Op::add && i->op != Op::sub) return false;
     const auto operands = k.operands(*i);
     for (size_t o = 0; o < 2; ++o) {
         uint64_t bits = 0;
         if (i->op == Op::sub && o == 0) continue;
-        if (k.constant(operands[o], bits)) index.shift += i->op == Op::add ? int32_t(bits) : -int64_t(int32_t(bits));
-        else if (!base || operands[o] != base) continue;
-        return shifted_index(k, operands[1 - o], index, base);
+        const int sign = i->op == Op::add ? 1 : -1;
+        if (k.constant(operands[o], bits)) index.shift += sign * int64_t(int32_t(bits));
+        else if (base && operands[o] == base) index.turns += sign;
+        else continue;
+        return stays_near(index) && shifted_index(k, operands[1 - o], index, base);
     }
     return false;
 }

@@ -14,12 +14,15 @@ namespace pumice::derive {
 class Gather {
 public:
     using Offset = std::array<int64_t, 3>;  ///< along each axis
+    static constexpr int64_t farthest = 1 << 20;  ///< shift
+    static constexpr int most_turns = 2;
 
     /// The index along one dimension: global_index(axis) + shift, then between bounds, or modulo the period, where there are any. These
     /// are the same for all items.
     struct Index {
         int axis = -1;
         int64_t shift = 0;
+        int turns = 0;  ///< periods that are added besides
         ir::Value low, high, period;
         bool low_last = false;  ///< with both bounds: max(min(i, high), low)
     };

@@ -170,9 +170,12 @@ Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
 }
 
 /// The same for all items: whether few items meet an element along an axis. A period is no shorter than the range; the range juts out
-/// over bounds by a few items only. Else looking for them would take longer than atomics.
+/// over bounds by a few items only. Else looking for them would take longer than atomics. And whether no index wraps on its way to bounds
+/// or to a period's remainder, as it does only in ranges of a thousand million items.
 Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
     constexpr int few = 64;
+    constexpr int64_t far = int64_t(1) << 30, longest = int64_t(1) << 28;
+    static_assert(far + Gather::most_turns * longest + Gather::farthest <= INT32_MAX);
     Value all = b.constant_bool(true);
     for (const Gather::Load& l : list)
         for (int axis = 0; axis < from.rank; ++axis) {
@@ -180,7 +183,12 @@ Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
             const Bounds bounds = bounds_of(index);
             const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
             const auto constant = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+            if (bounds.low || bounds.high || bounds.period) {
+                also(b.op(Op::ge, {at.start[size_t(axis)], constant(-far)}));
+                also(b.op(Op::le, {at.end[size_t(axis)], constant(far)}));
+            }
             if (bounds.period) also(b.op(Op::le, {at.size[size_t(axis)], bounds.period}));
+            if (bounds.period) also(b.op(Op::le, {bounds.period, constant(longest)}));
             if (bounds.low) also(b.op(Op::le, {b.op(Op::sub, {bounds.low, at.start[size_t(axis)]}), constant(few + index.shift)}));
             if (bounds.high) also(b.op(Op::le, {b.op(Op::sub, {at.end[size_t(axis)], bounds.high}), constant(few - index.shift)}));
         }

@@ -77,13 +77,21 @@ private:
     std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> apart;
 };
 
+int64_t items_along(const Range& range, size_t d, bool whole_groups) {
+    const int64_t n = range.to[d] - range.from[d];
+    return whole_groups && range.group_rank ? (n + range.group_extents[d] - 1) / range.group_extents[d] * range.group_extents[d]
+                                            : n;
+}
 int64_t items_of(const Range& range, bool whole_groups) {
     int64_t items = 1;
-    for (int d = 0; d < range.rank; ++d) {
-        int64_t n = range.to[size_t(d)] - range.from[size_t(d)];
-        if (whole_groups && range.group_rank) n = (n + range.group_extents[size_t(d)] - 1) / range.group_extents[size_t(d)] * range.group_extents[size_t(d)];
-        items *= n;
-    }
+    for (int d = 0; d < range.rank; ++d) items *= items_along(range, size_t(d), whole_groups);
+    return items;
+}
+/// Along each axis of the IR.
+std::array<int64_t, 3> items_along(const Range& range, bool whole_groups) {
+    std::array<int64_t, 3> items{1, 1, 1};
+    for (int axis = 0; axis < std::min(range.rank, 3); ++axis)
+        items[size_t(axis)] = items_along(range, size_t(range.rank - 1 - axis), whole_groups);
     return items;
 }
 
@@ -211,7 +219,7 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         detail::read(*c.offsets, counts.data());
         for (int32_t& n : counts) {
             const int64_t before = c.total;
-            c.total += n;
+            c.total += n == INT32_MAX ? int64_t(n) + 1 : int64_t(n);  // that many or more
             n = int32_t(before);
         }
         check_size(*derived.primal, c.type, double(c.total));
@@ -289,10 +297,11 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<S
     }
 }
 
-void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape,
-            TapeArrays* sums) {
+void launch(const Derived& given, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints,
+            TapeArrays* tape, TapeArrays* sums) {
     const auto device = device_of(range, slots);
-    const Range grouped = with_group(range, derived, *device);
+    const Range grouped = with_group(range, given, *device);
+    const Derived& derived = derived_for(given, values_of(slots), items_along(grouped, given.primal->whole_groups));
     Arguments arguments(derived, grouped, slots);
     TapeArrays own;
     TapeArrays& tapes = tape ? *tape : own;

@@ -382,7 +382,7 @@ void Sweep::accumulate(InstId load, int w, Value term) {
     const Inst& i = from[load];
     if ((gathers() && primal.gather.has(i.memory)) || taken_by_others(load)) return;
     const MemoryId shadow = shadows->of(i.memory, w);
-    const Accumulation how = accumulation(from, where, analysis, load);
+    const Accumulation how = accumulation(from, where, analysis, load, &limits);
     const Accumulated note{i.loc, from[i.memory].name, how};
     if (w == 0) accumulated.push_back(note);
     if (how == Accumulation::group) return add(sum(shadow, i.leaf, indices_of(from, i), i.type), term);

@@ -77,6 +77,7 @@ public:
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
+    std::vector<ItemLimit> limits;  ///< of the plain additions
 
     /// Whether there are cells, which another kernel adds up.
     bool has_cells() const { return !cell_tapes.empty(); }

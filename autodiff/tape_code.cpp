@@ -78,7 +78,9 @@ void Sweep::push(BlockId block) {
             for (const InstId loop : plan.pushed_counts(block))
                 values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
         if (values.empty()) continue;
-        const Value height = b.get(stack.cursor);
+        Value height = b.get(stack.cursor);
+        // A count does not wrap: it stays at the largest number, which the launch refuses.
+        if (part == Part::count) height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
         for (size_t n = 0; n < values.size() && part != Part::count; ++n) {
             const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
             b.store(stack.memory, 0, {&at, 1}, b.cast(stack.type, values[n]));

@@ -7,6 +7,7 @@
 //   an active scalar        an array of one element of its type, to which its adjoint is added (reverse)
 // Tapes come last. The results are ordinary kernels: they verify, print, run on every device, and can be differentiated again.
 #pragma once
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -22,6 +23,7 @@ struct Signature {
     std::vector<Activity> params;
     int width = 1;
     bool as_reverse = false;  ///< forward mode: functions go by their rules for reverse mode, so that both modes say the same
+    bool any_range = false;   ///< reverse mode: right for launches of any size, and Adjoint::fits is not asked
     bool operator==(const Signature&) const = default;
 };
 
@@ -30,6 +32,10 @@ struct HostValues {
     std::function<uint64_t(size_t parameter)> scalar;
     std::function<int64_t(size_t parameter, int axis)> extent;
 };
+
+/// Whether in a launch of so many items along each axis of the IR no two add to one element by plain additions: indices wrap, and of
+/// x[64 * i] of 32 bits items 0 and 2^26 meet. Empty: in every launch.
+using Fits = std::function<bool(const HostValues&, const std::array<int64_t, 3>& items)>;
 
 /// An array that derivative kernels take after all other parameters, in the order of the list. An "item" is a work-item of the
 /// range, or of all groups where the primal has whole_groups.
@@ -118,6 +124,7 @@ struct Adjoint {
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
     std::vector<Accumulated> accumulated;
+    Fits fits;                   ///< for other launches Signature::any_range makes one
 };
 
 /// Reverse mode in halves: "NAME.augmented" runs the primal and writes the tapes, "NAME.reverse" reads them; between them the
@@ -129,6 +136,7 @@ struct Split {
     std::vector<Tape> tapes;
     std::optional<Count> count;
     std::vector<Accumulated> accumulated;
+    Fits fits;  ///< of `reverse`
 };
 
 /// Forward mode: "NAME.forward" runs the primal and moves tangents along. Throws Error naming the line of what has no derivative.

@@ -110,6 +110,52 @@ TEST(transforms, add_up_the_cheapest_safe_way) {
     EXPECT_EQ(of_load("%at = mul %i, %n : i32", constants), Accumulation::atomic) << "n may be 0";
     EXPECT_EQ(of_load("%at = load arg3[%i] : i32"), Accumulation::atomic);
     EXPECT_EQ(of_load("%at = local_index 0 : i32"), Accumulation::atomic) << "groups share it";
+    EXPECT_EQ(of_load("%w = cast %i : i64\n%at = add %w, %w : i64"), Accumulation::atomic) << "two indices";
+    EXPECT_EQ(of_load("%w = cast %i : i64\n%m = constant 4096 : i64\n%at = mul %w, %m : i64"), Accumulation::plain);
+    EXPECT_EQ(of_load("%b = cast %i : u8\n%at = cast %b : i32"), Accumulation::atomic) << "items 0 and 256 meet";
+    EXPECT_EQ(of_load("%b = cast %i : u16\n%at = cast %b : i64"), Accumulation::atomic);
+    EXPECT_EQ(of_load("%m = constant 1073741824 : i32\n%at = mul %i, %m : i32"), Accumulation::atomic) << "items 0 and 4 meet";
+    EXPECT_EQ(of_load("%w = cast %i : i64\n%m = constant 4294967296 : i64\n%p = mul %w, %m : i64\n%at = cast %p : i32"),
+              Accumulation::atomic);
+}
+
+TEST(transforms, add_plainly_in_launches_that_are_small_enough) {
+    const auto fits = [](const std::string& range, const std::string& index, int64_t items, bool any = false) {
+        const ir::Kernel k = ir::parse("kernel \"k\" math contract rank 1 " + range +
+                                       "(arg1: inout f32[1], arg2: in f32[1], arg3: i32) @2 files [\"k.cpp\"] {\n" +
+                                       "%i = global_index 0 : i32\n" + index +
+                                       "%x = load arg2[%at] : f32\n%y = sin %x : f32\nstore arg1[%i], %y : f32\nreturn\n}\n");
+        const Adjoint made = adjoint(k, {{duplicated, duplicated, constant_}, 1, false, any});
+        EXPECT_EQ(made.accumulated[0].how, any ? Accumulation::atomic : Accumulation::plain);
+        return !made.fits || made.fits(HostValues{[](size_t) { return uint64_t(1) << 20; }, {}}, {items, 1, 1});
+    };
+    const std::string wide = "%m = constant 64 : i32\n%at = mul %i, %m : i32\n",
+                      bytes = "%b = cast %i : u8\n%at = cast %b : i32\n";
+    EXPECT_TRUE(fits("", wide, 1 << 26));
+    EXPECT_FALSE(fits("", wide, (1 << 26) + 1));
+    EXPECT_TRUE(fits("", wide, INT32_MAX, true));
+    EXPECT_TRUE(fits("range [1000] ", wide, 1000));
+    EXPECT_TRUE(fits("range [256] ", bytes, 256));
+    // Rows of 2^20, which the launch says.
+    const auto rows = [](int64_t items) {
+        const ir::Kernel k = kernel(R"(%n = argument arg3 : i32
+            %zero = constant 0 : i32
+            %one = constant 1 : i32
+            for %j = %zero to %n step %one {
+              %row = mul %i, %n : i32
+              %at = add %row, %j : i32
+              %x = load arg2[%at] : f32
+              %y = sin %x : f32
+              store arg1[%at], %y : f32
+              yield
+            })",
+                                    "", ", arg3: i32");
+        const Adjoint made = adjoint(k, {{duplicated, duplicated, constant_}, 1});
+        EXPECT_EQ(made.accumulated[0].how, Accumulation::plain);
+        return made.fits(HostValues{[](size_t) { return uint64_t(1) << 20; }, {}}, {items, 1, 1});
+    };
+    EXPECT_TRUE(rows(1 << 12));
+    EXPECT_FALSE(rows((1 << 12) + 1));
 }
 
 TEST(transforms, an_item_owns_what_it_stores) {
@@ -152,6 +198,32 @@ TEST(transforms, tapes_are_of_the_size_that_is_needed) {
     ASSERT_TRUE(unknown.count);
     EXPECT_FALSE(unknown.count->writes);
     EXPECT_EQ(ir::print(unknown.count->kernel).find("sin"), std::string::npos) << "counting needs no values";
+}
+
+TEST(transforms, tapes_know_how_loops_count_that_wrap) {
+    const Signature signature{{duplicated, duplicated}, 1};
+    const auto elements = [&](const std::string& loop) {
+        const Adjoint made = adjoint(kernel("%x = load arg2[%i] : f32\n" + loop + "store arg1[%i], %y : f32"), signature);
+        const std::string text = ir::print(made.kernel);
+        const size_t at = text.find("private tape_f32: f32[");
+        return at == std::string::npos ? -int(made.tapes.size()) : std::atoi(text.c_str() + at + 22);
+    };
+    const auto counts = [&](const std::string& type, const std::string& from, const std::string& to, const std::string& step) {
+        return elements("%a = constant " + from + " : " + type + "\n%b = constant " + to + " : " + type + "\n%c = constant " +
+                        step + " : " + type +
+                        "\n%y = for %k = %a to %b step %c carry (%v = %x) : f32 {\n%s = sin %v : f32\nyield %s\n}\n");
+    };
+    EXPECT_EQ(counts("u64", "5", "11", "18446744073709551615"), 1);
+    EXPECT_EQ(counts("u64", "18446744073709551610", "18446744073709551615", "1"), 5);
+    EXPECT_EQ(counts("i64", "9223372036854775800", "9223372036854775807", "2"), 4);
+    EXPECT_EQ(counts("i64", "-9223372036854775808", "9223372036854775807", "4611686018427387904"), 4);
+    const auto goes_on = [&](const std::string& below, const std::string& step) {
+        return elements("%a = constant 0 : i8\n%b = constant " + below + " : i8\n%c = constant " + step + " : i8\n" +
+                        "%y, %n = while (%v = %x, %k = %a) : (f32, i8) {\n%g = lt %k, %b : bool\ntest %g, %v, %k\n} do {\n" +
+                        "%s = sin %v : f32\n%l = add %k, %c : i8\nyield %s, %l\n}\n");
+    };
+    EXPECT_EQ(goes_on("100", "20"), 5);
+    EXPECT_LT(goes_on("120", "50"), 0) << "it wraps, and is counted";
 }
 
 /// Tiles of local memory that the reverse sweep fills again need not be filled by the primal, where nobody asks for its result.
