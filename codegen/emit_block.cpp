@@ -227,11 +227,27 @@ Expression Emitter::leaf(const Inst& i) {
     }
 }
 
+/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits.
+std::string Emitter::zero_pattern(const Inst& i) const {
+    if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
+    const auto operands = k.operands(i);
+    for (size_t o = 0; o < (i.op == Op::div ? 1u : 2u); ++o) {
+        uint64_t bits = 0;
+        if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
+        const auto operand = [&](size_t n) { return i.type == Scalar::f16 ? text("float($", n, ")") : text("$", n); };
+        const std::string zero = text(i.op == Op::div ? "pm_zero_over(" : "pm_times_zero(", operand(1 - o), ", ", operand(o), ")");
+        const std::string made = i.type == Scalar::f16 ? "float16_t(" + zero + ")" : zero;
+        return i.op == Op::fma ? made + " + $2" : made;
+    }
+    return "";
+}
+
 /// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
 /// guards against.
 std::string Emitter::pattern_of(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
+    if (const std::string zero = zero_pattern(i); !zero.empty()) return zero;
     if (i.op == Op::select) return "$0 ? $1 : $2";
     if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
     if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);

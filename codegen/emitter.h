@@ -42,6 +42,7 @@ private:
     Expression use_named(ir::Value v);
     std::vector<Expression> use_all(std::span<const ir::Value> values);
     Expression leaf(const ir::Inst& i);
+    std::string zero_pattern(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
     void flush(uint32_t memory);

@@ -122,6 +122,24 @@ bool pm_isnan(double x) {
     return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
 }
 
+// x * 0 and 0 / x, of either zero.
+float pm_times_zero(float x, float zero) {
+    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u;
+    return uintBitsToFloat((bits & 0x7fffffffu) >= 0x7f800000u ? 0x7fc00000u : sign);
+}
+double pm_times_zero(double x, double zero) {
+    uint bits = unpackDouble2x32(x).y, sign = (bits ^ unpackDouble2x32(zero).y) & 0x80000000u;
+    return packDouble2x32(uvec2(0u, (bits & 0x7fffffffu) >= 0x7ff00000u ? 0x7ff80000u : sign));
+}
+float pm_zero_over(float x, float zero) {
+    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u, size = bits & 0x7fffffffu;
+    return uintBitsToFloat(size == 0u || size > 0x7f800000u ? 0x7fc00000u : sign);
+}
+double pm_zero_over(double x, double zero) {
+    uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(zero).y) & 0x80000000u;
+    return packDouble2x32(uvec2(0u, pm_isnan(x) || ((unpackDouble2x32(x).y & 0x7fffffffu) | unpackDouble2x32(x).x) == 0u ? 0x7ff80000u : sign));
+}
+
 bool pm_isinf(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
 }

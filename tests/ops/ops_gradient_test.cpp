@@ -102,6 +102,125 @@ private:
     std::vector<T> operands[3] = {std::vector<T>(samples), std::vector<T>(samples), std::vector<T>(samples)};
 };
 
+// ---- singular points ----
+
+/// y = op(x1, x2, ...) in several shapes, an element each of y and of the x: the op alone, zero times it, and with a constant for one of the
+/// operands. Drivers fold what has a zero in its text.
+struct Shape {
+    bool times_zero = false;
+    int fixed = -1;  ///< the operand that is a constant
+    double constant = 0;
+};
+
+template <class T>
+class AtPoints {
+public:
+    explicit AtPoints(ir::Op op) : op(op), type(*scalar_of<T>()), row(pumice::row(op)) {
+        shapes = {{}, {true}};
+        for (int n = 0; n < row.arity && row.arity > 1; ++n)
+            for (const double c : {0.0, 1.0, -1.0})  // doubles take long to compile
+                if (operand_type(op, n, type) != Scalar::i32 && (c == 0 || type == Scalar::f32)) shapes.push_back({false, n, c});
+        items = 1;
+        for (int n = 0; n < row.arity; ++n) items *= std::size(points);
+        for (int n = 0, apart = 1; n < row.arity; ++n, apart *= int(std::size(points)))
+            for (int i = 0; i < items; ++i) at[n].push_back(points[size_t(i / apart) % std::size(points)]);
+    }
+
+    void check() {
+        const AnyKernel kernel = parse_ir(kernel_text());
+        std::vector<Array<T>> adjoints;
+        const int64_t elements = items * int64_t(shapes.size());
+        for (int n = 0; n < row.arity; ++n) adjoints.push_back(device.zeros<T>(elements));
+        run(kernel, adjoints, T(1), -1);
+        for (int n = 0; n < row.arity; ++n) {
+            if (operand_type(op, n, type) == Scalar::i32) continue;
+            expect(n, adjoints[size_t(n)].download(), "adjoint");
+            expect(n, run(kernel, std::vector(size_t(row.arity), device.full<T>(elements, T(1))), T(0), n).download(), "tangent");
+        }
+    }
+
+private:
+    static constexpr double points[] = {0.0, -0.0, 1.0, -1.0, 0.5, -2.0};
+
+    std::string kernel_text() const {
+        const std::string_view t = name_of(type);
+        std::string text = pumice::text("kernel \"at_points_of_", row.name, "_", t, "\" math contract rank 1 (arg1: out ", t, "[1]");
+        for (int n = 0; n < row.arity; ++n) text += pumice::text(", arg", n + 2, ": in ", name_of(operand_type(op, n, type)), "[1]");
+        text += pumice::text(") files [] {\n%i = global_index 0 : i32\n%count = constant ", shapes.size(), " : i32\n%first = mul %i, %count : i32\n");
+        for (size_t s = 0; s < shapes.size(); ++s) {
+            text += pumice::text("%number", s, " = constant ", s, " : i32\n%at", s, " = add %first, %number", s, " : i32\n");
+            std::string call(row.name);
+            for (int n = 0; n < row.arity; ++n) {
+                const std::string x = pumice::text("%x", s, "_", n);
+                if (shapes[s].fixed == n) text += pumice::text(x, " = constant ", shapes[s].constant, " : ", t, "\n");
+                else text += pumice::text(x, " = load arg", n + 2, "[%at", s, "] : ", name_of(operand_type(op, n, type)), "\n");
+                call += (n ? ", " : " ") + x;
+            }
+            text += pumice::text("%y", s, " = ", call, " : ", t, "\n");
+            if (shapes[s].times_zero) text += pumice::text("%zero = constant 0.0 : ", t, "\n%product = mul %zero, %y", s, " : ", t, "\n");
+            text += pumice::text("store arg1[%at", s, "], %", shapes[s].times_zero ? "product" : pumice::text("y", s), " : ", t, "\n");
+        }
+        return text + "return\n}\n";
+    }
+
+    /// Forward mode for one operand, or, for -1, reverse mode: adds to `dx`. Gives the shadow of the result. The other operands are constant:
+    /// a tangent of zero times an infinite derivative is not a number.
+    Array<T> run(const AnyKernel& kernel, const std::vector<Array<T>>& dx, T seed, int forward) {
+        const Array<T> y = device.zeros<T>(items * int64_t(shapes.size())), dy = device.full<T>(y.count(), seed);
+        std::vector<Array<T>> x;
+        std::vector<int> second;
+        for (int n = 0; n < row.arity; ++n) {
+            std::vector<T> values;
+            for (int i = 0; i < items; ++i)
+                for (const Shape& s : shapes) values.push_back(T(s.fixed == n ? s.constant : at[n][size_t(i)]));
+            x.push_back(device.upload(values));
+            second.assign(values.begin(), values.end());
+        }
+        const auto call = [&](const auto&... rest) {
+            if (forward < 0) autodiff(Reverse, kernel, ndrange(items), Duplicated(y, dy), rest...);
+            else autodiff(Forward, kernel, ndrange(items), Duplicated(y, dy), rest...);
+        };
+        if (row.arity == 1) call(Duplicated(x[0], dx[0]));
+        else if (row.types == TypeClass::F_I) call(Duplicated(x[0], dx[0]), Const(device.upload(second)));
+        else if (forward == 0) call(Duplicated(x[0], dx[0]), Const(x[1]));
+        else if (forward == 1) call(Const(x[0]), Duplicated(x[1], dx[1]));
+        else call(Duplicated(x[0], dx[0]), Duplicated(x[1], dx[1]));
+        return dy;
+    }
+
+    void expect(int n, const std::vector<T>& got, const char* what) const {
+        for (int i = 0; i < items; ++i)
+            for (size_t s = 0; s < shapes.size(); ++s) {
+                const Shape& shape = shapes[s];
+                if (shape.fixed == n) continue;
+                double values[3] = {};
+                uint64_t bits[3] = {}, result = 0;
+                std::string list;
+                for (int o = 0; o < row.arity; ++o) {
+                    values[o] = shape.fixed == o ? shape.constant : at[o][size_t(i)];
+                    bits[o] = operand_type(op, o, type) == Scalar::i32 ? to_bits(int32_t(values[o])) : to_bits(values[o]);
+                    list += text(o ? ", " : "", values[o], shape.fixed == o ? " in the text" : "");
+                }
+                ASSERT_TRUE(evaluate_scalar(op, Scalar::f64, bits, result));
+                double want = derive::partial(op, n, {values, size_t(row.arity)}, from_bits<double>(result));
+                if (shape.times_zero) want *= 0.0;
+                const double is = double(got[size_t(i) * shapes.size() + s]);
+                if (std::isnan(want) ? std::isnan(is) : is == want || std::abs(is - want) <= 1e-5 * std::abs(want) + 1e-6) continue;
+                ADD_FAILURE() << (shape.times_zero ? "0 * " : "") << row.name << "(" << list << ") as " << name_of(type) << ": the " << what
+                              << " of operand " << n + 1 << " is " << is << ", and the row says " << want << " on " << device.name();
+                return;
+            }
+    }
+
+    const ir::Op op;
+    const Scalar type;
+    const OpRow& row;
+    const Device device = Device::open();
+    std::vector<Shape> shapes;
+    int items = 0;
+    std::vector<double> at[3];
+};
+
 std::vector<int> differentiable_ops() {
     std::vector<int> ops;
     for (int op = 0; op < ir::scalar_op_count; ++op)
@@ -115,6 +234,14 @@ TEST_P(OpGradient, IsTheRows) {
     const ir::Op op = ir::Op(GetParam());
     Gradients<float>(op).check();
     if (accepts(op, Scalar::f64) && Device::open().supports(Feature::float64)) Gradients<double>(op).check();
+}
+
+TEST_P(OpGradient, IsTheRowsAtSingularPoints) {
+    const ir::Op op = ir::Op(GetParam());
+    if (!derive::has_poles(op) && op != ir::Op::mul) return;
+    ASSERT_LE(row(op).arity, 2);
+    AtPoints<float>(op).check();
+    if (accepts(op, Scalar::f64) && Device::open().supports(Feature::float64)) AtPoints<double>(op).check();
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpGradient, testing::ValuesIn(differentiable_ops()),
