@@ -81,8 +81,7 @@ std::vector<uint64_t> reverse(const Call& call) {
     const KernelRules* rules = find_rules(call.kernel);
     if (rules && (rules->inactive || rules->reverse)) return reverse_by_rule(*rules, call);
     std::vector<uint64_t> adjoints;
-    const Signature signature = signature_of(*call.kernel.recorded(), call.slots, call.width, Mode::adjoint);
-    launch(derived(call.kernel, Mode::adjoint, signature), call.range, call.slots, &adjoints);
+    launch(call, Mode::adjoint, &adjoints);
     return adjoints;
 }
 
@@ -99,8 +98,7 @@ void forward(const Call& call) {
         for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
         call.kernel.launch(call.range, values_of(call));
     } else {
-        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, call.width, Mode::forward);
-        launch(derived(call.kernel, Mode::forward, signature), call.range, call.slots, nullptr);
+        launch(call, Mode::forward, nullptr);
     }
 }
 
@@ -147,7 +145,7 @@ TapeArrays reverse_step(const Call& call) {
     const bool by_rule = rules && rules->reverse;
     Call step = call;
     const Derived* adjoint = nullptr;
-    if (!by_rule) adjoint = &derived(call.kernel, Mode::adjoint, signature_of(*primal, call.slots, call.width, Mode::adjoint));
+    if (!by_rule) adjoint = &derived(call.kernel, Mode::adjoint, signature_of(*primal, call.slots, 1, Mode::adjoint));
 
     // What the adjoint writes of the primal's arrays goes to copies.
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
@@ -161,7 +159,7 @@ TapeArrays reverse_step(const Call& call) {
     }
     TapeArrays sums;
     if (!by_rule) {
-        launch(*adjoint, step.range, step.slots, nullptr, nullptr, &sums);
+        launch(step, Mode::adjoint, nullptr, &sums);
         return sums;
     }
     const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());

@@ -61,6 +61,9 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
 void launch(const Derived& derived, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints, TapeArrays* tape = nullptr,
             TapeArrays* sums = nullptr);
 
+/// Launches the derivative of a call, as above; a part of the directions after another where one kernel for all would be long.
+void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums = nullptr);
+
 /// Launches a derivative's kernel; in pieces, one after another, where an element of `summed` arguments might get too many floats.
 void launch_in_pieces(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
                       const std::vector<HostArgument>& arguments, const detail::DeviceState& device);
