@@ -42,6 +42,9 @@ void add_to(void* target, Scalar type, uint64_t bits);
 /// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for what each parameter of the IR is.
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature);
 
+/// Throws Error for such a kernel that takes tapes: files of it alone could not be launched, as nothing in them says how long those are.
+void check_tapeless(const KernelBase& kernel);
+
 // ---- annotations to slots ------------------------------------------------------------------------------------------------------
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include "autodiff/sweep.h"
 #include "core/builder.h"
+#include "core/named.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
 
@@ -223,13 +224,21 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
 
 namespace {
 
+/// Notes which tapes a derivative's kernel takes, once; gives what is noted, of other kernels none.
+const std::vector<Tape>& tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
+    const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
+    return *static_cast<const std::vector<Tape>*>(made.get());
+}
+
 /// The adjoint for users to launch: nothing has to come after it.
 AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
     const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
         check_dimensions(*kernel.recorded());
         Adjoint a = adjoint_alone(*kernel.recorded(), signature);
         drop_unread(a, signature);
-        return std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
+        const auto result = std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
+        tapes_of(*result, a.tapes);
+        return result;
     });
     return *static_cast<const AnyKernel*>(made.get());
 }
@@ -248,9 +257,21 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
             }
             tidy.any_range = true;
             if (Mode(m) == Mode::adjoint) return alone(kernel, tidy);
-            return derived(kernel, Mode(m), tidy).kernel;
+            const Derived& made = derived(kernel, Mode(m), tidy);
+            tapes_of(made.kernel, made.tapes);
+            return made.kernel;
         }
     fail("a derivative of mode \"", mode, "\" is asked for: modes are forward, adjoint, augmented and reverse");
+}
+
+void check_tapeless(const KernelBase& kernel) {
+    const std::vector<Tape>& tapes = tapes_of(kernel);
+    if (tapes.empty()) return;
+    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Size::counted; });
+    fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
+         " that autodiff makes for each launch, ",
+         counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",
+         "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff where it runs");
 }
 
 // ---- arrays ----------------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // What a kernel compiles to, without a device: declared with the kernel in core, made by code generation.
+#include "autodiff/call.h"
 #include "codegen/codegen.h"
 #include "core/kernel.h"
 
@@ -6,6 +7,9 @@ namespace pumice {
 
 std::string KernelBase::glsl() const { return codegen::compile(*recorded()).glsl; }
 std::vector<uint32_t> KernelBase::spirv() const { return codegen::compile(*recorded()).spirv; }
-void dump(const KernelBase& kernel, const std::filesystem::path& folder) { codegen::dump(*kernel.recorded(), folder); }
+void dump(const KernelBase& kernel, const std::filesystem::path& folder) {
+    derive::check_tapeless(kernel);
+    codegen::dump(*kernel.recorded(), folder);
+}
 
 }  // namespace pumice

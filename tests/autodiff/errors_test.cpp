@@ -1,4 +1,8 @@
 // Case 26 of shared/cases/autodiff.md: misuse of derivatives, each a sentence that names the argument or the line.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "core/interp.h"
 #include "tests/error/error_suite.h"
 
@@ -200,6 +204,40 @@ TEST_F(AutodiffErrors, TapesOfOtherCalls) {
     const std::string message = message_of([&] { reverse(Duplicated(y, dy), Const(2.0f), Duplicated(x, dx), other); });
     EXPECT_EQ(message, text("the reverse half of kernel \"axpy\" is given a tape of ", tape.arrays.size() + 1, " arrays, and its own has ", tape.arrays.size(),
                             ": both halves take the same range and annotations"));
+}
+
+const int counts_line = __LINE__ + 1;
+const auto counts = kernel("counts", [](InOut<float> y, In<int> n) {
+    auto i = global_index();
+    Var<float> v = y[i];
+    $for (k, range(n[i])) { v = sin(v); }
+    y[i] = v;
+});
+const int given_line = __LINE__ + 1;
+const auto given = kernel("given", [](InOut<float> y, Val<int> n) {
+    auto i = global_index();
+    Var<float> v = y[i];
+    $for (k, range(n)) { v = sin(v); }
+    y[i] = v;
+});
+
+TEST_F(AutodiffErrors, DumpsOfWhatTakesTapes) {
+    const auto folder = std::filesystem::temp_directory_path() / text("pumice_tapes_", getpid());
+    const auto refusal = [](const char* name, int line, const char* arrays, const char* length) {
+        return text("kernel \"", name, "\" (", at(line), ") cannot be dumped: it takes ", arrays, " that autodiff makes for each launch, ", length,
+                    "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff where it runs");
+    };
+    EXPECT_EQ(message_of([&] { dump(adjoint<Duplicated, Const>(counts), folder); }),
+              refusal("counts.adjoint", counts_line, "2 arrays", "as long as another kernel counts, which the files do not hold"));
+    EXPECT_EQ(message_of([&] { dump(adjoint<Duplicated, Const>(given), folder); }),
+              refusal("given.adjoint", given_line, "1 array", "of a length that the files do not hold"));
+    EXPECT_FALSE(std::filesystem::exists(folder));
+    dump(adjoint<Duplicated, Const, Duplicated>(axpy), folder);
+    dump(tangent<Duplicated, Const>(counts), folder);
+    dump(counts, folder);
+    EXPECT_TRUE(std::filesystem::exists(folder / "axpy.adjoint.spv"));
+    EXPECT_TRUE(std::filesystem::exists(folder / "counts.forward.spv"));
+    std::filesystem::remove_all(folder);
 }
 
 }  // namespace
