@@ -1,9 +1,12 @@
 // IR to GLSL to SPIR-V, without a device.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/backend.h"
@@ -32,7 +35,15 @@ struct Options {
     uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
     bool recall = false;                  ///< private memory costs less than computing things again
     bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, which needs arithmetic of it
+    bool operator==(const Options&) const = default;
 };
+/// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
+inline auto key_parts(const Options& o) {
+    const auto& [comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, byte_storage, pairs, push_bytes,
+                 subgroups, recall, subgroup_sums] = o;
+    return std::tie(comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, byte_storage, pairs,
+                    push_bytes, subgroups, recall, subgroup_sums);
+}
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.
 struct Field {
@@ -65,10 +76,31 @@ struct Binding {
     ir::Access access = ir::Access::inout;
 };
 
+/// One step of the computation of a local array's size: a constant, a group's extent, or an op on the values of earlier steps.
+struct SizeStep {
+    ir::Op op = ir::Op::constant;
+    Scalar type = Scalar::i32, operand_type = Scalar::i32;
+    uint32_t count = 0, operands[3] = {};  ///< earlier steps
+    uint64_t immediate = 0;                ///< the constant's bits, or the axis
+};
+/// Local memory whose length the launch fixes, by a specialisation constant.
+struct SizedLocal {
+    uint32_t constant = 0;                    ///< its id: 4 and up
+    uint32_t first_step = 0, step_count = 0;  ///< in Shader::size_steps; the last one gives the elements
+    uint32_t element_bytes = 0;
+    uint32_t in_words = 0;                    ///< 1: the shader's array is of 32-bit words that hold the elements
+};
+
 /// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
 /// along axes 0, 1, 2 (default 1 each). The bool 3 may be left false; a launch whose groups are all whole is faster
 /// with it. The entry point is "main".
 struct Shader {
+    /// The value of a local array's constant in groups of these extents. Sizes below 1 are for the launch to refuse.
+    int64_t length_of(const SizedLocal& local, const std::array<int64_t, 3>& group) const;
+    std::span<const SizeStep> steps_of(const SizedLocal& local) const;
+    /// All local memory of a group.
+    int64_t local_bytes_for(const std::array<int64_t, 3>& group) const;
+
     std::string name;
     std::string glsl;
     std::vector<uint32_t> spirv;
@@ -79,6 +111,8 @@ struct Shader {
     std::vector<Field> block;
     uint32_t block_bytes = 0;
     int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
+    std::vector<SizedLocal> sized_locals;
+    std::vector<SizeStep> size_steps;
     bool asks_full_groups = false;           ///< specialisation constant 3 is there
     std::vector<Feature> features;           ///< beyond what every Vulkan device has
     std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
@@ -91,6 +125,9 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
 std::vector<std::string_view> pass_names();
 /// GLSL text of a kernel lowered for the same options, with an argument block where push constants do not suffice; fills everything of the Shader but spirv and capabilities.
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
+/// The steps that compute a local array's size, the size last; and its value.
+std::vector<SizeStep> size_steps(const ir::Kernel& kernel, ir::Value size);
+int64_t elements_of(std::span<const SizeStep> steps, const std::array<int64_t, 3>& group);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
 Shader compile(const ir::Kernel& recorded, const Options& options = {});
 /// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` adds spirv-opt -O, for offline dumps. A GLSL error is a library_bug.

@@ -103,6 +103,38 @@ TEST(manifest, describes_the_launch) {
     EXPECT_EQ(m["hash"], s.hash);
 }
 
+TEST(manifest, says_how_long_sized_local_memory_is) {
+    const ir::Kernel k = ir::parse(R"(kernel "sized" math contract rank 1 (arg1: inout i32[1]) files [] {
+  local local1: i32[size %5]
+  %0 = group_size 0 : i32
+  %1 = constant -3 : i32
+  %2 = mul %0, %1 : i32
+  %3 = cast %2 : i64
+  %4 = abs %3 : i64
+  %5 = cast %4 : i32
+  %6 = local_index 0 : i32
+  store local1[%6], %1 : i32
+  %7 = load local1[%6] : i32
+  store arg1[%6], %7 : i32
+  return
+}
+)");
+    const Shader s = compile(k);
+    const auto m = nlohmann::json::parse(manifest(k, s));
+    ASSERT_EQ(m["sized_locals"].size(), 1u);
+    const auto& local = m["sized_locals"][0];
+    EXPECT_EQ(local["specialization_constant"], 4);
+    EXPECT_EQ(local["unit"], "elements");
+    EXPECT_EQ(local["element_bytes"], 4);
+    EXPECT_EQ(local["default"], 3);
+    EXPECT_EQ(local["elements"].dump(), R"(["cast","i32",["abs",["cast","i64",["mul",["group_size","x"],-3]]]])");
+    EXPECT_EQ(s.length_of(s.sized_locals[0], {64, 1, 1}), 192);
+    EXPECT_EQ(validate(s.spirv), "");
+    // Nothing of the expression is left to the driver.
+    EXPECT_NE(s.glsl.find("layout(constant_id = 4) const int local1_size = 3;"), std::string::npos) << s.glsl;
+    EXPECT_NE(s.glsl.find("shared int local1[local1_size];"), std::string::npos) << s.glsl;
+}
+
 TEST(dump, says_why_a_folder_cannot_be_written) {
     const Folder folder;
     fs::create_directories(folder.path);

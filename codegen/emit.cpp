@@ -2,6 +2,7 @@
 #include "codegen/codegen.h"
 #include "codegen/emitter.h"
 #include "codegen/prelude.h"
+#include "core/cache_key.h"
 #include "core/error.h"
 #include "core/hash.h"
 
@@ -11,10 +12,9 @@ namespace {
 std::string hash_of(const ir::Kernel& lowered, const Options& options, const std::string& glsl) {
     Hash hash;
     hash.add(ir::print(lowered));
-    hash.add(text(options.comments, options.float_atomics, options.local_float_atomics, options.wide_offsets, options.pairs,
-                  options.int64_atomics, options.memory_barriers, options.byte_storage, options.subgroups,
-                  options.subgroup_sums));
-    for (const bool address : options.by_address) hash.add(address ? "address" : "binding");
+    CacheKey of_options;
+    of_options.add(options);
+    hash.add(of_options.bytes);
     // The text too, so that a library with another emitter or prelude never finds this one's SPIR-V.
     hash.add(glsl);
     return hash.text();

@@ -67,7 +67,7 @@ void Emitter::name_indices() {
         Op op;
         const char* name;
     };
-    for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}}) {
+    for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}, Named{Op::group_size, "group"}}) {
         bool used[3] = {};
         for (size_t i = 0; i < k.insts.size(); ++i)
             if (usage.live[i] && k.insts[i].op == n.op) used[k.insts[i].immediate] = true;
@@ -78,7 +78,9 @@ void Emitter::name_indices() {
             std::string value = gl("LocalInvocationID", axis);
             if (n.op == Op::group_index)
                 value = interface.field(Field::Kind::group_base, 0, axis, Scalar::i32) + " + " + gl("WorkGroupID", axis);
-            line(text("const int ", name, " = ", value, ";"));
+            // No constant: drivers fold expressions of specialisation constants by rules of their own.
+            if (n.op == Op::group_size) value = gl("WorkGroupSize", axis);
+            line(text(n.op == Op::group_size ? "int " : "const int ", name, " = ", value, ";"));
             for (const Inst& i : k.insts)
                 if (i.op == n.op && int(i.immediate) == axis) names[i.first_result] = name;
         }
@@ -206,7 +208,6 @@ Expression Emitter::leaf(const Inst& i) {
         }
         case Op::global_size: return {interface.field(Field::Kind::size, 0, n, Scalar::i32), primary, {}, {}};
         case Op::group_count: return {interface.field(Field::Kind::group_count, 0, n, Scalar::i32), primary, {}, {}};
-        case Op::group_size: return {gl("WorkGroupSize", n), postfix, {}, {}};
         case Op::subgroup_size:
         case Op::subgroup_lane:
         case Op::subgroup_index:

@@ -235,32 +235,18 @@ std::string Interface::buffer(MemoryId m, int binding) {
                 " ", names[m.id], "[]; };\n");
 }
 
-/// A local array's launch-time size out of group sizes and constants. GLSL wants a constant expression there, so calls (the
-/// prelude's integer division, min, max) have to be spelt with operators.
-Expression Interface::size_expression(Value v) const {
-    const Inst& i = k[k[v].inst];
-    if (i.op == Op::constant) {
-        const std::string constant = glsl_constant(i.type, i.immediate);
-        return {constant, constant[0] == '-' ? unary : primary, {}, {}};
-    }
-    if (i.op == Op::group_size) return {text("int(gl_WorkGroupSize.", axis_names[i.immediate], ")"), postfix, {}, {}};
-    std::vector<Expression> operands;
-    for (const Value o : k.operands(i)) operands.push_back(size_expression(o));
-    switch (i.op) {
-        case Op::add: return fill("$0 + $1", operands);
-        case Op::sub: return fill("$0 - $1", operands);
-        case Op::mul: return fill("$0 * $1", operands);
-        case Op::div: return fill("$0 / $1", operands);
-        case Op::rem: return fill("$0 % $1", operands);
-        case Op::shl: return fill("$0 << $1", operands);
-        case Op::shr: return fill("$0 >> $1", operands);
-        case Op::min: return fill("($0 < $1 ? $0 : $1)", operands);
-        case Op::max: return fill("($0 > $1 ? $0 : $1)", operands);
-        case Op::cast: return fill(cast_text(k.type_of(k.operands(i)[0]), i.type), operands);
-        default:
-            fail("the size of a local array is computed with ", name_of(i.op),
-                 "; it may use group_size, constants, + - * / %, shifts, min and max");
-    }
+/// Declares the specialisation constant that is a local array's length. Its default is right for groups of one item.
+std::string Interface::size_constant(MemoryId m) {
+    const std::vector<SizeStep> steps = codegen::size_steps(k, k[m].size);
+    Shader with;
+    with.sized_locals.push_back({uint32_t(4 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
+    with.size_steps = steps;
+    SizedLocal local = with.sized_locals[0];
+    const std::string out = text("layout(constant_id = ", local.constant, ") const int ", names[m.id], "_size = ", with.length_of(local, {1, 1, 1}), ";\n");
+    local.first_step = uint32_t(size_steps.size());
+    sized_locals.push_back(local);
+    size_steps.insert(size_steps.end(), steps.begin(), steps.end());
+    return out;
 }
 
 std::string Interface::declarations() {
@@ -281,7 +267,8 @@ std::string Interface::declarations() {
         } else if (memory.kind == MemoryKind::local) {
             int64_t count = 1;
             for (const int64_t e : memory.extents) count *= e;
-            if (!memory.extents.empty()) local_bytes += count * memory.element.size;
+            if (memory.extents.empty()) blocks += size_constant(m);
+            else local_bytes += count * memory.element.size;
             blocks += text("shared ", element_type(m), " ", names[id], array_extents(m), ";\n");
         }
     }
@@ -345,18 +332,14 @@ std::vector<std::string> Interface::push_constants() {
 /// The brackets of a local or private array's declaration.
 std::string Interface::array_extents(MemoryId m) const {
     const Memory& memory = k[m];
-    const uint32_t size = memory.element.size;
-    if (memory.extents.empty()) {
-        const Expression count = size_expression(memory.size);
-        return "[" + (all_in_words(m) ? fill(text("($0 * ", size, " + 3) / 4"), {count}) : count).text + "]";
-    }
+    if (memory.extents.empty()) return "[" + names[m.id] + "_size]";
     std::string nested;
     int64_t count = 1;
     for (const int64_t e : memory.extents) {
         count *= e;
         nested += text("[", e, "]");
     }
-    if (all_in_words(m)) count = (count * size + 3) / 4;
+    if (all_in_words(m)) count = (count * memory.element.size + 3) / 4;
     return usage.memories[m.id].nested ? nested : text("[", count, "]");
 }
 
@@ -377,6 +360,8 @@ void Interface::describe(Shader& shader) const {
     shader.block = in_block;
     shader.block_bytes = block_bytes;
     shader.local_bytes = local_bytes;
+    shader.sized_locals = sized_locals;
+    shader.size_steps = size_steps;
     shader.features.assign(features.begin(), features.end());
     shader.asks_full_groups = asks_full_groups;
 }

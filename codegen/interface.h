@@ -71,7 +71,7 @@ private:
     const char* holder(const Field& f) const;
     std::string fields_of(const char* holder_name, std::vector<Field>& into, uint32_t& bytes);
     void sort_fields();
-    Expression size_expression(ir::Value v) const;
+    std::string size_constant(ir::MemoryId m);
 
     const ir::Kernel& k;
     const Options& options;
@@ -86,6 +86,8 @@ private:
     std::vector<Binding> bindings;
     uint32_t push_bytes = 0, block_bytes = 0;
     int64_t local_bytes = 0;
+    std::vector<SizedLocal> sized_locals;
+    std::vector<SizeStep> size_steps;
     bool asks_full_groups = false, locks = false;
 };
 

@@ -1,8 +1,10 @@
 // The JSON that describes a module to whoever launches it without this library.
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "codegen/codegen.h"
 #include "core/error.h"
+#include "core/evaluate.h"
 
 namespace pumice::codegen {
 namespace {
@@ -64,6 +66,33 @@ Json element(const Element& e) {
     return {{"bytes", e.size}, {"members", members}};
 }
 
+/// A step as a number, ["group_size", "x"], or [op, operands...]; casts say their type: ["cast", "i64", operand].
+Json size_expression(std::span<const SizeStep> steps, uint32_t at) {
+    const SizeStep& step = steps[at];
+    if (step.op == ir::Op::constant) {
+        if (!is_float(step.type)) return int64_t(cast_bits(step.type, Scalar::i64, step.immediate));
+        return std::bit_cast<double>(cast_bits(step.type, Scalar::f64, step.immediate));
+    }
+    Json out = Json::array({ir::name_of(step.op)});
+    if (step.op == ir::Op::group_size) out.push_back(axis_names[step.immediate]);
+    if (step.op == ir::Op::cast || step.op == ir::Op::bitcast) out.push_back(pumice::name_of(step.type));
+    for (uint32_t o = 0; o < step.count; ++o) out.push_back(size_expression(steps, step.operands[o]));
+    return out;
+}
+
+Json sized_locals(const Shader& shader) {
+    Json out = Json::array();
+    for (const SizedLocal& local : shader.sized_locals) {
+        const auto steps = shader.steps_of(local);
+        out.push_back({{"specialization_constant", local.constant},
+                       {"unit", local.in_words ? "words" : "elements"},
+                       {"element_bytes", local.element_bytes},
+                       {"elements", size_expression(steps, uint32_t(steps.size() - 1))},
+                       {"default", shader.length_of(local, {1, 1, 1})}});
+    }
+    return out;
+}
+
 }  // namespace
 
 /// Arguments count from 1, as in errors and in the GLSL's names; offsets and sizes are bytes; axis x is a range's last index.
@@ -115,6 +144,7 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     for (const Field& f : shader.push) fields.push_back(field(f));
     out["push_constants"] = {{"bytes", shader.push_bytes}, {"fields", fields}};
     out["local_bytes"] = shader.local_bytes;
+    if (!shader.sized_locals.empty()) out["sized_locals"] = sized_locals(shader);
     Json features = Json::array();
     for (const Feature f : shader.features) features.push_back(name_of(f));
     out["features"] = features;

@@ -110,35 +110,4 @@ void DiskCache::write(const std::string& name, const std::string& bytes) const {
     if (!problem.empty()) debug::log_once(text("the disk cache ", folder, " is not written: ", problem));
 }
 
-void CacheKey::add(const ir::Kernel& k) {
-    add(k.name);
-    add(k.whole_groups, k.math, k.rank, k.params.size(), k.memories.size());
-    add(k.strings.size());
-    for (const std::string& string : k.strings) add(string);
-    for (const ir::Parameter& p : k.params) add(p.is_array, p.type, p.memory.id);
-    for (const ir::Memory& m : k.memories) {
-        add(m.name);
-        add(m.kind, m.rank, m.access, m.argument, m.size.id, m.element.size, m.element.leaves.size(), m.extents.size());
-        for (const int64_t extent : m.extents) add(extent);
-        for (const Leaf& leaf : m.element.leaves) {
-            add(leaf.path);
-            add(leaf.type, leaf.offset);
-        }
-    }
-    // Everything of an instruction but its source line.
-    add(k.insts.size(), k.pool.size(), k.values.size(), k.blocks.size());
-    for (const ir::Inst& i : k.insts)
-        add(i.op, i.type, i.result_count, i.first_operand, i.operand_count, i.first_result, i.blocks[0].id, i.blocks[1].id,
-              i.memory.id, i.leaf, i.immediate);
-    for (const ir::Value v : k.pool) add(v.id);
-    for (const ir::ValueInfo& v : k.values) add(v.type, v.inst.id, v.block.id, v.index);
-    for (const ir::Block& block : k.blocks) {
-        add(block.params.size(), block.insts.size());
-        for (const ir::Value v : block.params) add(v.id);
-        for (const ir::InstId i : block.insts) add(i.id);
-    }
-}
-
-std::string CacheKey::hash() const { return checksum(bytes); }
-
 }  // namespace pumice

@@ -1,11 +1,8 @@
-// Files that survive the process, and the names that tell one compiled kernel from every other.
+// Files that survive the process. core/cache_key.h names them.
 #pragma once
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <type_traits>
-
-#include "core/ir.h"
 
 namespace pumice {
 
@@ -25,22 +22,6 @@ public:
 
 private:
     std::filesystem::path folder;
-};
-
-/// What an entry depends on, collected as bytes and hashed at once into its name.
-struct CacheKey {
-    std::string bytes;
-    template <class... T>
-        requires((std::is_arithmetic_v<T> || std::is_enum_v<T>) && ...)
-    void add(const T&... values) { (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...); }
-    void add(const std::string& string) {
-        add(string.size());
-        bytes += string;
-    }
-    /// Everything of a kernel but its source lines.
-    void add(const ir::Kernel& kernel);
-    /// 32 hex digits.
-    std::string hash() const;
 };
 
 /// Changes with every build of the library, so that no entry of an older code generator is ever taken.

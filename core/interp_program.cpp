@@ -105,11 +105,14 @@ void Program::place_values() {
     }
 }
 
-int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::array<int64_t, 3>& group) {
+int64_t asked_elements(const Kernel& kernel, const Memory& memory, const std::array<int64_t, 3>& group) {
     int64_t count = 1;
     for (const int64_t extent : memory.extents) count *= extent;
-    if (!memory.extents.empty()) return count;
-    count = from_bits<int32_t>(launch_bits(kernel, memory.size, group));
+    return memory.extents.empty() ? from_bits<int32_t>(launch_bits(kernel, memory.size, group)) : count;
+}
+
+int64_t local_elements(const Kernel& kernel, const Memory& memory, const std::array<int64_t, 3>& group) {
+    const int64_t count = asked_elements(kernel, memory, group);
     if (count <= 0)
         fail("Kernel \"", kernel.name, "\" has a local array of ", count, " elements (", kernel.where(memory.loc),
              ") in a group of ", group[0] * group[1] * group[2], " work-items; it takes at least 1.");

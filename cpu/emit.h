@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/ir.h"
@@ -47,6 +48,16 @@ struct Variant {
     bool lead = false;                      ///< groups may begin less than most_lead items early along axis 0, for which there may be one more
     bool operator==(const Variant&) const = default;
 };
+
+// All fields, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
+inline auto key_parts(const Target& t) {
+    const auto& [width, isa, sleef, triple] = t;
+    return std::tie(width, isa, sleef, triple);
+}
+inline auto key_parts(const Variant& v) {
+    const auto& [group, wide_offsets, full, sums, streaming, lead] = v;
+    return std::tie(group, wide_offsets, full, sums, streaming, lead);
+}
 
 struct Emitted {
     std::string text;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/cache_key.h"
 #include "core/debug.h"
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -91,9 +92,7 @@ Compiler::~Compiler() { loader.wait(); }
 std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) const {
     static const std::string build = build_stamp();
     CacheKey key;
-    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features);
-    key.add(target.width, target.isa, target.sleef, variant.wide_offsets, variant.full, variant.sums, variant.streaming, variant.lead);
-    for (const int64_t extent : variant.group) key.add(extent);
+    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features), key.add(target), key.add(variant);
     key.add(kernel);
     return key.hash() + ".object";
 }

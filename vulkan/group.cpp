@@ -2,41 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
-#include <vector>
 
-#include "core/builder.h"
+#include "core/interp_program.h"
 
 namespace pumice::vulkan {
 namespace {
 
 using Extents = std::array<int64_t, 3>;
 
-/// The value of an expression of constants and group sizes, as bits; nothing where it holds anything else.
-std::optional<uint64_t> value_for(const ir::Kernel& k, ir::Value v, const Extents& group, int depth = 0) {
-    const ir::InstId id = k[v].inst;
-    if (id.id == ir::none || depth > 64) return std::nullopt;
-    const ir::Inst& inst = k[id];
-    if (inst.op == ir::Op::constant) return inst.immediate;
-    if (inst.op == ir::Op::group_size) return uint64_t(group[inst.immediate % 3]);
-    if (!ir::is_pure(inst.op) || inst.operand_count == 0) return std::nullopt;
-    std::vector<uint64_t> operands;
-    for (const ir::Value operand : k.operands(inst)) {
-        const auto bits = value_for(k, operand, group, depth + 1);
-        if (!bits) return std::nullopt;
-        operands.push_back(*bits);
-    }
-    uint64_t result = 0;
-    if (!ir::evaluate(inst, k.type_of(k.operands(inst)[0]), operands, result)) return std::nullopt;
-    return result;
-}
-
 int64_t bytes_of(const ir::Kernel& kernel, const ir::Memory& memory, const Extents& group) {
-    int64_t count = 1;
-    if (memory.size) count = int64_t(int32_t(value_for(kernel, memory.size, group).value_or(0)));
-    else
-        for (const int64_t extent : memory.extents) count *= extent;
-    return count * memory.element.size;
+    return interp::asked_elements(kernel, memory, group) * memory.element.size;
 }
 
 int64_t items(const Extents& group) {
@@ -62,13 +37,6 @@ void shrink(Extents& group) {
 }
 
 }  // namespace
-
-int64_t sized_local_memory(const ir::Kernel& kernel, const Extents& group) {
-    int64_t bytes = 0;
-    for (const ir::Memory& memory : kernel.memories)
-        if (memory.kind == ir::MemoryKind::local && memory.size) bytes += bytes_of(kernel, memory, group);
-    return bytes;
-}
 
 int64_t local_memory(const ir::Kernel& kernel, const Extents& group) {
     int64_t bytes = 0;

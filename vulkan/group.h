@@ -7,8 +7,6 @@
 
 namespace pumice::vulkan {
 
-/// Bytes of local memory whose size depends on the group.
-int64_t sized_local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& group);
 /// Bytes of all local memory.
 int64_t local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& group);
 

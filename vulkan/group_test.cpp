@@ -97,7 +97,6 @@ ir::Kernel with_local_memory() {
 
 TEST(LocalMemory, FollowsTheGroup) {
     const ir::Kernel kernel = with_local_memory();
-    EXPECT_EQ(sized_local_memory(kernel, {128, 1, 1}), 128 * 64);
     EXPECT_EQ(local_memory(kernel, {128, 1, 1}), 128 * 64 + 400);
 }
 

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "codegen/codegen.h"
+#include "codegen/loop_limit.h"
 #include "core/debug.h"
 #include "core/error.h"
+#include "core/passes.h"
 #include "vulkan/device.h"
 #include "vulkan/group.h"
 
@@ -22,6 +24,8 @@ uint64_t widened(Scalar type, uint64_t bits) {
 }  // namespace
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+    if (const int64_t limit = context.plan.most_iterations)
+        kernel = std::make_shared<const ir::Kernel>(codegen::require_loops(ir::inlining(*kernel), limit, context.name));
     const ir::Kernel* recorded = kernel.get();
     // The variants hold the kernel, and so the source may point to it; the device outlives the variants' use.
     return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {

@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Changes whenever the layout below does.
-constexpr uint32_t layout_version = 2;
+constexpr uint32_t layout_version = 3;
 
 struct Writer {
     std::string bytes;
@@ -66,6 +66,8 @@ void visit(Archive&& archive, Shader& shader) {
     archive(shader.block);
     archive(shader.block_bytes);
     archive(shader.local_bytes);
+    archive(shader.sized_locals);
+    archive(shader.size_steps);
     archive(shader.asks_full_groups);
     archive(shader.features);
     archive(shader.capabilities);

@@ -81,6 +81,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
     // atomics are LLVM's sequentially consistent ones, and order everything.
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
+    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. What is done about it (codegen/loop_limit.h) does no harm where a version has no limit.
+    if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;
@@ -113,6 +115,7 @@ Switches Switches::from_environment() {
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
+    switches.loops = set("PUMICE_VULKAN_LOOPS");
     return switches;
 }
 

@@ -16,6 +16,7 @@ struct Switches {
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
     static Switches from_environment();
 };
 
@@ -29,6 +30,7 @@ struct Plan {
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
     bool int64_atomics = false;           ///< in buffers and in local memory
     bool memory_barriers = true;          ///< they do what they should
+    int64_t most_iterations = 0;          ///< of all loops of a work-item: more are ended silently; 0: no such limit
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory

@@ -122,6 +122,16 @@ TEST(Plan, PushDescriptorsWhereThereAreSome) {
     EXPECT_FALSE(make_plan(discrete(), switches).push_descriptors);
 }
 
+TEST(Plan, DriversThatEndLoopsAreAsked) {
+    Snapshot s = unified();
+    EXPECT_EQ(make_plan(s, {}).most_iterations, 0);
+    Switches switches;
+    switches.loops = true;
+    EXPECT_EQ(make_plan(s, switches).most_iterations, 65535);
+    s.driver_id = VK_DRIVER_ID_MESA_LLVMPIPE;
+    EXPECT_EQ(make_plan(s, {}).most_iterations, 65535);
+}
+
 TEST(Plan, SmallTypesNeedStorageToo) {
     Snapshot s = unified();
     s.shader_int8 = s.shader_int16 = s.shader_float16 = true;

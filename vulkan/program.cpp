@@ -126,11 +126,16 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     for (const Made& one : made)
         if (one.group == group && one.full_groups == full) return one.pipeline;
-    interp::check_local_memory(kernel, group, shader.local_bytes + sized_local_memory(kernel, group), context.plan.limits.local_memory,
+    interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory,
                                context.name);
-    const uint32_t values[4] = {uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
-    const VkSpecializationMapEntry entries[4] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
-    const VkSpecializationInfo specialization{4, entries, sizeof values, values};
+    std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
+    std::vector<VkSpecializationMapEntry> entries;
+    for (uint32_t id = 0; id < 4; ++id) entries.push_back({id, id * 4, 4});
+    for (const codegen::SizedLocal& local : shader.sized_locals) {
+        entries.push_back({local.constant, uint32_t(values.size() * 4), 4});
+        values.push_back(uint32_t(shader.length_of(local, group)));
+    }
+    const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), values.size() * 4, values.data()};
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -222,7 +227,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
 
 Variant& Variants::variant(Context& context, const codegen::Options& options) {
     for (const Made& one : made)
-        if (one.options.wide_offsets == options.wide_offsets && one.options.by_address == options.by_address) return *one.variant;
+        if (one.options == options) return *one.variant;
     made.push_back({options, std::make_unique<Variant>(context, source(options), *kernel)});
     return *made.back().variant;
 }

@@ -389,4 +389,30 @@ TEST(AutodiffCases, Case25_WhatCarriesNoDerivative) {
     }
 }
 
+// A device that ends loops by itself (lavapipe) says so; it does not give a wrong derivative.
+TEST(AutodiffCases, LoopsOfManyIterations) {
+    const auto power = kernel("power_by_loop", [](Out<float> y, In<float> x, Val<int> n) {
+        auto i = global_index();
+        Var v = Val<float>(1.0f);
+        $for (k, range(n)) { v *= x[i]; }
+        y[i] = v;
+    });
+    for (const int n : {20000, 40000}) {
+        const std::vector<float> host{1.00001f, 0.99999f, 1.0f};
+        const Array<float> x = device().upload(host), dx = device().zeros<float>(3), y = device().zeros<float>(3), dy = device().full<float>(3, 1.0f);
+        std::vector<float> got;
+        try {
+            autodiff(Reverse, power, ndrange(3), Duplicated(y, dy), Duplicated(x, dx), Const(n));
+            got = dx.download();
+        } catch (const Error& e) {
+            const std::string said = e.what();
+            EXPECT_NE(said.find("the loops of a work-item make fewer than 65,535 iterations in all, after which " + device().name()), std::string::npos) << said;
+            EXPECT_NE(device().name().find("llvmpipe"), std::string::npos) << said;
+            EXPECT_GT(n, 20000) << said;
+            continue;
+        }
+        for (size_t i = 0; i < host.size(); ++i) EXPECT_NEAR(got[i] / (n * std::pow(double(host[i]), n - 1)), 1.0, 0.01) << n << ", " << i;
+    }
+}
+
 }  // namespace

@@ -1,4 +1,6 @@
 // Local and private memory, barriers and atomics. Numbers in the names are those of shared/cases/kernels.md.
+#include <limits>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -46,6 +48,80 @@ TEST(Language, Case09_LocalReversal) {
         k(ndrange(64).group(32), a);
         EXPECT_EQ(a.download(), reversed_groups(64, 32)) << k.name();
     }
+}
+
+/// Reverses groups through local memory whose size is `size` of the group's; stores the size, too.
+template <class F>
+auto reverse_sized(const char* name, F size) {
+    return kernel(name, [=](InOut<int> a, Out<int> sizes) {
+        auto elements = size(group_size());
+        Local<int> tile(elements);
+        auto l = local_index();
+        tile[elements - 1 - l] = a[global_index()];
+        synchronize();
+        a[global_index()] = tile[elements - group_size() + l];
+        sizes[global_index()] = elements;
+    });
+}
+
+// The size is computed as the language defines it, also where drivers would fold the expression by rules of their own.
+TEST(Language, SizesOfLocalMemory) {
+    static constexpr int g = 24, least = std::numeric_limits<int>::min();
+    const auto check = [&](auto&& k, int elements) {
+        Array<int> a = device().upload(suite::iota<int>(2 * g)), sizes = device().zeros<int>(2 * g);
+        k(ndrange(2 * g).group(g), a, sizes);
+        EXPECT_EQ(a.download(), reversed_groups(2 * g, g)) << k.name();
+        EXPECT_EQ(sizes.download(), std::vector<int>(2 * g, elements)) << k.name();
+    };
+    check(reverse_sized("size_sum", [](auto n) { return n * 3 - 7; }), 65);
+    check(reverse_sized("size_quotient", [](auto n) { return (n * 7) / 5; }), 33);
+    check(reverse_sized("size_quotient_by_zero", [](auto n) { return n / (n - g); }), g);
+    check(reverse_sized("size_negative_quotient", [](auto n) { return (n * -7) / -5; }), 33);
+    check(reverse_sized("size_remainder", [](auto n) { return n * 2 + n % 5; }), 52);
+    check(reverse_sized("size_remainder_by_zero", [](auto n) { return n + n % (n - g); }), g);
+    check(reverse_sized("size_negative_remainder", [](auto n) { return n + 4 + (n * -1) % 5; }), 24);
+    check(reverse_sized("size_least", [](auto n) { return n + (n * (least / 8)) / least; }), g + 1);
+    check(reverse_sized("size_least_quotient", [](auto n) { return n + (n / 1000 + least) / (n - (g + 1)) / least; }), g + 1);
+    check(reverse_sized("size_shifts", [](auto n) { return (n << 33) >> 1; }), 24);
+    if (device().supports(Feature::int8)) check(reverse_sized("size_bytes", [](auto n) { return cast<int>(cast<uint8_t>(n * 11)) + 20; }), 28);
+    if (device().supports(Feature::int8)) check(reverse_sized("size_signed_bytes", [](auto n) { return cast<int>(cast<int8_t>(n * 7)) + 200; }), 112);
+    check(reverse_sized("size_wide", [](auto n) { return cast<int>(cast<int64_t>(n) * 5000000000 / 4000000000); }), 30);
+    check(reverse_sized("size_unsigned", [](auto n) { return cast<int>(cast<uint32_t>(n - g - 1) >> 27u); }), 31);
+    check(reverse_sized("size_float", [](auto n) { return cast<int>(sqrt(cast<float>(n)) * 8.0f); }), 39);
+    check(reverse_sized("size_bounds", [](auto n) { return min(max(n, 30), n + 5); }), 29);
+    check(reverse_sized("size_bits", [](auto n) { return (n | 7) ^ (n & 3); }), 31);
+}
+
+TEST(Language, ImpossibleSizesOfLocalMemory) {
+    static constexpr int g = 16;
+    const auto message = [&](const char* name, auto size) {
+        const auto k = kernel(name, [=](Out<int> out) {
+            Local<int> tile(size(group_size()));
+            tile[0] = 1;
+            synchronize();
+            out[global_index()] = tile[0];
+        });
+        Array<int> out = device().zeros<int>(g);
+        const std::string said = suite::message_of([&] { k(ndrange(g).group(g), out).wait(); });
+        Array<int> after = device().upload(suite::iota<int>(g));  // the device still works
+        EXPECT_EQ(after.download(), suite::iota<int>(g));
+        return said;
+    };
+    const auto holds = [](const std::string& message, const std::string& part) {
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    };
+    holds(message("size_zero", [](auto n) { return n - g; }), "has a local array of 0 elements (local_memory_test.cpp:");
+    holds(message("size_negative", [](auto n) { return n / 3 - n; }), "has a local array of -11 elements (local_memory_test.cpp:");
+    holds(message("size_least", [](auto n) { return n / 1000 + std::numeric_limits<int>::min(); }),
+          "has a local array of -2147483648 elements (local_memory_test.cpp:");
+    const std::string limit = text("is ", device().limits().local_memory, " bytes");
+    for (const auto& said : {message("size_too_large", [](auto n) { return n * 100000; }),
+                             message("size_largest", [](auto n) { return n / 1000 + std::numeric_limits<int>::max(); })}) {
+        holds(said, "bytes of local memory for a group of 16 work-items; the limit of");
+        holds(said, limit);
+    }
+    holds(message("size_too_large", [](auto n) { return n * 100000; }), "needs 6400000 bytes");
+    holds(message("size_largest", [](auto n) { return n / 1000 + std::numeric_limits<int>::max(); }), "needs 8589934588 bytes");
 }
 
 const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> times) {

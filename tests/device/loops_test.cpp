@@ -241,4 +241,139 @@ TEST(Loops, EndsOfTypesOf64Bits) {
     check_ends<uint64_t>("u64");
 }
 
+// ---- many iterations -----------------------------------------------------------------------------------------------
+
+/// Runs and compares; a device that ends loops by itself may say so instead, but not give a wrong result.
+template <class F>
+void right_or_refused(const Array<int>& out, const std::vector<int>& want, bool within_limits, F&& launch) {
+    try {
+        launch();
+        EXPECT_EQ(out.download(), want);
+    } catch (const Error& e) {
+        const std::string said = e.what();
+        EXPECT_FALSE(within_limits) << said;
+        EXPECT_NE(device().name().find("llvmpipe"), std::string::npos) << said;
+        EXPECT_NE(said.find("the loops of a work-item make fewer than 65,535 iterations in all, after which " + device().name()),
+                  std::string::npos)
+            << said;
+        EXPECT_NE(said.find("loops_test.cpp:"), std::string::npos) << said;
+        EXPECT_THROW(throw e, Error);
+        const std::vector<int> after = suite::iota<int>(5);
+        EXPECT_EQ(device().upload(after).download(), after) << "the device still works";
+    }
+}
+
+const auto nested_loops = kernel("nested_loops", [](Out<int> out, Val<int> n, Val<int> m) {
+    auto i = global_index();
+    Var sum = i;
+    $for(a, range(n)) {
+        $for(b, range(m)) { sum = sum * 3 + (a ^ b); }
+    }
+    out[i] = sum;
+});
+
+TEST(Loops, ManyIterationsAreRightOrRefused) {
+    constexpr int items = 19;
+    for (const auto& [n, m] : {std::pair{1, 60000}, {250, 250}, {1, 65600}, {400, 440}, {100000, 2}}) {
+        std::vector<int> want(items);
+        for (int i = 0; i < items; ++i) {
+            unsigned sum = unsigned(i);
+            for (int a = 0; a < n; ++a)
+                for (int b = 0; b < m; ++b) sum = sum * 3 + unsigned(a ^ b);
+            want[size_t(i)] = int(sum);
+        }
+        Array<int> out = device().zeros<int>(items);
+        right_or_refused(out, want, n * (m + 1) < 65500, [&, n = n, m = m] { nested_loops(ndrange(items), out, n, m); });
+    }
+}
+
+// Each item makes some 13,000 iterations, but not at the same time as the others.
+const auto one_after_another = kernel("one_after_another", [](Out<int> out, Val<int> n) {
+    auto i = global_index();
+    Var sum = 0;
+    $for(a, range(16)) {
+        $if(a == i) {
+            Var left = n + i;
+            $while(left > 0) {
+                sum += left ^ i;
+                left -= 1;
+            }
+        }
+    }
+    out[i] = sum;
+});
+
+TEST(Loops, ManyIterationsOfItemsThatTakeTurns) {
+    constexpr int items = 16, n = 13000;
+    std::vector<int> want(items);
+    for (int i = 0; i < items; ++i)
+        for (int left = n + i; left > 0; --left) want[size_t(i)] = int(unsigned(want[size_t(i)]) + unsigned(left ^ i));
+    Array<int> out = device().zeros<int>(items);
+    right_or_refused(out, want, false, [&] { one_after_another(ndrange(items), out, n); });
+}
+
+const auto returning = kernel("returning", [](Out<int> out, Val<int> n) {
+    auto i = global_index();
+    Var sum = 0;
+    $for(a, range(n)) { sum += a & i; }
+    $if(i % 2 == 0) {
+        out[i] = sum;
+        $return;
+    }
+    out[i] = sum + 1;
+});
+
+TEST(Loops, ManyIterationsBeforeAReturn) {
+    constexpr int items = 8, n = 90000;
+    // Only items that return early.
+    const auto even = kernel("returning_all", [](Out<int> out, Val<int> n) {
+        auto i = global_index();
+        Var sum = 0;
+        $for(a, range(n)) {
+            sum += a & i;
+            $if(a == n - 1) {
+                out[i] = sum;
+                $return;
+            }
+        }
+        $if(sum > -1) {
+            out[i] = sum;
+            $return;
+        }
+        out[i] = 0;
+    });
+    std::vector<int> want(items);
+    for (int i = 0; i < items; ++i)
+        for (int a = 0; a < n; ++a) want[size_t(i)] += a & i;
+    Array<int> out = device().zeros<int>(items);
+    right_or_refused(out, want, false, [&] { even(ndrange(items), out, n); });
+    for (int i = 1; i < items; i += 2) ++want[size_t(i)];
+    right_or_refused(out, want, false, [&] { returning(ndrange(items), out, n); });
+}
+
+// Barriers, local memory and atomics in the same kernel.
+const auto with_barriers = kernel("with_barriers", static_group<16>, [](InOut<int> out, Val<int> n) {
+    Local<int, 16> tile;
+    auto l = local_index();
+    tile[l] = l;
+    synchronize();
+    Var sum = 0;
+    $for(a, range(n)) {
+        sum += tile[(l + a) % 16];
+        $if(a % 4096 == 0) { sum += 1; }
+    }
+    synchronize();
+    atomic_add(out[0], sum);
+});
+
+TEST(Loops, ManyIterationsBetweenBarriers) {
+    for (const int n : {50000, 80000}) {
+        int want = 0;
+        for (int l = 0; l < 16; ++l)
+            for (int a = 0; a < n; ++a) want += (l + a) % 16 + (a % 4096 == 0);
+        Array<int> out = device().zeros<int>(1);
+        right_or_refused(out, {want}, n < 65500, [&] { with_barriers(ndrange(16), out, n); });
+    }
+}
+
 }  // namespace

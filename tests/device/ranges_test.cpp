@@ -68,6 +68,37 @@ TEST(Ranges, Case02_StaticGroupAndRange) {
     EXPECT_EQ(again.download(), want);
 }
 
+// Kernels that differ in nothing but what they fix have code of their own, in this process and in the disk cache.
+TEST(Ranges, KernelsThatDifferOnlyInWhatTheyFix) {
+    const auto body = [](InOut<int> out) { out[global_index()] += 1; };
+    const auto fixed = kernel("same", static_group<64>, static_range<1024>, body), group_only = kernel("same", static_group<64>, body),
+               free = kernel("same", body);
+    Array<int> out = device().zeros<int>(1024);
+    fixed(ndrange(), out);
+    EXPECT_EQ(out.download(), std::vector<int>(1024, 1));
+    std::vector<int> want(1024, 1);
+    free(ndrange(1000).group(64), out);
+    std::fill_n(want.begin(), 1000, 2);
+    EXPECT_EQ(out.download(), want) << "items past the range write";
+    group_only(ndrange(900), out);
+    std::fill_n(want.begin(), 900, 3);
+    EXPECT_EQ(out.download(), want) << "items past the range write";
+    const auto folded = [](InOut<int, 4> out) {
+        auto [a, b, c, d] = global_index<4>();
+        out(a, b, c, d) += 1;
+    };
+    const auto cube = [](InOut<int, 3> out) {
+        auto [a, b, c] = global_index<3>();
+        out(a, b, c) += 1;
+    };
+    Array<int, 4> four = device().zeros<int>({3, 2, 2, 5});
+    Array<int, 3> three = device().zeros<int>({6, 2, 5});
+    kernel("same", folded)(ndrange(3, 2, 2, 5), four);
+    kernel("same", cube)(ndrange(6, 2, 5), three);
+    EXPECT_EQ(four.download(), std::vector<int>(60, 1));
+    EXPECT_EQ(three.download(), std::vector<int>(60, 1));
+}
+
 const auto linear_2d = kernel("linear_2d", [](InOut<int> hits, InOut<int, 2> place) {
     auto [i, j] = global_index<2>();
     hits[global_index_linear()] += 1;
