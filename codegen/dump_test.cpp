@@ -113,14 +113,17 @@ TEST(manifest, says_how_long_sized_local_memory_is) {
   %4 = abs %3 : i64
   %5 = cast %4 : i32
   %6 = local_index 0 : i32
-  store local1[%6], %1 : i32
-  %7 = load local1[%6] : i32
+  store local1[%6], %6 : i32
+  barrier
+  %8 = constant 0 : i32
+  %7 = load local1[%8] : i32
   store arg1[%6], %7 : i32
   return
 }
 )");
     const Shader s = compile(k);
     const auto m = nlohmann::json::parse(manifest(k, s));
+    ASSERT_TRUE(m.contains("sized_locals")) << m.dump(1);
     ASSERT_EQ(m["sized_locals"].size(), 1u);
     const auto& local = m["sized_locals"][0];
     EXPECT_EQ(local["specialization_constant"], 4);
@@ -172,7 +175,8 @@ TEST(compile, names_the_kernel_that_fails) {
         FAIL() << "an atomic that decides about a barrier compiles";
     } catch (const Error& e) {
         EXPECT_STREQ(e.what(),
-                     "kernel \"narrow\" (narrow.cpp:7) decides control flow around a barrier by the result of the atomic on line 9, which items past the "
+                     "kernel \"narrow\" (narrow.cpp:7) decides control flow around a barrier by the result of the atomic on line "
+                     "9, which items past the "
                      "range do not run; share the result through local memory, or use whole_groups\n"
                      "  while compiling kernel \"narrow\" (narrow.cpp:7)");
     }

@@ -44,7 +44,7 @@ TEST(LoopLimit, BoundsOfIterations) {
     EXPECT_EQ(bound("  while () {\n  test %g\n  } do {\n  yield\n  }\n"), unknown);
     EXPECT_EQ(bound("  %old = atomic add arg2[%0], %1 : i32\n"), 0);
     EXPECT_EQ(bound("  %old = atomic add arg1[%0], %x : f64\n"), unknown) << "a loop of exchanges, or a lock";
-    EXPECT_GE(bound("  %r = rem %x, %x : f64\n  store arg1[%0], %r : f64\n"), 2046) << "the function loops over the exponents";
+    EXPECT_GE(bound("  %r = fmod %x, %x : f64\n  store arg1[%0], %r : f64\n"), 2046) << "the function loops over the exponents";
     EXPECT_EQ(bound("  %r = add %x, %x : f64\n  store arg1[%0], %r : f64\n"), 0);
 }
 
