@@ -165,8 +165,7 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
         const size_t last = to.size() - 1 - d;
         const Terms apart = difference(k, to[d], from[d]);
         between[last] += apart.constant;
-        Terms place;
-        place.add(k, to[d], 1);
+        const Terms place = terms_of(k, to[d]);
         for (const auto& [step, times] : apart.counts) {
             if (times == 0) continue;
             int axis = place.axis_of(k, step);

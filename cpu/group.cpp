@@ -29,8 +29,7 @@ uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
 
 /// Whether an index that is counted out by hand is apart by strides along axes of the range, and along which.
 bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32_t& along) {
-    Terms place;
-    place.add(k, index, 1);
+    const Terms place = terms_of(k, index);
     along = by.constant == 0 ? 0 : 1;
     bool known = by.constant == 0 || place.axis_of(k, {}) == 0;
     for (const auto& [step, times] : by.counts) {

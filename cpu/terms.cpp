@@ -18,16 +18,21 @@ bool short_enough(const Terms& sum) {
                        [&](const auto& term) { return small(term.second) && term.first.size() <= most_factors; });
 }
 
+/// Numbers wrap as those of 64 bits do, and modulo 2^64 nothing is lost.
+int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t product(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
 Terms product_of(const Terms& a, const Terms& b) {
     Terms all;
-    all.constant = a.constant * b.constant;
-    for (const auto& [product, times] : a.counts) all.counts[product] += times * b.constant;
-    for (const auto& [product, times] : b.counts) all.counts[product] += times * a.constant;
+    all.constant = product(a.constant, b.constant);
+    const auto add = [&](const Terms::Product& of, int64_t times) { all.counts[of] = sum(all.counts[of], times); };
+    for (const auto& [factors, times] : a.counts) add(factors, product(times, b.constant));
+    for (const auto& [factors, times] : b.counts) add(factors, product(times, a.constant));
     for (const auto& [left, left_times] : a.counts)
         for (const auto& [right, right_times] : b.counts) {
             Terms::Product both;
             std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
-            all.counts[both] += left_times * right_times;
+            add(both, product(left_times, right_times));
         }
     return all;
 }
@@ -36,28 +41,42 @@ Terms product_of(const Terms& a, const Terms& b) {
 
 void Terms::add(const ir::Kernel& k, ir::Value v, int64_t times, int depth) {
     const ir::InstId source = k[v].inst;
-    uint64_t bits = 0;
-    if (k.constant(v, bits)) {
-        constant += times * (size_of(k.type_of(v)) == 4 ? int64_t(int32_t(bits)) : int64_t(bits));
-    } else if (source.id != ir::none && (k[source].op == ir::Op::add || k[source].op == ir::Op::sub) && depth < most_depth) {
+    const int bits = 8 * size_of(k.type_of(v));
+    const ir::Op op = source.id == ir::none || bits < 32 || depth >= most_depth ? ir::Op::get : k[source].op;
+    uint64_t number = 0;
+    if (k.constant(v, number)) {
+        constant = sum(constant, product(times, int64_t(number << (64 - bits)) >> (64 - bits)));
+    } else if (op == ir::Op::add || op == ir::Op::sub) {
         add(k, k.operands(k[source])[0], times, depth + 1);
-        add(k, k.operands(k[source])[1], k[source].op == ir::Op::add ? times : -times, depth + 1);
+        add(k, k.operands(k[source])[1], op == ir::Op::add ? times : product(times, -1), depth + 1);
     } else {
         Terms whole;
         whole.counts[{v.id}] = 1;
-        if (source.id != ir::none && k[source].op == ir::Op::mul && depth < most_depth) {
+        if (op == ir::Op::mul) {
             Terms factors[2];
             for (const size_t o : {0, 1}) factors[o].add(k, k.operands(k[source])[o], 1, depth + 1);
             if (short_enough(factors[0]) && short_enough(factors[1])) whole = product_of(factors[0], factors[1]);
         }
-        constant += times * whole.constant;
-        for (const auto& [product, count] : whole.counts) counts[product] += times * count;
+        constant = sum(constant, product(times, whole.constant));
+        for (const auto& [factors, count] : whole.counts) counts[factors] = sum(counts[factors], product(times, count));
     }
 }
 
-bool Terms::is_constant() const {
-    return std::all_of(counts.begin(), counts.end(), [](const auto& term) { return term.second == 0; });
+void Terms::cut(int bits) {
+    const auto cut_one = [&](int64_t number) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); };
+    constant = cut_one(constant);
+    for (auto& [factors, times] : counts) times = cut_one(times);
+    std::erase_if(counts, [](const auto& term) { return term.second == 0; });
 }
+
+Terms terms_of(const ir::Kernel& k, ir::Value v) {
+    Terms all;
+    all.add(k, v, 1);
+    all.cut(8 * size_of(k.type_of(v)));
+    return all;
+}
+
+bool Terms::is_constant() const { return counts.empty(); }
 
 int Terms::axis_of(const ir::Kernel& k, const Product& step) const {
     int axis = -1;
@@ -77,18 +96,12 @@ Terms difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
     Terms apart;
     apart.add(k, to, 1);
     apart.add(k, from, -1);
-    // What 32 bits hold comes back to the same after 2^32.
-    if (size_of(k.type_of(to)) == 4) {
-        apart.constant = int32_t(apart.constant);
-        for (auto& [product, times] : apart.counts) times = int32_t(times);
-    }
+    apart.cut(8 * std::min(size_of(k.type_of(to)), size_of(k.type_of(from))));
     return apart;
 }
 
 std::optional<int64_t> past_item(const ir::Kernel& k, ir::Value index, int axis) {
-    Terms terms;
-    terms.add(k, index, 1);
-    std::erase_if(terms.counts, [](const auto& term) { return term.second == 0; });
+    const Terms terms = terms_of(k, index);
     if (terms.counts.size() != 1 || terms.counts.begin()->second != 1 || terms.counts.begin()->first.size() != 1) return std::nullopt;
     const ir::InstId source = k[ir::Value{terms.counts.begin()->first[0]}].inst;
     const bool item = source.id != ir::none && k[source].op == ir::Op::global_index && int(k[source].immediate) == axis;
