@@ -42,9 +42,34 @@ bool Emitter::loop_masks(InstId loop) const {
 
 // ---- blocks ----
 
+/// LLVM's selection of instructions, two-address form and scheduling take a time that grows with the square of a block's length. So straight
+/// code is cut into blocks, by a way around each cut that nobody takes: the number of groups is not negative. Blocks that simply follow each
+/// other would be joined again, and what only the next one uses would sink into it: so the way around stores what was computed last.
+void Emitter::cut_long_block(std::span<const InstId> before) {
+    constexpr int most_lines = 1000, most_kept = 16;
+    if (!open || block_lines < most_lines) return;
+    const std::string around = label("around"), on = label("on"), seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
+    line(text("br i1 ", let("icmp slt i64 %end, 0"), ", label %", around, ", label %", on, ", !prof ", seldom));
+    open = false;
+    start(around);
+    line("call void asm sideeffect \"\", \"\"() nounwind memory(none)");
+    int kept = 0;
+    for (auto i = before.rbegin(); i != before.rend() && kept < most_kept; ++i) {
+        if (k[*i].result_count != 1 || k[*i].op == Op::constant || !has_value[k.result(k[*i]).id]) continue;
+        const Value v = k.result(k[*i]);
+        const std::string type = type_of(k.type_of(v), kind_of(v));
+        const auto slot = unread.try_emplace(type).first;
+        if (slot->second.empty()) slot->second = alloca_of(type, "unread");
+        line(text("store volatile ", type, " ", text_of(v, kind_of(v)), ", ptr ", slot->second));
+        ++kept;
+    }
+    start(on);
+}
+
 /// Instructions of a block. Behind a construct that items left, the rest runs only if some remain.
 void Emitter::sequence(std::span<const InstId> insts) {
     for (size_t at = 0; at < insts.size(); ++at) {
+        cut_long_block(insts.first(at));
         instruction(insts[at]);
         if (!open) return;
         if (!lost || at + 1 >= insts.size()) continue;

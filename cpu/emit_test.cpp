@@ -308,5 +308,25 @@ TEST(Emit, every_op_has_text_for_its_types) {
             }
 }
 
+/// LLVM's time goes with the square of a block's length, before its passes and behind them.
+TEST(LongBlocks, AreCut) {
+    std::string body = "%2 = load arg2[%0] : i32\n";
+    int last = 2;
+    for (int n = 3; n < 4000; last = n++) body += text("%", n, " = ", n % 2 ? "xor" : "mul", " %", last, ", %1 : i32\n");
+    const std::string t = emitted(body + text("store arg1[%0], %", last, " : i32\n"));
+    const auto longest = [](const std::string& all) {
+        std::istringstream lines(all);
+        int most = 0, now = 0;
+        for (std::string line; std::getline(lines, line);) {
+            now = line.ends_with(":") || line.find(": ") != line.npos ? 0 : now + 1;
+            most = std::max(most, now);
+        }
+        return most;
+    };
+    EXPECT_LE(longest(t), 1100);
+    if (!llvm_unavailable().empty()) GTEST_SKIP() << "SKIPPED: " << llvm_unavailable();
+    EXPECT_LE(longest(make_object(t, host_machine(), true).optimised), 1100);
+}
+
 }  // namespace
 }  // namespace pumice::cpu

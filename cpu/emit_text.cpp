@@ -32,6 +32,7 @@ void Emitter::start(const std::string& l) {
     if (open) jump(l);
     *out += l + ":\n";
     open = true;
+    block_lines = 0;
 }
 
 void Emitter::jump(const std::string& l) {

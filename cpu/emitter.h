@@ -31,7 +31,7 @@ private:
     using Body = std::function<void()>;
 
     // ---- text (emit_text.cpp) ----
-    void line(const std::string& statement) { *out += "  " + statement + "\n"; }
+    void line(const std::string& statement) { *out += "  " + statement + "\n", ++block_lines; }
     std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
     std::string label(const char* stem) { return stem + std::to_string(++names); }
     std::string let(const std::string& instruction, const char* stem = "v");  ///< `%vN = instruction`; gives %vN
@@ -286,6 +286,7 @@ private:
 
     // ---- control flow (emit_control.cpp) ----
     void sequence(std::span<const ir::InstId> insts);
+    void cut_long_block(std::span<const ir::InstId> before);
     void instruction(ir::InstId id);
     void loop(ir::InstId id);
     void for_header(ir::InstId id, Loop& l, const Slot& index);
@@ -421,6 +422,8 @@ private:
     std::set<std::string> declarations, functions;
     std::vector<std::string> nodes;  ///< of metadata
     int names = 0;
+    int block_lines = 0;  ///< of the block that is being written
+    std::map<std::string, std::string> unread;  ///< by type: places on the stack that the ways around cuts store to
     bool open = true;   ///< the current LLVM block has no terminator yet
     bool lost = false;  ///< items may have left since the block began
     Mask running;

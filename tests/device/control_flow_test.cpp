@@ -194,4 +194,33 @@ TEST(Language, UnrolledLoops) {
     EXPECT_NE(hinted.glsl().find("[[unroll]] for"), std::string::npos);
 }
 
+TEST(ControlFlow, LongStraightCode) {
+    constexpr int n = 100, operations = 3000;
+    const auto k = kernel("long", [](Out<uint32_t> y, Out<uint32_t> z, In<uint32_t> x) {
+        auto i = global_index();
+        Var a = x[i], b = x[i] + 1u;
+        for (uint32_t j = 0; j < operations / 3; ++j) {
+            a = a * 1664525u + b;
+            b = b ^ (a >> (j % 31));
+            if (j % 400 == 0) z[i] = a;  // which none but the last is seen of
+        }
+        y[i] = a + b;
+    });
+    const Device d = device();
+    const std::vector<uint32_t> x = suite::iota<uint32_t>(n, 7u);
+    Array<uint32_t> y = d.zeros<uint32_t>(n), z = d.zeros<uint32_t>(n);
+    k(ndrange(n), y, z, d.upload(x));
+    const std::vector<uint32_t> got_y = y.download(), got_z = z.download();
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t a = x[i], b = x[i] + 1, seen = 0;
+        for (uint32_t j = 0; j < operations / 3; ++j) {
+            a = a * 1664525u + b;
+            b = b ^ (a >> (j % 31));
+            if (j % 400 == 0) seen = a;
+        }
+        ASSERT_EQ(got_y[i], a + b) << i;
+        ASSERT_EQ(got_z[i], seen) << i;
+    }
+}
+
 }  // namespace
