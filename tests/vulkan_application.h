@@ -15,10 +15,10 @@ namespace tests {
 
 class VulkanApplication {
 public:
-    enum class Features { all, least };  ///< that the device has, or timeline semaphores alone
+    enum class Features { all, least, none };  ///< that the device has, or timeline semaphores alone
 
-    /// Of the device with this number in the loader's order.
-    explicit VulkanApplication(int index, Features features = Features::all) {
+    /// Of the device with this number in the loader's order. `version`: of Vulkan, that the instance asks for.
+    explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2) : version(version) {
         std::string reason;
         const pumice::vulkan::GlobalFunctions* global = pumice::vulkan::global_functions(reason);
         if (!global) pumice::fail(reason);
@@ -128,7 +128,7 @@ private:
     void make_instance(const pumice::vulkan::GlobalFunctions& global) {
         VkApplicationInfo about{};
         about.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
-        about.apiVersion = VK_API_VERSION_1_2;
+        about.apiVersion = version;
         const VkValidationFeatureEnableEXT enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
         VkValidationFeaturesEXT validation{};
         validation.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
@@ -170,7 +170,7 @@ private:
             if (has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
         }
         created.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-        created.pNext = &features;
+        if (wanted != Features::none) created.pNext = &features;
         created.queueCreateInfoCount = 1;
         created.pQueueCreateInfos = &queue_info;
         created.enabledExtensionCount = uint32_t(extensions.size());
@@ -195,6 +195,7 @@ private:
     VkPhysicalDeviceVulkan11Features v11{};
     VkPhysicalDeviceVulkan12Features v12{};
     VkPhysicalDeviceFeatures2 features{};
+    const uint32_t version;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info{};
     std::vector<const char*> extensions;

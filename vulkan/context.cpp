@@ -148,6 +148,10 @@ Context::Context(const Origin& origin, Snapshot what, Plan how, std::string name
         make_device(origin);
     }
     vk = device_functions(origin.vk, device);
+    if (const std::string none = missing(vk); !none.empty()) {
+        if (!wrapped && vk.DestroyDevice) vk.DestroyDevice(device, nullptr);
+        fail("the device ", name, " cannot be used: its driver has no ", none);
+    }
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
 }
 

@@ -51,7 +51,11 @@ constexpr Switch switches[] = {
 
 }  // namespace
 
-Snapshot enabled(Snapshot s, const VkDeviceCreateInfo& created, uint32_t api_version) {
+Enabled enabled_by(const VkDeviceCreateInfo& created) {
+    return {created.pNext, created.pEnabledFeatures, {created.ppEnabledExtensionNames, created.enabledExtensionCount}};
+}
+
+Snapshot enabled(Snapshot s, const Enabled& by, uint32_t api_version) {
     s.api_version = std::min(s.api_version, api_version);
 
     Snapshot on;  // has no feature
@@ -63,17 +67,15 @@ Snapshot enabled(Snapshot s, const VkDeviceCreateInfo& created, uint32_t api_ver
             if (set) on.*one.feature = true;
         }
     };
-    if (created.pEnabledFeatures) {
-        const VkPhysicalDeviceFeatures2 same{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, *created.pEnabledFeatures};
+    if (by.old) {
+        const VkPhysicalDeviceFeatures2 same{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, *by.old};
         add(reinterpret_cast<const VkBaseInStructure*>(&same));
     }
-    for (auto* next = static_cast<const VkBaseInStructure*>(created.pNext); next; next = next->pNext) add(next);
+    for (auto* next = static_cast<const VkBaseInStructure*>(by.features); next; next = next->pNext) add(next);
     for (const Switch& one : switches) s.*one.feature = s.*one.feature && on.*one.feature;
 
     const auto is_on = [&](const std::string& name) {
-        for (uint32_t i = 0; i < created.enabledExtensionCount; ++i)
-            if (name == created.ppEnabledExtensionNames[i]) return true;
-        return false;
+        return std::any_of(by.extensions.begin(), by.extensions.end(), [&](const char* one) { return name == one; });
     };
     std::erase_if(s.extensions, [&](const std::string& name) { return !is_on(name); });
     return s;

@@ -46,7 +46,7 @@ TEST(Enabled, TheStructuresOfTheVersions) {
     created.pEnabledFeatures = &old;
     created.enabledExtensionCount = 2;
     created.ppEnabledExtensionNames = extensions;
-    const Snapshot s = enabled(all(), created, VK_API_VERSION_1_3);
+    const Snapshot s = enabled(all(), enabled_by(created), VK_API_VERSION_1_3);
     EXPECT_TRUE(s.timeline_semaphore && s.shader_int8 && s.storage_16bit && s.shader_float64);
     EXPECT_EQ(count(s), 4);
     EXPECT_EQ(s.extensions, std::vector<std::string>{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME});
@@ -67,12 +67,12 @@ TEST(Enabled, TheStructuresOfTheExtensions) {
     features.features.shaderInt64 = true;
     VkDeviceCreateInfo created{};
     created.pNext = &features;
-    const Snapshot s = enabled(all(), created, VK_API_VERSION_1_2);
+    const Snapshot s = enabled(all(), enabled_by(created), VK_API_VERSION_1_2);
     EXPECT_TRUE(s.timeline_semaphore && s.shader_float16 && s.shader_int64);
     EXPECT_EQ(count(s), 3);
     Snapshot without = all();
     without.shader_float16 = false;
-    EXPECT_FALSE(enabled(without, created, VK_API_VERSION_1_2).shader_float16) << "enabling does not make a device have it";
+    EXPECT_FALSE(enabled(without, enabled_by(created), VK_API_VERSION_1_2).shader_float16) << "enabling does not make a device have it";
 }
 
 }  // namespace

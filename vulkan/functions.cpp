@@ -78,6 +78,18 @@ DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice dev
     return functions;
 }
 
+#define PUMICE_VULKAN_MISSING(name) \
+    if (!functions.name) return "vk" #name;
+std::string missing(const InstanceFunctions& functions) {
+    PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_MISSING)
+    return "";
+}
+std::string missing(const DeviceFunctions& functions) {
+    PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_MISSING)
+    return "";
+}
+#undef PUMICE_VULKAN_MISSING
+
 std::string name_of(VkResult result) {
     switch (int(result)) {
 #define PUMICE_VULKAN_RESULT(name) case name: return #name;

@@ -61,6 +61,9 @@ struct DeviceFunctions {
 const GlobalFunctions* global_functions(std::string& reason);
 InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
 DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
+/// The name of the first one that is not there and not said above to be optional; "" where none is missing.
+std::string missing(const InstanceFunctions& functions);
+std::string missing(const DeviceFunctions& functions);
 
 /// "VK_ERROR_DEVICE_LOST" and so on; a number where the result is unknown.
 std::string name_of(VkResult result);

@@ -18,9 +18,13 @@ void check(const Application& application) {
     require(application.physical_device, "physical_device");
     require(application.device, "device");
     require(application.queue, "queue");
-    require(application.created_with, "created_with");
     if (!application.lock != !application.unlock)
         throw Error("an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
+    if (!application.features && !application.created_with)
+        throw Error("an application's Vulkan device cannot be wrapped: neither Application::features nor created_with is set");
+    if (application.created_with && (application.features || !application.extensions.empty()))
+        throw Error("an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, too");
+    if (!application.created_with) return;
     const VkDeviceCreateInfo& created = *application.created_with;
     const auto* const queues = created.pQueueCreateInfos;
     if (std::none_of(queues, queues + created.queueCreateInfoCount,
@@ -38,7 +42,18 @@ InstanceFunctions functions_of(const Application& application) {
         if (!loaded) fail("an application's Vulkan device cannot be wrapped: ", reason, ", and Application::get_instance_proc_addr is not set");
         global = *loaded;
     }
-    return instance_functions(global, application.instance);
+    const InstanceFunctions functions = instance_functions(global, application.instance);
+    std::string none = missing(functions);
+    if (none.empty()) none = missing(device_functions(functions, application.device));
+    if (!none.empty())
+        fail("an application's Vulkan device cannot be wrapped: it has no ", none,
+             "; instance and device have to be of Vulkan 1.2 or above (VkApplicationInfo::apiVersion)");
+    return functions;
+}
+
+Enabled enabled_by(const Application& application) {
+    if (application.created_with) return vulkan::enabled_by(*application.created_with);
+    return {application.features, nullptr, application.extensions};
 }
 
 /// How the application's device is used: its queue, and of features what it enabled.
@@ -46,7 +61,7 @@ Plan plan_for(const Application& application, const Snapshot& snapshot, const st
     const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
     Plan plan = make_plan(snapshot, Switches::from_environment());
     if (snapshot.api_version >= VK_API_VERSION_1_2 && !snapshot.timeline_semaphore)
-        refuse("the feature timelineSemaphore is not enabled in its VkDeviceCreateInfo");
+        refuse("the feature timelineSemaphore is not enabled in its ", application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
     if (plan.queue_family >= snapshot.queue_families.size() ||
@@ -68,7 +83,7 @@ Device& wrapped(const pumice::Device& device, const char* what) {
 pumice::Device wrap(const Application& application) {
     check(application);
     const Origin origin{functions_of(application), application.physical_device, nullptr, &application};
-    Snapshot snapshot = enabled(read_snapshot(origin.vk, application.physical_device), *application.created_with, application.api_version);
+    Snapshot snapshot = enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
     std::string name = "vulkan:application " + snapshot.name;
     Plan plan = plan_for(application, snapshot, name);
     pumice::Device device(std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name)));
@@ -108,6 +123,8 @@ std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Pla
     if (!place.buffer) throw Error("an array is put into a buffer that is not there: Place::buffer is not set");
     if (place.offset < 0 || place.offset % 4 != 0 || place.bytes % 4 != 0)
         fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes, " bytes: both have to be multiples of 4");
+    if (place.bytes > INT64_MAX - place.offset)
+        fail("an array is put at byte ", place.offset, " of a buffer, into ", place.bytes, " bytes: no buffer reaches that far");
     if (too_large || bytes > place.bytes)
         fail("an array of ", too_large ? text("more than 2^63") : text(bytes), " bytes is put into a place of ", place.bytes, " bytes");
     auto state = std::make_shared<detail::ArrayState>();

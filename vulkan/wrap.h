@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <type_traits>
+#include <vector>
 
 #include "core/array.h"
 
@@ -29,8 +30,12 @@ struct Application {
     VkDevice_T* device = nullptr;
     VkQueue_T* queue = nullptr;
     uint32_t queue_family = 0;  ///< of the queue; it computes
-    /// What the device was made with: Pumice uses the features and extensions that are enabled there, and no others. Only the feature
-    /// timelineSemaphore must be. Read by wrap() alone.
+    /// What is enabled of the device: Pumice uses these features and extensions, and no others. Only the feature timelineSemaphore
+    /// must be. `features` is a chain as VkDeviceCreateInfo::pNext has it, of VkPhysicalDeviceFeatures2 and what else has features
+    /// (others are passed over). Read by wrap() alone.
+    const void* features = nullptr;
+    std::vector<const char*> extensions;
+    /// Instead of the two: what the device was made with.
     const VkDeviceCreateInfo* created_with = nullptr;
     uint32_t api_version = 1u << 22 | 2u << 12;  ///< VkApplicationInfo's; VK_API_VERSION_1_2 or above
     /// Called around every use of the queue, on any thread, since a VkQueue takes one at a time. Empty where the queue is Pumice's

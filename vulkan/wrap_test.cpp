@@ -273,6 +273,34 @@ TEST_P(Wrap, DestroyedWithWorkPending) {
     EXPECT_EQ(y.get(63), 1.0f);
 }
 
+TEST_P(Wrap, WhatIsEnabledAsLists) {
+    vulkan::Application lists = app.application();
+    const auto* const names = lists.created_with->ppEnabledExtensionNames;
+    lists.created_with = nullptr;
+    lists.features = app.created.pNext;
+    lists.extensions = {names, names + app.created.enabledExtensionCount};
+    const Device device = vulkan::wrap(lists), same = vulkan::wrap(app.application());
+    for (const Feature feature : features) EXPECT_EQ(device.supports(feature), same.supports(feature));
+    const auto plan_of = [](const Device& d) -> const vulkan::Plan& { return static_cast<vulkan::Device&>(*d.state->backend).context.plan; };
+    EXPECT_EQ(plan_of(device).push_descriptors, plan_of(same).push_descriptors);
+    EXPECT_EQ(plan_of(device).device_addresses, plan_of(same).device_addresses);
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    saxpy(ndrange(64), y, x, 2.0f);
+    EXPECT_EQ(y.get(63), 2.0f);
+}
+
+/// Whatever the application says of its versions.
+TEST_P(Wrap, AnInstanceOfAnOlderVulkanIsAnError) {
+    for (const uint32_t version : {VK_API_VERSION_1_0, VK_API_VERSION_1_1}) {
+        VulkanApplication old(GetParam(), VulkanApplication::Features::none, version);
+        vulkan::Application application = old.application();
+        application.created_with = nullptr;
+        application.features = app.created.pNext;
+        const std::string message = error_of([&] { vulkan::wrap(application); });
+        EXPECT_NE(message.find("Vulkan 1.2 or above"), std::string::npos) << message;
+    }
+}
+
 TEST_P(Wrap, MisuseIsAnError) {
     const auto wrong = [&](auto&& change) {
         vulkan::Application application = app.application();
@@ -281,7 +309,13 @@ TEST_P(Wrap, MisuseIsAnError) {
     };
     EXPECT_EQ(wrong([](auto& a) { a.device = nullptr; }), "an application's Vulkan device cannot be wrapped: Application::device is not set");
     EXPECT_EQ(wrong([](auto& a) { a.created_with = nullptr; }),
-              "an application's Vulkan device cannot be wrapped: Application::created_with is not set");
+              "an application's Vulkan device cannot be wrapped: neither Application::features nor created_with is set");
+    EXPECT_EQ(wrong([](auto& a) { a.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME}; }),
+              "an application's Vulkan device cannot be wrapped: Application::created_with is set, and features or extensions, too");
+    const VkPhysicalDeviceFeatures2 no_features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
+    EXPECT_NE(wrong([&](auto& a) { a.created_with = nullptr, a.features = &no_features; })
+                  .find("the feature timelineSemaphore is not enabled in its features"),
+              std::string::npos);
     EXPECT_EQ(wrong([](auto& a) { a.unlock = nullptr; }),
               "an application's Vulkan device cannot be wrapped: of Application::lock and unlock only one is set");
     EXPECT_EQ(wrong([](auto& a) { a.queue_family = 7; }),
@@ -303,6 +337,8 @@ TEST_P(Wrap, MisuseIsAnError) {
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {17}); }), "an array of 68 bytes is put into a place of 64 bytes");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {lent.buffer, 2, 8}, {1}); }),
               "an array is put at byte 2 of a buffer, into 8 bytes: both have to be multiples of 4");
+    EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {lent.buffer, INT64_MAX - 3, 8}, {1}); }),
+              "an array is put at byte 9223372036854775804 of a buffer, into 8 bytes: no buffer reaches that far");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, {}, {1}); }), "an array is put into a buffer that is not there: Place::buffer is not set");
     EXPECT_EQ(error_of([&] { vulkan::array<float>(device, lent.place(), {0}); }),
               "an array of extent 0 along dimension 0 is put into a buffer: extents are positive there");

@@ -25,7 +25,9 @@ TEST(VulkanPage, Examples) {
         const VkDevice device = application.device;
         const VkQueue queue = application.queue;
         const uint32_t family = 0;
-        const VkDeviceCreateInfo& device_info = application.created;
+        const auto& features = *static_cast<const VkPhysicalDeviceFeatures2*>(application.created.pNext);
+        const auto* const names = application.created.ppEnabledExtensionNames;
+        const std::vector<const char*> extensions(names, names + application.created.enabledExtensionCount);
         std::mutex& queue_mutex = application.mutex;
 #include "vulkan/wrap.inc"
         {  // derivatives know no difference
