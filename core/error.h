@@ -1,5 +1,10 @@
 // The one exception type of the library.
 #pragma once
+
+#if defined(_GLIBCXX_DEBUG) && !defined(PUMICE_GLIBCXX_DEBUG)
+#error "pumice: with _GLIBCXX_DEBUG std::vector and its like have another layout than in the library that was built without it. Compile without _GLIBCXX_DEBUG (_GLIBCXX_ASSERTIONS checks, too, and changes no layout), or compile Pumice and everything else with both _GLIBCXX_DEBUG and PUMICE_GLIBCXX_DEBUG defined."
+#endif
+
 #include <sstream>
 #include <stdexcept>
 #include <string>
