@@ -4,6 +4,7 @@
 #include <spirv-tools/optimizer.hpp>
 
 #include <future>
+#include <system_error>
 
 #include "codegen/codegen.h"
 #include "codegen/spirv.h"
@@ -51,8 +52,14 @@ std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::s
 /// destructor of a future of std::async waits for the thread.
 const std::shared_future<void>& warm() {
     compiler();
-    static const std::shared_future<void> first =
-        std::async(std::launch::async, [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); }).share();
+    const auto compile = [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); };
+    static const std::shared_future<void> first = [&] {
+        try {
+            return std::async(std::launch::async, compile).share();
+        } catch (const std::system_error&) {  // no thread is to be had: who waits first compiles it
+            return std::async(std::launch::deferred, compile).share();
+        }
+    }();
     return first;
 }
 

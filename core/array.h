@@ -28,7 +28,7 @@ public:
     explicit operator bool() const { return state != nullptr; }
     /// Extent along dimension d (0 the slowest).
     int64_t size(int d = 0) const {
-        if (d < 0 || d >= N) fail("the extent of an array along dimension ", d, " is asked for; it has ", N, N == 1 ? " dimension" : " dimensions");
+        detail::check_dimension("an array", d, N);
         return extents[size_t(d)];
     }
     /// Elements in all.
@@ -49,7 +49,7 @@ public:
     Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const requires(N > 1) {
         std::array<int64_t, size_t(N > 1 ? N - 1 : 1)> inner;
         for (size_t d = 1; d < N; ++d) inner[d - 1] = extents[d];
-        return {inner, slice(i, i + 1).state};
+        return {inner, slice(i, detail::next_to(i)).state};
     }
     /// The same elements in another shape, which has as many; shares the data.
     template <std::size_t M> Array<T, int(M)> reshape(const int64_t (&shape)[M]) const {
@@ -70,7 +70,7 @@ public:
     /// The element (i, j, ...); waits for the launches before it.
     template <std::integral... I> requires(sizeof...(I) == N)
     T get(I... i) const {
-        const int64_t from[] = {int64_t(i)...}, to[] = {int64_t(i) + 1 ...};
+        const int64_t from[] = {int64_t(i)...}, to[] = {detail::next_to(int64_t(i))...};
         T value;
         view(from, to).copy_to({&value, 1});
         return value;
@@ -78,7 +78,7 @@ public:
     /// Every element becomes the value.
     void fill(T value) const {
         if constexpr (ScalarType<T>) detail::fill(detail::held(state), &value, sizeof(T));
-        else copy_from(std::vector<T>(static_cast<size_t>(count()), value));
+        else detail::with_host_memory(detail::bytes_of(count(), sizeof(T)), [&] { copy_from(std::vector<T>(static_cast<size_t>(count()), value)); });
     }
     /// The same with a number that a derivative follows (Traced<T>).
     template <class Followed> requires std::is_same_v<typename Followed::traced, T>

@@ -13,6 +13,11 @@
 
 namespace pumice {
 
+namespace detail {
+/// The calling thread runs a function that a stream called (Stream::call): it may not wait for what comes after it.
+bool inside_call();
+}  // namespace detail
+
 /// Types that a device may lack; int64 is on every device of this library, as pairs of words where it has none.
 enum class Feature { int8, int16, int64, float16, float64 };
 inline constexpr Feature features[] = {Feature::int8, Feature::int16, Feature::int64, Feature::float16, Feature::float64};

@@ -37,15 +37,16 @@ int64_t span_of(const Box& box) {
 }
 
 int64_t count_of(const Box& box) {
+    if (std::ranges::find(box.extents, 0) != box.extents.end()) return 0;  // beside a 0 the others may be of any size
     int64_t n = 1;
-    for (const int64_t e : box.extents) n = e == 0 ? 0 : n * e;
-    return std::ranges::find(box.extents, 0) == box.extents.end() ? n : 0;
+    for (const int64_t e : box.extents) n *= e;
+    return n;
 }
 
 bool dense(const Box& box) {
-    int64_t stride = 1;
-    for (size_t d = box.extents.size(); d-- > 0; stride *= box.extents[d])
-        if (box.extents[d] != 1 && box.strides[d] != stride) return false;
+    uint64_t stride = 1;
+    for (size_t d = box.extents.size(); d-- > 0; stride *= uint64_t(box.extents[d]))
+        if (box.extents[d] != 1 && uint64_t(box.strides[d]) != stride) return false;
     return true;
 }
 
@@ -140,6 +141,13 @@ int number_of(const Stream* stream, const ArrayState& array) {
 }
 
 }  // namespace
+
+void check_dimension(const char* what, int d, int rank) {
+    if (d < 0 || d >= rank)
+        fail("the extent of ", what, " along dimension ", d, " is asked for; it has ", rank, rank == 1 ? " dimension" : " dimensions");
+}
+
+void no_host_memory(int64_t bytes) { fail("cannot allocate ", bytes, " bytes of host memory for a copy of an array"); }
 
 const ArrayState& held(const std::shared_ptr<ArrayState>& state) {
     if (!state) throw Error("an array that was never allocated is used: make it with Device::zeros, full, empty or upload");

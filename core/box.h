@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 namespace pumice {
@@ -26,6 +28,27 @@ std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_
 void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream = nullptr);
 void read_box(const ArrayState& from, const Box& box, void* to, const Stream* stream = nullptr);
 void write_box(const ArrayState& to, const Box& box, const void* from, const Stream* stream = nullptr);
+/// Throws Error where `what` has no dimension d.
+void check_dimension(const char* what, int d, int rank);
+/// Throws Error that says that the host has no memory for so many bytes.
+[[noreturn]] void no_host_memory(int64_t bytes);
+/// act(), which needs so many bytes of host memory: where there are none, that is an Error.
+template <class F>
+auto with_host_memory(int64_t bytes, F&& act) {
+    try {
+        return act();
+    } catch (const std::bad_alloc&) {
+        no_host_memory(bytes);
+    } catch (const std::length_error&) {
+        no_host_memory(bytes);
+    }
+}
+/// The end of a box of the one element; below it where there is no such number, so that the box is refused.
+constexpr int64_t next_to(int64_t i) { return int64_t(uint64_t(i) + 1); }
+/// Of so many elements; as many as there can be, where they are more.
+constexpr int64_t bytes_of(int64_t count, size_t size) {
+    return count > INT64_MAX / int64_t(size) ? INT64_MAX : count * int64_t(size);
+}
 /// The array that the handle holds; throws Error where it never held one, or was released.
 const ArrayState& held(const std::shared_ptr<ArrayState>& state);
 void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to, std::span<const int64_t> step);
@@ -43,8 +66,8 @@ std::array<int64_t, N> to_array(const int64_t (&extents)[N]) {
 template <std::size_t N>
 std::array<int64_t, N> row_major(const std::array<int64_t, N>& extents) {
     std::array<int64_t, N> strides;
-    int64_t stride = 1;
-    for (std::size_t d = N; d-- > 0; stride *= extents[d]) strides[d] = stride;
+    uint64_t stride = 1;  // beside a 0 the others may be of any size
+    for (std::size_t d = N; d-- > 0; stride *= uint64_t(extents[d])) strides[d] = int64_t(stride);
     return strides;
 }
 template <std::size_t N>

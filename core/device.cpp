@@ -8,6 +8,9 @@ namespace detail {
 namespace {
 thread_local Observer* current_observer = nullptr;
 }
+thread_local int running_calls = 0;
+bool inside_call() { return running_calls > 0; }
+
 Observer* observer() { return current_observer; }
 Observing::Observing(Observer* next) : before(current_observer) { current_observer = next; }
 Observing::~Observing() { current_observer = before; }
@@ -74,9 +77,11 @@ void copy(const ArrayState& from, const ArrayState& to, int stream) {
     if (!to.memory) return;
     if (Observer* o = observer()) o->copying(from, to, stream);
     if (from.device->backend != to.device->backend) {
-        std::vector<std::byte> host(size_t(from.bytes));
-        from.device->backend->read(*from.memory, from.offset, host.data(), from.bytes);
-        to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
+        with_host_memory(from.bytes, [&] {
+            std::vector<std::byte> host(size_t(from.bytes));
+            from.device->backend->read(*from.memory, from.offset, host.data(), from.bytes);
+            to.device->backend->write(*to.memory, to.offset, host.data(), to.bytes);
+        });
     } else {
         to.device->backend->copy(*from.memory, from.offset, *to.memory, to.offset, to.bytes, stream);
     }
@@ -84,12 +89,18 @@ void copy(const ArrayState& from, const ArrayState& to, int stream) {
 
 }  // namespace detail
 
+Device::Device(std::shared_ptr<detail::DeviceState> of) : state(std::move(of)) {
+    if (!state) throw Error("a device is made of nothing: the pointer is null");
+}
+
 Device::Device(std::shared_ptr<Backend> backend) : state(std::make_shared<detail::DeviceState>()) {
+    if (!backend) throw Error("a device is made of no backend: the pointer is null");
     state->name = backend->name();
     state->backend = std::move(backend);
 }
 
 Stream::Stream(std::shared_ptr<detail::DeviceState> device, Priority priority) : state(std::make_shared<State>()) {
+    if (!device) throw Error("a stream is made on no device: the pointer is null");
     if (priority != Priority::low && priority != Priority::normal && priority != Priority::high)
         fail("a stream of priority ", int(priority), " is asked for: priorities are Priority::low, normal and high");
     state->number = device->backend->create_stream(priority);
@@ -104,8 +115,16 @@ const Stream::State& Stream::held() const {
 
 Event Stream::call(std::function<void()> act) const {
     if (!act) throw Error("a stream is to call a function that is empty");
-    held().device->backend->call(held().number, std::move(act));
-    return record();
+    const std::shared_ptr<detail::DeviceState> device = held().device;  // the function may release the stream
+    const int number = held().number;
+    device->backend->call(number, [act = std::move(act)] {
+        struct Inside {
+            Inside() { ++detail::running_calls; }
+            ~Inside() { --detail::running_calls; }
+        } inside;
+        act();
+    });
+    return Event(device->backend->record(number));
 }
 
 void Stream::release() const {

@@ -120,11 +120,11 @@ public:
     /// Every device of this machine, best first, the unusable ones with the reason.
     static std::vector<DeviceInfo> all();
 
-    // Moving a handle copies it: none is ever empty.
+    // Moving a handle copies it: none is ever empty. Made of a null pointer it throws Error.
     Device(const Device&) = default;
     Device& operator=(const Device&) = default;
     explicit Device(std::shared_ptr<Backend> backend);
-    explicit Device(std::shared_ptr<detail::DeviceState> state) : state(std::move(state)) {}
+    explicit Device(std::shared_ptr<detail::DeviceState> state);
 
     /// "vulkan:0 llvmpipe (...)", "cpu (...)", "interp".
     const std::string& name() const { return state->name; }

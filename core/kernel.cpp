@@ -189,16 +189,18 @@ public:
     }
     void check_group(const Limits& limits) const {
         int64_t items = 1;
+        bool too_many = false;
         for (int d = 0; d < launch.rank; ++d) {
             const int axis = launch.rank - 1 - d;
             const int64_t n = launch.group[axis], limit = limits.max_group_extent[axis];
             if (n < 1) refuse("its group has extent ", n, " along dimension ", d, ": extents are positive");
             if (n > limit)
                 refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
-            items *= n;
+            too_many = __builtin_mul_overflow(items, n, &items) || too_many;
         }
-        if (items > limits.max_group_size)
-            refuse("its group has ", items, " work-items; the limit of ", device->name, " is ", limits.max_group_size);
+        if (too_many || items > limits.max_group_size)
+            refuse("its group has ", too_many ? "more than 2^63" : text(items), " work-items; the limit of ", device->name, " is ",
+                   limits.max_group_size);
     }
 
 private:
@@ -265,7 +267,7 @@ private:
     /// As the i32 that the kernel takes.
     uint64_t range_bits(const ir::Parameter& p) const {
         const size_t d = size_t(p.dimension);
-        return uint32_t(p.given == ir::Given::range_start ? range.from[d] : range.to[d] - range.from[d]);
+        return uint32_t(p.given == ir::Given::range_start ? uint64_t(range.from[d]) : uint64_t(range.to[d]) - uint64_t(range.from[d]));
     }
 
     void check_aliases() const {
@@ -314,7 +316,19 @@ private:
             refuse("its range is ", extents_text(launch.extent, range.rank), ", and the kernel fixes ",
                    extents_text(kernel.range, kernel.rank));
         take_group();
+        if (!empty) check_items();
         return !empty;
+    }
+
+    /// Devices count items in 64 bits, and what they do with each in as many.
+    void check_items() const {
+        constexpr int64_t most = int64_t(1) << 48;
+        int64_t items = 1;
+        for (const int64_t extent : launch.extent) {
+            if (extent > most / items)
+                refuse("its range of ", extents_text(launch.extent, launch.rank), " has more than ", most, " items, which is the limit");
+            items *= extent;
+        }
     }
 
     /// The range that the kernel fixes.
@@ -323,6 +337,7 @@ private:
         launch.rank = kernel.rank;
         launch.extent = kernel.range;
         take_group();
+        check_items();
         return true;
     }
 

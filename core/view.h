@@ -1,5 +1,6 @@
 // Views: boxes of elements inside an array.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -19,7 +20,10 @@ public:
     View(const Array<T, N>& array) : extents(array.extents), strides(detail::row_major(array.extents)), state(array.state) { detail::held(state); }
 
     /// Extent along dimension d (0 the slowest).
-    int64_t size(int d = 0) const { return extents.at(size_t(d)); }
+    int64_t size(int d = 0) const {
+        detail::check_dimension("a view", d, N);
+        return extents[size_t(d)];
+    }
     /// Elements in all.
     int64_t count() const { return detail::count_of(extents); }
     /// The elements [from, to) along each dimension, every step-th one of them. Throws Error for a box outside of the view or a step
@@ -28,8 +32,9 @@ public:
         detail::check_box(extents, from, to, step);
         View inner = *this;
         for (size_t d = 0; d < N; ++d) {
-            inner.extents[d] = (to[d] - from[d] + step[d] - 1) / step[d];
-            inner.strides[d] = strides[d] * step[d];
+            const int64_t span = to[d] - from[d];
+            inner.extents[d] = span == 0 ? 0 : (span - 1) / step[d] + 1;
+            inner.strides[d] = strides[d] * std::min(step[d], std::max<int64_t>(span, 1));  // longer steps lead to no element either
             inner.offset += from[d] * strides[d];
         }
         return inner;
@@ -47,9 +52,9 @@ public:
 
     /// True where the elements lie one after another, so that array() gives them to a kernel.
     bool contiguous() const {
-        int64_t stride = 1;
-        for (size_t d = N; d-- > 0; stride *= extents[d])
-            if (extents[d] != 1 && strides[d] != stride) return count() == 0;
+        const auto dense = detail::row_major(extents);
+        for (size_t d = N; d-- > 0;)
+            if (extents[d] != 1 && strides[d] != dense[d]) return count() == 0;
         return true;
     }
     /// The same elements as an array that shares the data; throws Error where they do not lie one after another.
@@ -97,10 +102,14 @@ public:
     /// All elements, row-major; waits for the launches before it.
     std::vector<T> download() const {
         using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-        std::vector<Held> host(static_cast<size_t>(count()));
-        detail::read_box(detail::held(state), box(), host.data());
-        if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
-        else return host;
+        const detail::ArrayState& from = detail::held(state);
+        const int64_t bytes = detail::bytes_of(count(), sizeof(Held));
+        return detail::with_host_memory(bytes, [&]() -> std::vector<T> {
+            std::vector<Held> host(static_cast<size_t>(count()));
+            detail::read_box(from, box(), host.data());
+            if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
+            else return host;
+        });
     }
     /// Every element becomes the value: a T, or a number that a derivative follows.
     template <class V = T> requires(std::is_convertible_v<V, T> || std::is_same_v<typename V::traced, T>)

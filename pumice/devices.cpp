@@ -19,7 +19,17 @@ std::map<std::string, std::weak_ptr<detail::DeviceState>> open_devices;
 std::shared_ptr<detail::DeviceState> shared(const std::string& spec, const std::function<std::shared_ptr<Backend>()>& make) {
     std::lock_guard lock(open_mutex);
     if (auto there = open_devices[spec].lock()) return there;
-    auto state = Device(make()).state;
+    // Drivers, their layers and oneTBB throw what they like where the system gives them no thread or memory.
+    const auto made = [&] {
+        try {
+            return make();
+        } catch (const Error&) {
+            throw;
+        } catch (const std::exception& e) {
+            fail("the device ", spec, " does not open: ", e.what());
+        }
+    };
+    auto state = Device(made()).state;
     open_devices[spec] = state;
     return state;
 }

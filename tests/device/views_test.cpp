@@ -192,4 +192,23 @@ TEST(Host, Case28_ElementsAndText) {
     EXPECT_EQ(text_of(big), "u16 array of 20 x 20 x 20 on " + d.name() + ", released");
 }
 
+/// Steps past the view's end lead to its first element alone, however long they are.
+TEST(Views, StepsOfAnyLength) {
+    const Device d = device();
+    for (const int64_t step : {int64_t(10), int64_t(11), INT64_MAX / 2, INT64_MAX}) {
+        const Array<int> a = d.zeros<int>(10);
+        const View<int> every = a.view(2, 10, step);
+        ASSERT_EQ(every.size(), 1) << step;
+        every.fill(7);
+        EXPECT_EQ(every.download(), std::vector<int>{7});
+        EXPECT_EQ(a.view(0, 10, step).clone().download(), std::vector<int>{0});
+        EXPECT_EQ(a.download(), (std::vector<int>{0, 0, 7, 0, 0, 0, 0, 0, 0, 0}));
+        EXPECT_EQ(a.view(4, 4, step).size(), 0);
+        const Array<int, 2> plane = d.upload(suite::iota<int>(12), {3, 4});
+        plane.view({0, 1}, {3, 4}, {step, 2}).fill(50);
+        EXPECT_EQ(plane.download(), (std::vector<int>{0, 50, 2, 50, 4, 5, 6, 7, 8, 9, 10, 11}));
+        EXPECT_EQ((plane.view({0, 0}, {3, 4}, {2, step}).view({1, 0}, {2, 1}, {step, step}).download()), std::vector<int>{8});
+    }
+}
+
 }  // namespace

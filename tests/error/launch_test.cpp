@@ -166,6 +166,52 @@ TEST_F(Launches, Copies) {
     EXPECT_ERROR("the extent of an array along dimension -1 is asked for; it has 2 dimensions", (void)plane.size(-1));
 }
 
+TEST_F(Launches, RangesOfTooManyItems) {
+    const auto volume = kernel("volume", [](InOut<int> out) { atomic_add(out[0], global_index<3>()[0]); });
+    const Array<int> out = d.zeros<int>(1);
+    const std::string of = suite::placed("kernel \"volume\" (@): ", __FILE__, __LINE__ - 2);
+    const std::string limit = " has more than 281474976710656 items, which is the limit";
+    constexpr int64_t most = INT32_MAX;
+    EXPECT_ERROR(of + "its range of 2147483647 x 2147483647 x 2147483647" + limit, volume(ndrange(most, most, most), out));
+    EXPECT_ERROR(of + "its range of 4294967 x 65536 x 1024" + limit, volume(ndrange({0, 0, 0}, {4294967, 65536, 1024}), out));
+    EXPECT_ERROR(of + "its range of 2 x 2147483647 x 65537" + limit, volume(ndrange({5, -1, 3}, {7, 2147483646, 65540}).group(1, 1, 1), out));
+    volume(ndrange(most, 0, most), out);  // of none
+    const auto fixed = kernel("volume", static_range<2147483647, 2147483647, 2147483647>, [](InOut<int> y) { y[0] = 1; });
+    const std::string of_fixed = suite::placed("kernel \"volume\" (@): ", __FILE__, __LINE__ - 1);
+    EXPECT_ERROR(of_fixed + "its range of 2147483647 x 2147483647 x 2147483647" + limit, fixed(ndrange(), out));
+    const auto many = kernel("many", [](InOut<int> y) { atomic_add(y[0], global_index<6>()[5]); });
+    const std::string of_many = suite::placed("kernel \"many\" (@): ", __FILE__, __LINE__ - 1);
+    EXPECT_ERROR(of_many + "its range of 65536 x 2147483647 x 1024" + limit, many(ndrange(16, 16, 16, 16, most, 1024), out));
+    EXPECT_ERROR(of + "its group has extent 9223372036854775807 along dimension 0; the limit of " + d.name() + " is " +
+                     std::to_string(d.limits().max_group_extent[2]),
+                 volume(ndrange(8, 8, 8).group(INT64_MAX, INT64_MAX, INT64_MAX), out));
+    const auto static_group_of_many = kernel("volume", static_group<2147483647, 2147483647, 2147483647>, [](InOut<int> y) { y[0] = 1; });
+    EXPECT_NE(suite::message_of([&] { static_group_of_many(ndrange(8, 8, 8), out); }).find("its group has"), std::string::npos);
+}
+
+TEST_F(Launches, SizesThatOverflow) {
+    const std::string large = "of more than 2^63 bytes is asked for on " + d.name();
+    EXPECT_EQ(suite::message_of([&] { d.zeros<int>({INT64_MAX, INT64_MAX}); }).find("an array " + large), 0u);
+    EXPECT_NE(suite::message_of([&] { d.empty<float>(INT64_MAX / 4); }).find(" bytes"), std::string::npos);
+    EXPECT_NE(suite::message_of([&] { d.full<float>(INT64_MAX / 8, 1.0f); }).find("4611686018427387900 bytes"), std::string::npos);
+    EXPECT_EQ(d.zeros<int>({0, INT64_MAX, INT64_MAX}).count(), 0);
+    EXPECT_TRUE((d.zeros<int>({INT64_MAX, INT64_MAX, 0}).view({1, 2, 0}, {INT64_MAX, INT64_MAX, 0}, {INT64_MAX, 1, 1}).download().empty()));
+    EXPECT_ERROR("the extent of a view along dimension 9 is asked for; it has 1 dimension", (void)View<float>(x).size(9));
+    EXPECT_ERROR("the extent of a view along dimension -1 is asked for; it has 2 dimensions", (void)plane.view({0, 0}, {1, 1}).size(-1));
+    EXPECT_ERROR("a view of the elements 1 to 9223372036854775807 along dimension 0 is asked for, of an array whose extent there is 16",
+                 x.view(1, INT64_MAX, 2));
+    EXPECT_NE(suite::message_of([&] { x.get(INT64_MAX); }).find("of an array whose extent there is 16"), std::string::npos);
+    EXPECT_NE(suite::message_of([&] { plane.row(INT64_MAX); }).find("of an array whose extent there is 4"), std::string::npos);
+    EXPECT_ERROR("element 9223372036854775806 along dimension 0 is asked for, of an array whose extent there is 16", x.get(INT64_MAX - 1));
+}
+
+TEST_F(Launches, DevicesOfNothing) {
+    EXPECT_ERROR("a device is made of no backend: the pointer is null", Device(std::shared_ptr<Backend>()));
+    EXPECT_ERROR("a device is made of nothing: the pointer is null", Device(std::shared_ptr<detail::DeviceState>()));
+    EXPECT_ERROR("a stream is made on no device: the pointer is null", Stream(nullptr, Priority::normal));
+    EXPECT_TRUE(Event(nullptr).done());
+}
+
 TEST_F(Launches, Views) {
     EXPECT_ERROR("a view of the elements 3 to 17 along dimension 0 is asked for, of an array whose extent there is 16", x.view(3, 17));
     EXPECT_ERROR("a view of the elements 3 to 17 along dimension 0 is asked for, of an array whose extent there is 16", x.slice(3, 17));
