@@ -60,10 +60,10 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
-# pumice_device_test(target [GTEST] [NAME name] [DEVICES device...]): the program once a device, as NAME.DEVICE, with validation
-# on for the Vulkan ones. Without the driver the entry says SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on.
+# pumice_device_test(target [GTEST] [NAME name] [FILTER tests] [DEVICES device...]): the program, or of it these of GoogleTest's tests,
+# once a device, as NAME.DEVICE, with validation on for the Vulkan ones. Without the driver the entry says SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on.
 function(pumice_device_test target)
-    cmake_parse_arguments(PARSE_ARGV 1 run "GTEST" "NAME" "DEVICES")
+    cmake_parse_arguments(PARSE_ARGV 1 run "GTEST" "NAME;FILTER" "DEVICES")
     if(NOT run_NAME)
         set(run_NAME ${target})
     endif()
@@ -98,6 +98,9 @@ function(pumice_device_test target)
         if(device STREQUAL "lavapipe_bare")  # without most of what Vulkan does not promise
             list(APPEND environment PUMICE_VULKAN_BARE=1)
         endif()
+        if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
+            list(APPEND environment PUMICE_VULKAN_STAGING=1)
+        endif()
         if(device MATCHES "^(lavapipe|swiftshader)")
             string(TOUPPER PUMICE_${CMAKE_MATCH_1} variable)
             set(manifest ${${variable}})
@@ -110,6 +113,9 @@ function(pumice_device_test target)
         set(arguments "")
         if(run_GTEST)
             set(arguments --gtest_output=xml:${test_results}/${name}.xml)
+        endif()
+        if(run_FILTER)
+            list(APPEND arguments --gtest_filter=${run_FILTER})
         endif()
         add_test(NAME ${name} COMMAND ${target} ${arguments})
         set_tests_properties(${name} PROPERTIES LABELS ${device} TIMEOUT 900 ENVIRONMENT "${environment}")

@@ -69,12 +69,34 @@ struct HostMemory : Allocation {
 
 HostMemory& host(Allocation& memory) { return static_cast<HostMemory&>(memory); }
 
-/// All work is done when it was given, so every point has been reached. A wait tells what kernels had to say until then.
+/// Functions that streams call, which the calling thread is within, the innermost first.
+struct Calling {
+    const Backend* device;
+    int stream;
+    const Calling* outer;
+};
+thread_local const Calling* calling = nullptr;
+
+/// The innermost one of the device; where a stream is given, of that stream.
+const Calling* call_of(const Backend* device, int stream = -1) {
+    for (const Calling* c = calling; c; c = c->outer)
+        if (c->device == device && (stream < 0 || c->stream == stream)) return c;
+    return nullptr;
+}
+
+/// All work is done when it was given, so every point has been reached, but those that come after a call that has not returned. A wait
+/// tells what kernels had to say until then.
 struct Reached : EventState {
-    explicit Reached(std::function<void()> settle) : settle(std::move(settle)) {}
-    void wait() override { settle(); }
+    Reached(std::function<void()> settle, const Calling* after) : settle(std::move(settle)), after(after) {}
+    void wait() override {
+        for (const Calling* c = calling; after && c; c = c->outer)
+            if (c == after) refuse_wait();
+        settle();
+    }
     bool done() override { return true; }
+    [[noreturn]] static void refuse_wait() { throw Error("a function that a stream calls waits for work that comes after it"); }
     const std::function<void()> settle;
+    const Calling* const after;
 };
 
 /// From recorded IR to what the interpreter runs.
@@ -157,11 +179,16 @@ public:
 
     int create_stream(Priority) override { return ++streams; }
     void release_stream(int) override {}
-    std::shared_ptr<EventState> record(int) override {
-        return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); });
+    std::shared_ptr<EventState> record(int stream) override {
+        return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); }, call_of(this, stream));
     }
     void wait_for(int, const std::shared_ptr<EventState>&) override {}
-    void call(int, std::function<void()> act) override {
+    void call(int stream, std::function<void()> act) override {
+        const Calling here{this, stream, calling};
+        struct Inside {
+            explicit Inside(const Calling* here) { calling = here; }
+            ~Inside() { calling = calling->outer; }
+        } inside(&here);
         try {
             act();
         } catch (...) {
@@ -169,7 +196,10 @@ public:
             if (!thrown) thrown = std::current_exception();
         }
     }
-    void synchronize() override { settle(); }
+    void synchronize() override {
+        if (call_of(this)) Reached::refuse_wait();
+        settle();
+    }
 
 private:
     /// Makes room where what was reported takes more than half of it.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "core/backend.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "core/ring.h"
@@ -78,8 +79,11 @@ uint32_t Reports::add(std::shared_ptr<const ir::Kernel> kernel, const Place& pla
 Reports::Record Reports::read(std::span<const uint32_t> words) const {
     Record r;
     if (words.size() < ring::head || words[0] == 0) return r;
-    const auto launch = std::find_if(launches.begin(), launches.end(), [&](const Launch& l) { return l.number == words[0]; });
-    if (launch == launches.end() || !(r.by = report_of(*launch->kernel, words[1])))
+    // Numbers rise, until they begin anew.
+    const auto earlier = [](uint32_t a, uint32_t b) { return int32_t(a - b) < 0; };
+    const auto launch = std::lower_bound(launches.begin(), launches.end(), words[0],
+                                         [&](const Launch& l, uint32_t number) { return earlier(l.number, number); });
+    if (launch == launches.end() || launch->number != words[0] || !(r.by = report_of(*launch->kernel, words[1])))
         library_bug(text("a report of launch ", words[0], " with format ", words[1], ", which are unknown"));
     const ir::Kernel& k = *launch->kernel;
     for (size_t axis = 0; axis < 3; ++axis) r.index[axis] = int32_t(words[2 + axis]);
@@ -95,17 +99,15 @@ Reports::Record Reports::read(std::span<const uint32_t> words) const {
     return r;
 }
 
-std::vector<Reports::Record> Reports::records_of(std::span<const uint32_t> all) const {
+/// In the order in which they were written.
+std::vector<Reports::Record> Reports::records_of(std::span<const uint32_t> area) const {
     std::vector<Record> found;
-    const std::span<const uint32_t> area = all.subspan(ring::records, std::min(all[ring::used], all[ring::capacity]));
     for (size_t at = 0; at < area.size();) {
         Record r = read(area.subspan(at));
         if (!r.launch) break;
         at += r.words;
         found.push_back(std::move(r));
     }
-    // One item's records lie in the order in which it wrote them.
-    std::stable_sort(found.begin(), found.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
     return found;
 }
 
@@ -113,37 +115,82 @@ void Reports::take(std::span<const uint32_t> all) {
     const std::lock_guard lock(mutex);
     Record first;  // the failure to tell of; the one at the ring's start counts where the ring was full
     if (all[ring::failed]) first = read(all.subspan(ring::first_failure, ring::records - ring::first_failure));
-    for (Record& r : records_of(all)) {
+    add_lines(records_of(all.subspan(ring::records, std::min(all[ring::used], all[ring::capacity]))), std::move(first));
+    tell_lost(all[ring::lost], all[ring::capacity]);
+    failures += all[ring::failed];
+    launches.clear();
+}
+
+void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all, Taken& taken) {
+    const std::lock_guard lock(mutex);
+    std::vector<uint32_t> sorted(ended.begin(), ended.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto has_ended = [&](uint32_t number) { return std::binary_search(sorted.begin(), sorted.end(), number); };
+    Record first;
+    if (taken.failed == 0 && has_ended(head[ring::first_failure])) first = read(head.subspan(ring::first_failure));
+    std::vector<Record> records;
+    uint64_t failed = first.launch ? 1 : 0, seen = 0;
+    for (size_t at = 0; at < area.size() && has_ended(area[at]);) {
+        Record r = read(area.subspan(at));
+        if (!r.launch) break;
+        at += r.words, taken.words += r.words;
+        seen += r.by->op == ir::Op::require;
+        records.push_back(std::move(r));
+    }
+    add_lines(std::move(records), std::move(first));
+    // Others that run may count up already.
+    failed = all ? head[ring::failed] - taken.failed : std::max(failed, seen);
+    taken.failed += failed, failures += failed;
+    if (all) tell_lost(head[ring::lost], head[ring::capacity]);
+    std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+}
+
+void Reports::drop(uint32_t number) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(launches, [&](const Launch& l) { return l.number == number; });
+}
+
+void Reports::tell_lost(uint32_t count, uint32_t capacity) {
+    if (count)
+        lines.push_back(text("pumice: ", count, count == 1 ? " report is" : " reports are",
+                             " lost: what kernels print and require between two waits has room for ", 4 * capacity, " bytes"));
+}
+
+/// Of records as they were written; `first` is that of a failure, where one is known.
+void Reports::add_lines(std::vector<Record> records, Record first) {
+    // One item's records lie in the order in which it wrote them.
+    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
+    for (Record& r : records) {
         if (r.by->op == ir::Op::print) lines.push_back(r.line());
         else if (!first.launch || r.order() < first.order()) first = std::move(r);
     }
-    if (all[ring::lost])
-        lines.push_back(text("pumice: ", all[ring::lost], all[ring::lost] == 1 ? " report is" : " reports are",
-                             " lost: what kernels print and require between two waits has room for ", 4 * all[ring::capacity],
-                             " bytes"));
     if (first.launch && failure.empty()) {
         const ir::Kernel& k = *first.launch->kernel;
         failure = text("Kernel \"", k.name, "\" fails a requirement: ", first.line(), " (work-item ", first.item(), ", ",
                        k.where(first.by->loc), ")");
     }
-    failures += all[ring::failed];
-    launches.clear();
 }
 
 void Reports::deliver_lines() {
-    const std::lock_guard one_at_a_time(delivering);
-    std::vector<std::string> now;
-    Sink to;
-    {
-        const std::lock_guard lock(mutex);
-        now.swap(lines);
-        to = sink;
+    std::unique_lock one_at_a_time(delivering, std::defer_lock);
+    // Another thread's sink may wait for the call; that thread hands over these lines, too.
+    if (!detail::inside_call()) one_at_a_time.lock();
+    else if (!one_at_a_time.try_lock()) return;
+    for (;;) {
+        std::vector<std::string> now;
+        Sink to;
+        {
+            const std::lock_guard lock(mutex);
+            now.swap(lines);
+            to = sink;
+        }
+        if (now.empty()) return;
+        for (const std::string& line : now) {
+            if (to) to(line);
+            else std::printf("%s\n", line.c_str());
+        }
+        if (!to) std::fflush(stdout);
     }
-    for (const std::string& line : now) {
-        if (to) to(line);
-        else std::printf("%s\n", line.c_str());
-    }
-    if (!to && !now.empty()) std::fflush(stdout);
 }
 
 void Reports::deliver() {

@@ -31,6 +31,17 @@ public:
     /// Takes out of a ring (see core/ring.h) what all launches so far have reported; none of them runs any more. The ring is for
     /// the caller to clear.
     void take(std::span<const uint32_t> ring);
+    /// How far a ring has been taken since it was cleared.
+    struct Taken {
+        size_t words = 0;      ///< of records
+        uint64_t failed = 0;   ///< requirements that are told of
+    };
+    /// The same where launches run one after the other, into a ring whose records were all zeros, and only those of these numbers have
+    /// surely ended: what they have reported comes first. `head` are the ring's first 64 words, `records` those from
+    /// taken.words on. `all`: no other launch has begun since the ring was cleared.
+    void take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all, Taken& taken);
+    /// A launch that was added does not begin after all.
+    void drop(uint32_t number);
     /// Hands the lines that were taken to the sink, in the order of launches, of groups, of items in a group, and of what one
     /// item prints; then throws Error for the first requirement that failed, if one did. Not with a lock held: the sink is the user's.
     void deliver();
@@ -45,7 +56,9 @@ private:
     };
     struct Record;
 
-    std::vector<Record> records_of(std::span<const uint32_t> ring) const;
+    std::vector<Record> records_of(std::span<const uint32_t> area) const;
+    void add_lines(std::vector<Record> records, Record first);
+    void tell_lost(uint32_t count, uint32_t capacity);
     Record read(std::span<const uint32_t> words) const;
 
     std::recursive_mutex delivering;  ///< the sink may come back here

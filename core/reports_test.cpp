@@ -106,5 +106,44 @@ TEST_F(Ring, SaysInNumbersWhatItHasNoRoomFor) {
                                                "room for 100 bytes"}));
 }
 
+/// While a third launch runs, which has written half of a record: what the first two reported comes first, and is told of once.
+TEST_F(Ring, IsTakenAsFarAsLaunchesHaveEnded) {
+    room(200);
+    std::fill(ring.begin() + ring::records, ring.end(), 0u);
+    reports.on_print([this](const std::string& line) { lines.push_back(line); });
+    const Reports::Place place{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
+    const uint32_t numbers[] = {reports.add(kernel, place), reports.add(kernel, place), reports.add(kernel, place)};
+    Reports::Taken progress;
+    const auto take = [&](std::vector<uint32_t> ended, bool all) {
+        const std::span<const uint32_t> words(ring);
+        const size_t written = std::min(ring[ring::used], ring[ring::capacity]);
+        reports.take(words.first(ring::records), words.subspan(ring::records + progress.words, written - progress.words), ended, all, progress);
+        try {
+            reports.deliver();
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const auto print = [&](uint32_t launch, uint32_t i) { record(false, launch, 0, int(i), {i, 1, 0, 0, 0}); };
+    print(numbers[0], 1);
+    print(numbers[1], 2);
+    record(true, numbers[1], 1, 3, {50});
+    print(numbers[1], 4);
+    ring[ring::used] += 10;  // the third one's, of which nothing can be seen
+    EXPECT_EQ(take({numbers[1], numbers[0]}, false), "Kernel \"talks\" fails a requirement: 50 is below ten (work-item 3, k.cpp:9).");
+    EXPECT_EQ(lines, (std::vector<std::string>{"i=1 x=1 0 0.0", "i=2 x=1 0 0.0", "i=4 x=1 0 0.0"}));
+    lines.clear();
+    ring[ring::used] -= 10;
+    print(numbers[2], 5);
+    record(true, numbers[2], 1, 6, {60});
+    record(true, numbers[2], 1, 7, {70});
+    EXPECT_EQ(take({numbers[2]}, true), "Kernel \"talks\" fails a requirement: 60 is below ten (work-item 6, k.cpp:9); 1 more requirement fails.");
+    EXPECT_EQ(lines, std::vector<std::string>{"i=5 x=1 0 0.0"});
+    lines.clear();
+    EXPECT_EQ(take({}, true), "");
+    EXPECT_TRUE(lines.empty());
+}
+
 }  // namespace
 }  // namespace pumice::interp_test

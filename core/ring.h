@@ -18,7 +18,8 @@
 //   if (at + n <= capacity) write the record at word 64 + at
 //   else { ++lost; if (at < capacity) word[64 + at] = 0 }        (0 for a launch ends the records)
 //
-// The host reads a ring, and makes it empty, only while no launch that writes to it runs.
+// The host makes a ring empty only while no launch that writes to it runs. It reads it then, too, or, where launches run one after the
+// other and the records were zeros before, any time: what launches that have ended wrote comes first.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "core/debug.h"
@@ -68,6 +69,11 @@ std::string name() { return name_for(target_machine(), settings().width, setting
 Limits limits() { return limits_for(target_machine(), settings().width); }
 std::shared_ptr<Backend> open() {
     const Settings s = settings();
+    try {
+        std::thread([] {}).join();  // oneTBB asks for its threads only when there is work, and cannot do without
+    } catch (const std::system_error& e) {
+        fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")");
+    }
     return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
 }
 
@@ -81,9 +87,9 @@ Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
 }
 
 Device::~Device() {
-    const auto end = [](std::unique_ptr<Streams> streams, std::unique_ptr<Team> team) {
-        streams = nullptr;  // waits for its work, which the team does
-        team = nullptr;
+    const auto end = [streams = owned_streams.release(), team = owned_team.release()] {
+        delete streams;  // waits for its work, which the team does
+        delete team;
     };
     try {
         streams.finish();
@@ -93,8 +99,15 @@ Device::~Device() {
         // Nobody is left to be told.
     }
     // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
-    if (Team::on_its_thread()) std::thread(end, std::move(owned_streams), std::move(owned_team)).detach();
-    else end(std::move(owned_streams), std::move(owned_team));
+    if (!Team::on_its_thread()) {
+        end();
+        return;
+    }
+    try {
+        std::thread(end).detach();
+    } catch (const std::system_error&) {
+        // No thread is to be had: they stay.
+    }
 }
 
 std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, team.threads); }
@@ -109,7 +122,7 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     return memory;
 }
 
-void Device::wait_for_uses(const Memory& memory, bool write) {
+void Device::wait_for_uses(Memory& memory, bool write) {
     std::vector<Point> points;
     {
         const std::lock_guard lock(streams.mutex);
@@ -211,7 +224,9 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     if (!program.reports) return void(submit(launch.stream, work, uses, followed));
     std::vector<Point> unfinished;
     // Room is made first where what earlier launches print may fill the ring.
-    const int64_t words = words_printed(kernel) * launch.extent[0] * launch.extent[1] * launch.extent[2];
+    // A range has at most 2^48 items; a ring holds less.
+    const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
+    const int64_t words = words_printed(kernel) * items;
     while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {
         if (CallWork::inside()) break;
         for (const Point& point : unfinished) streams.wait(point);

@@ -49,7 +49,7 @@ private:
     template <class Kind>
     Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
     /// Blocks until the memory's uses that conflict with the host's are done.
-    void wait_for_uses(const Memory& memory, bool write);
+    void wait_for_uses(Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
 
     const std::shared_ptr<Compiler> compiler;

@@ -13,15 +13,7 @@ namespace {
 // From here on memory is mapped of its own.
 constexpr int64_t large = 256 << 10;
 
-void put(std::vector<Point>& uses, const Point& point) {
-    for (Point& use : uses)
-        if (use.stream == point.stream) {
-            use.number = point.number;
-            return;
-        }
-    std::erase_if(uses, [](const Point& use) { return use.reached(); });
-    uses.push_back(point);
-}
+constexpr size_t most_few = 16;
 
 }  // namespace
 
@@ -56,14 +48,47 @@ Memory::~Memory() {
     *in_use -= bytes;
 }
 
-void note_use(Memory& memory, const Point& point, bool write) { put(write ? memory.writes : memory.reads, point); }
-
-void conflicts(const Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
-    const auto add = [&](const std::vector<Point>& uses) {
-        for (const Point& use : uses) {
-            const bool ordered = !stream || stream == &standard || use.stream == &standard;
-            if (ordered && use.stream != stream && !use.reached()) after.push_back(use);
+void Uses::put(const Point& point) {
+    if (!many.empty()) {
+        many[point.stream] = point;
+        if (many.size() < prune_at) return;
+        std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+        prune_at = 2 * many.size() + 4 * most_few;
+        return;
+    }
+    for (Point& use : few)
+        if (use.stream == point.stream) {
+            use.number = point.number;
+            return;
         }
+    std::erase_if(few, [](const Point& use) { return use.reached(); });
+    few.push_back(point);
+    if (few.size() <= most_few) return;
+    for (const Point& use : few) many[use.stream] = use;
+    few.clear();
+    prune_at = 4 * most_few;
+}
+
+void Uses::all(const Stream* except, std::vector<Point>& to) {
+    std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+    for (const auto& [stream, use] : many)
+        if (stream != except) to.push_back(use);
+    for (const Point& use : few)
+        if (use.stream != except && !use.reached()) to.push_back(use);
+}
+
+void Uses::of(const Stream& stream, std::vector<Point>& to) const {
+    if (const auto use = many.find(&stream); use != many.end() && !use->second.reached()) to.push_back(use->second);
+    for (const Point& use : few)
+        if (use.stream == &stream && !use.reached()) to.push_back(use);
+}
+
+void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
+
+void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
+    const auto add = [&](Uses& uses) {
+        if (!stream || stream == &standard) uses.all(stream, after);
+        else uses.of(standard, after);
     };
     add(memory.writes);
     if (write) add(memory.reads);

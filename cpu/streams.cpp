@@ -12,6 +12,20 @@ constexpr double done_at_once = 5'000;
 // More tasks than this are not left lying, however small they are.
 constexpr size_t many_tasks = 256;
 
+/// Work that a thread runs, the innermost first: a function that a stream calls may wait, and so run what it waits for.
+struct RunningHere {
+    const Stream* stream;
+    const RunningHere* outer;
+};
+thread_local const RunningHere* running_here = nullptr;
+
+/// Whether the calling thread is within work of the stream's, which cannot go on before that has ended.
+bool within_work_of(const Stream& stream) {
+    for (const RunningHere* r = running_here; r; r = r->outer)
+        if (r->stream == &stream) return true;
+    return false;
+}
+
 const Point* unmet(const Stream::Task& task) {
     for (const Point& point : task.after)
         if (!point.reached()) return &point;
@@ -48,18 +62,21 @@ Streams::~Streams() {
 
 int Streams::create(Priority priority) {
     const std::lock_guard lock(mutex);
-    size_t number = 1;
-    while (number < all.size() && all[number]->used) ++number;
-    if (number == all.size()) all.push_back(std::make_unique<Stream>());
-    all[number]->used = true;
-    all[number]->priority = priority;
-    return int(number);
+    if (unused.empty()) {
+        all.push_back(std::make_unique<Stream>());
+        unused.reserve(all.size());  // so that a release cannot fail
+        unused.push_back(int(all.size()) - 1);
+    }
+    const int number = unused.back();
+    unused.pop_back();
+    all[size_t(number)]->priority = priority;
+    return number;
 }
 
 void Streams::release(int number) {
     const std::lock_guard lock(mutex);
     Stream& stream = *all.at(size_t(number));
-    stream.used = false;
+    unused.push_back(number);
     stream.after.clear();
     if (!stream.pending.empty()) call(stream);
 }
@@ -102,11 +119,14 @@ Point Streams::last(int number) {
 void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr fault;
+    const RunningHere here{&stream, running_here};
+    running_here = &here;
     try {
         work.run({*this, stream});
     } catch (...) {
         fault = std::current_exception();
     }
+    running_here = here.outer;
     lock.lock();
     stream.current = nullptr;
     if (fault) {
@@ -184,6 +204,8 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
         if (!earlier) return drain(*next.stream, next.number, lock);
         next = *earlier;
     }
+    if (next.stream->running && within_work_of(*next.stream))
+        throw Error("a function that a stream calls waits for work that comes after it");
     const std::shared_ptr<Job> job = next.stream->current;
     if (job) {
         lock.unlock();

@@ -63,7 +63,6 @@ struct Stream {
     std::atomic<bool> faulty = false;  ///< `faults` is not empty
     // Under Streams::mutex:
     Priority priority = Priority::normal;
-    bool used = true;
     bool running = false;              ///< a thread is doing its work; it alone takes from `pending`
     bool called = false;               ///< a thread of the team has been asked to come
     uint64_t submitted = 0;
@@ -117,6 +116,7 @@ private:
 
     Team& team;
     std::vector<std::unique_ptr<Stream>> all;  ///< never removed: points name them
+    std::vector<int> unused;                   ///< that were released
     std::condition_variable changed;
     int waiting = 0;  ///< threads that wait for `changed`
     int coming = 0;   ///< calls that have not come to an end

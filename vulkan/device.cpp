@@ -10,8 +10,8 @@
 namespace pumice::vulkan {
 namespace {
 
-// The staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
-constexpr uint64_t upload_id = uint64_t(1) << 63, download_id = upload_id + 1, first_download_id = upload_id + 2;
+// Of the staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
+constexpr uint64_t first_staging_id = uint64_t(1) << 63;
 
 constexpr int64_t dummy_bytes = 256;
 
@@ -60,11 +60,10 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
       cache_key(device_key(context.snapshot)),
       memory(context),
       queue(context),
-      upload(context, queue, context.plan.upload_memory, upload_id),
-      download(context, queue, context.plan.download_memory, download_id),
-      download_ids(first_download_id),
+      staging_ids(first_staging_id),
+      upload(context, queue, context.plan.upload_memory, staging_ids),
+      download(context, queue, context.plan.download_memory, staging_ids),
       streams(1) {
-    streams[0].used = true;
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
     load_pipeline_cache();
@@ -77,13 +76,13 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
 Device::~Device() {
     try {
         queue.finish();
-        take_ring();
+        take_reports();
         reports.deliver_lines();
     } catch (...) {
         // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
     }
     context.wait_idle();
-    reporting.ring.reset();
+    reporting.rings.clear();
     locks.words.reset();
     save_pipeline_cache();
     context.vk.DestroyPipelineCache(context.device, pipeline_cache, nullptr);
@@ -99,17 +98,24 @@ Range Device::allocate_range(int64_t bytes) {
         queue.collect();
         return memory.allocate(bytes);
     };
+    const auto release_and_attempt = [&] {
+        {
+            const std::lock_guard lock(queue.mutex);
+            queue.collect();
+            memory.release_empty();
+        }
+        upload.release();
+        download.release();
+        return attempt();
+    };
     if (const auto range = attempt()) return *range;
-    // What is retired but still in use, what is empty, and the staging memory can all be given back.
-    queue.finish();
-    {
-        const std::lock_guard lock(queue.mutex);
-        queue.collect();
-        memory.release_empty();
+    // What is retired but still in use, what is empty, and the staging memory can all be given back; what calls hold back, at last.
+    queue.finish_unheld();
+    if (const auto range = release_and_attempt()) return *range;
+    if (!queue.in_call()) {
+        queue.finish();
+        if (const auto range = release_and_attempt()) return *range;
     }
-    upload.release();
-    download.release();
-    if (const auto range = attempt()) return *range;
     fail("cannot allocate ", bytes, " bytes on ", context.name, ": the device has not that much memory left (it has ",
          context.plan.limits.memory, " bytes in all)");
 }
@@ -155,21 +161,26 @@ void Device::save_pipeline_cache() {
 
 int Device::create_stream(Priority priority) {
     const std::lock_guard lock(queue.mutex);
-    size_t id = 1;
-    while (id < streams.size() && streams[id].used) ++id;
-    if (id == streams.size()) streams.emplace_back();
-    streams[id] = {true, priority, 0};
-    return int(id);
+    if (unused_streams.empty()) {
+        streams.emplace_back();
+        unused_streams.reserve(streams.size());  // so that a release cannot fail
+        unused_streams.push_back(int(streams.size()) - 1);
+    }
+    const int id = unused_streams.back();
+    unused_streams.pop_back();
+    streams[size_t(id)] = {priority, 0};
+    return id;
 }
 
 void Device::release_stream(int stream) {
     const std::lock_guard lock(queue.mutex);
-    streams.at(size_t(stream)).used = false;
+    unused_streams.push_back(stream);
 }
 
 /// The command being recorded belongs to the stream.
 void Device::touched(int stream) {
-    streams.at(size_t(stream)).last = queue.value();
+    uint64_t& last = streams.at(size_t(stream)).last;
+    last = std::max(last, queue.value());
 }
 
 std::shared_ptr<EventState> Device::record(int stream) {
@@ -189,9 +200,20 @@ void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
 }
 
 void Device::call(int stream, std::function<void()> act) {
-    const std::lock_guard lock(queue.mutex);
-    queue.call(std::move(act));
-    streams.at(size_t(stream)).last = queue.last();
+    uint64_t before;
+    {
+        const std::lock_guard lock(queue.mutex);
+        uint64_t& last = streams.at(size_t(stream)).last;
+        if (!queue.in_call() || !queue.ahead(last)) {
+            queue.call(std::move(act));
+            last = queue.last();
+            return;
+        }
+        before = last;
+    }
+    // Inside of a call of another stream, which may wait for it.
+    queue.wait(before);
+    queue.call_now(act);
 }
 
 void Device::synchronize() {

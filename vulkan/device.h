@@ -100,7 +100,6 @@ private:
     friend class Program;
     friend class Event;
     struct Stream {
-        bool used = false;
         Priority priority = Priority::normal;
         uint64_t last = 0;         // timeline value of its last command
     };
@@ -111,12 +110,16 @@ private:
     void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
     void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
     void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
+    uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
     void used(Buffer& buffer, bool write);
+    uint64_t after(const Buffer& buffer, bool write, int stream) const;
+    bool goes_ahead(const Buffer& buffer, bool write, int stream);
     void touched(int stream);
     void load_pipeline_cache();
     void save_pipeline_cache();
 
-    void launch_now(const Program& program, const Launch& launch);
+    uint64_t launch_now(const Program& program, const Launch& launch);
+    bool may_go_ahead(const Variant& variant, const Launch& launch, const Buffer* block) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch);
@@ -129,29 +132,46 @@ private:
     void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);
 
     // print and require (report.cpp)
-    Launch with_ring(const std::shared_ptr<const ir::Kernel>& kernel, const Launch& launch);
-    void clear_ring();
-    void take_ring();
+    struct Ring {
+        std::unique_ptr<Buffer> buffer;
+        struct Launched {
+            uint32_t number;              // of Reports::add
+            uint64_t value;
+        };
+        std::vector<Launched> launches;   // since it was emptied, and not taken yet
+        int beginning = 0;                // launches that are not among these yet
+        int64_t expected = 0;             // words that launches write since then if every item prints each line once
+        Reports::Taken taken;             // since then
+        const bool of_calls;              // for launches that calls make, which may go ahead of all others
+    };
+    void launch_reporting(const Program& program, const Launch& launch);
+    Ring& ring_for(int64_t words);
+    Ring* ring_with_room(int64_t words);
+    std::unique_ptr<Ring> new_ring();
+    void clear_ring(Ring& ring, size_t words);
+    void read_ring(const Ring& ring, size_t first, std::span<uint32_t> to);
+    void take_ring(Ring& ring, uint64_t done);
+    void take_reports();
     void settle();
 
-    /// Locked before the queue's mutex. While the ring is read, no launch that reports begins.
+    /// A launch that reports is given one ring, or, where that has no room before a call returns, one more. Nothing waits
+    /// with `mutex` held. `taking` is held by who reads the rings, over copies that wait for no call.
     struct {
-        std::mutex mutex;
-        std::unique_ptr<Buffer> ring;  // made for the first kernel that reports
-        uint64_t first = 0;            // value of the first launch since the ring was emptied; 0: none
-        int64_t expected = 0;          // words that the launches since then write if every item prints each line once
+        std::mutex taking, mutex;  // in this order, and before the queue's
+        std::vector<std::unique_ptr<Ring>> rings;
         std::atomic<bool> used = false;
     } reporting;
     /// For atomics of 64 bits on a device without them (codegen/emit_locks.cpp): zeros whenever no kernel runs. Made at first use.
     struct {
-        std::once_flag once;
-        std::unique_ptr<Buffer> words;
+        std::atomic<bool> made = false;
+        std::unique_ptr<Buffer> words;  // with queue.mutex
     } locks;
+    std::atomic<uint64_t> staging_ids;              // of the blocks that copies pass through, in the hazard tracker
     Staging upload, download;
-    std::atomic<uint64_t> download_ids;             // of the blocks that asynchronous downloads pass through, in the hazard tracker
     std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // by the application; with queue.mutex
     Range dummy;                                    // what an array of no elements is bound to
     std::vector<Stream> streams;                    // by id; 0 is the default one
+    std::vector<int> unused_streams;                // that were released
     std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before
     std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;

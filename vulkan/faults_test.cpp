@@ -1,4 +1,8 @@
 // What the backend does when Vulkan fails: memory, submissions, waits, features, a lost device.
+#include "core/console.h"
+#include "core/indices.h"
+#include "core/kernel.h"
+#include "core/memory.h"
 #include "vulkan/device_test.h"
 
 namespace pumice::vulkan::test {
@@ -98,6 +102,59 @@ TEST_P(DeviceTest, AWaitGoesOnAfterATimeout) {
     device->launch(program, saxpy_launch(y, x, 1.0f));
     EXPECT_EQ(download(y), ramp(100));
     device->synchronize();
+}
+
+PFN_vkCreateComputePipelines real_pipeline = nullptr;
+VKAPI_ATTR VkResult VKAPI_CALL failing_pipeline(VkDevice, VkPipelineCache, uint32_t, const VkComputePipelineCreateInfo*,
+                                                const VkAllocationCallbacks*, VkPipeline*) {
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+PFN_vkAllocateDescriptorSets real_sets = nullptr;
+int sets_to_fail = 0;
+VKAPI_ATTR VkResult VKAPI_CALL failing_sets(VkDevice device, const VkDescriptorSetAllocateInfo* info, VkDescriptorSet* sets) {
+    return sets_to_fail > 0 && sets_to_fail-- ? VK_ERROR_OUT_OF_HOST_MEMORY : real_sets(device, info, sets);
+}
+
+/// Nothing is bound by a launch that failed: the next one, of the same arrays, binds them.
+TEST_P(DeviceTest, ALaunchAfterOneWithoutADescriptorSet) {
+    if (device->context.plan.push_descriptors || device->context.plan.all_by_address)
+        GTEST_SKIP() << "SKIPPED: " << GetParam().mode << " needs no descriptor sets";
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f)), z = upload(std::vector<float>(100, 0.0f));
+    real_sets = device->context.vk.AllocateDescriptorSets;
+    device->context.vk.AllocateDescriptorSets = failing_sets;
+    device->launch(program, saxpy_launch(z, x, 1.0f));
+    sets_to_fail = 1;
+    EXPECT_THROW(device->launch(program, saxpy_launch(y, x, 1.0f)), Error);
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    EXPECT_EQ(download(y), ramp(100));
+    EXPECT_EQ(download(z), ramp(100));
+}
+
+const auto says = pumice::kernel("says", [](pumice::Out<int> y) {
+    y[pumice::global_index()] = 1;
+    pumice::print("said {}", pumice::global_index());
+});
+
+/// What a launch that failed would have printed takes no room, and nobody waits for it.
+TEST_P(DeviceTest, PrintsAfterALaunchThatFailed) {
+    const pumice::Device d{std::static_pointer_cast<Backend>(device)};
+    int lines = 0;
+    d.on_print([&](const std::string&) { ++lines; });
+    const Array<int> y = d.zeros<int>(200'000), z = d.zeros<int>(4);
+    says(ndrange(4), z);
+    d.synchronize();
+    EXPECT_EQ(lines, 4);
+    real_pipeline = device->context.vk.CreateComputePipelines;
+    device->context.vk.CreateComputePipelines = failing_pipeline;
+    for (int k = 0; k < 5; ++k) EXPECT_THROW(says(ndrange(200'000).group(37), y), Error);
+    device->context.vk.CreateComputePipelines = real_pipeline;
+    says(ndrange(4), z);
+    says(ndrange(100).group(37), y);
+    d.synchronize();
+    EXPECT_EQ(lines, 108);
+    d.on_print(nullptr);
 }
 
 TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {

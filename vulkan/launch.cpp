@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "codegen/codegen.h"
 #include "codegen/loop_limit.h"
@@ -66,20 +67,16 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     context.require_alive();
     const Program& program = static_cast<const Program&>(*executable);
-    if (!program.variants->reports) return launch_now(program, launch);
-    {
-        const std::lock_guard lock(reporting.mutex);
-        launch_now(program, with_ring(program.variants->kernel, launch));
-        if (reporting.first == 0) reporting.first = reporting.ring->last_write;
-    }
-    reports.deliver_lines();
+    if (program.variants->reports) launch_reporting(program, launch);
+    else launch_now(program, launch);
 }
 
-void Device::launch_now(const Program& program, const Launch& launch) {
+/// The value reached when it is done.
+uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
     if (context.wrapped) require_addresses(*variant, launch);
     const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
-    if (variant->locks) std::call_once(locks.once, [this] { make_locks(); });
+    if (variant->locks && !locks.made) make_locks();
     const std::lock_guard lock(queue.mutex);
     list_accesses(*variant, launch);
     const auto also_read = [this](const Buffer& buffer) {
@@ -88,7 +85,8 @@ void Device::launch_now(const Program& program, const Launch& launch) {
     if (block) also_read(*block);
     // A read: launches that share the locks need no order.
     if (variant->locks) also_read(*locks.words);
-    const VkCommandBuffer commands = queue.begin(accesses);
+    const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(*variant, launch, block.get()));
+    const uint64_t value = queue.value();
     queue.bind(pipeline);
     bind_arrays(commands, *variant, launch, block.get());
     dispatch(commands, *variant, launch);
@@ -98,6 +96,18 @@ void Device::launch_now(const Program& program, const Launch& launch) {
     if (block) used(*block, false);
     touched(launch.stream);
     queue.end();
+    return value;
+}
+
+/// Inside of a call: whether the launch depends on nothing that the call holds back.
+bool Device::may_go_ahead(const Variant& variant, const Launch& launch, const Buffer* block) const {
+    uint64_t last = 0;
+    for (const Variant::Use& use : variant.uses)
+        if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+            last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
+    if (block) last = std::max(last, block->last_write);
+    if (variant.locks) last = std::max(last, locks.words->last_write);
+    return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
 }
 
 void Device::make_locks() {
@@ -106,7 +116,9 @@ void Device::make_locks() {
     const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
     auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
     write(*words, 0, zeros.data(), int64_t(zeros.size()));
-    locks.words = std::move(words);
+    const std::lock_guard lock(queue.mutex);
+    if (!locks.words) locks.words.swap(words);  // another thread may have been faster
+    locks.made = true;
 }
 
 /// What an application lends may have no address.
@@ -154,6 +166,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
         bound.push.clear();
     }
     if (variant.buffers.empty()) return;
+    const Variant* const now = std::exchange(bound.variant, nullptr);  // until nothing can fail any more
     const auto whole = [](const Buffer* buffer) {
         return Launch::Array{const_cast<Buffer*>(buffer), 0, buffer ? buffer->bytes : 0, Launch::Array::ones()};
     };
@@ -172,17 +185,18 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
         same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
     }
-    if (same) return;
     const uint32_t count = uint32_t(variant.writes.size());
-    if (context.plan.push_descriptors) {
-        context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count,
-                                           variant.writes.data());
+    if (same || context.plan.push_descriptors) {
+        if (!same)
+            context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count, variant.writes.data());
+        bound.variant = now;
         return;
     }
     const VkDescriptorSet set = queue.descriptor_set(variant.set_layout, count);
     for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
     context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
     context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
+    bound.variant = now;
 }
 
 /// What a launch gives a field that is the same for all its dispatches.

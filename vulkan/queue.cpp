@@ -1,6 +1,7 @@
 #include "vulkan/queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/debug.h"
 #include "core/error.h"
@@ -54,6 +55,9 @@ Queue::~Queue() {
     context.wait_idle();
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
+    if (front) destroy(*front);
+    for (Step& step : held)  // where a call ends the queue
+        if (step.batch) destroy(*step.batch);
     for (auto& batch : in_flight) destroy(*batch);
     for (auto& batch : unused) destroy(*batch);
     context.vk.DestroySemaphore(context.device, timeline, nullptr);
@@ -65,6 +69,12 @@ void Queue::destroy(Batch& batch) {
 }
 
 void Queue::open_batch() {
+    open = new_batch();
+    bound = VK_NULL_HANDLE;
+}
+
+/// One that commands can be recorded into.
+std::unique_ptr<Queue::Batch> Queue::new_batch() {
     std::unique_ptr<Batch> batch;
     if (unused.empty()) collect();
     if (in_flight.size() >= (context.snapshot.software() ? max_software_in_flight : max_in_flight)) {
@@ -96,16 +106,29 @@ void Queue::open_batch() {
     const VkResult result = context.vk.BeginCommandBuffer(batch->commands, &begin);
     if (result != VK_SUCCESS) destroy(*batch);
     context.check(result, "vkBeginCommandBuffer");
-    open = std::move(batch);
     ++batches;
-    bound = VK_NULL_HANDLE;
-    if (context.wrapped) barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, commands_stages, commands_accesses);
+    if (context.wrapped)
+        barrier(*batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, commands_stages, commands_accesses);
+    return batch;
 }
 
-VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
+VkCommandBuffer Queue::begin(std::span<const Access> accesses, bool ahead) {
     context.require_alive();
+    if (front) {  // an error kept it from its end()
+        destroy(*std::exchange(front, nullptr));
+        ++batches;
+    }
+    if (ahead) {
+        front = new_batch();
+        front->value = submitted + 1;
+        bound = VK_NULL_HANDLE;
+        return front->commands;
+    }
     if (!open) open_batch();
-    if (hazards.needs_barrier(accesses)) barrier(false);
+    if (hazards.needs_barrier(accesses)) {
+        barrier(*open, false);
+        hazards.clear();
+    }
     hazards.add(accesses);
     if (audit) audit->push_back({false, {accesses.begin(), accesses.end()}});
     return open->commands;
@@ -113,6 +136,7 @@ VkCommandBuffer Queue::begin(std::span<const Access> accesses) {
 
 void Queue::end() {
     ++commands;
+    if (front) return submit_front();
     const bool software = context.snapshot.software();
     const bool full = ++open->count >= (software ? max_software_batch : threshold);
     if (full || (!software && held.empty() && poll() == submitted)) submit();
@@ -120,30 +144,40 @@ void Queue::end() {
 }
 
 /// One global barrier: drivers treat it no worse than many of single buffers, and it lets the tracker forget all.
-void Queue::barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
+void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = written;
     memory.dstAccessMask = used;
-    context.vk.CmdPipelineBarrier(open->commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+    context.vk.CmdPipelineBarrier(batch.commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
 /// Orders and makes visible everything before to everything after, and at the end of a batch to the host; to the rest of the
 /// application, too, where it has one.
-void Queue::barrier(bool last) {
+void Queue::barrier(const Batch& batch, bool last) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
     if (last) to |= VK_PIPELINE_STAGE_HOST_BIT, used |= VK_ACCESS_HOST_READ_BIT;
     if (last && context.wrapped) to |= VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, used |= VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    barrier(commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used);
-    hazards.clear();
+    barrier(batch, commands_stages, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, to, used);
     if (audit) audit->push_back({true, {}});
+}
+
+/// Gives the driver what goes ahead. The batches before it end with barriers, and so does this one.
+void Queue::submit_front() {
+    front->count = 1;
+    barrier(*front, true);
+    bound = VK_NULL_HANDLE;  // the batch that is open has other bindings
+    ++batches;
+    const VkResult result = context.vk.EndCommandBuffer(front->commands);
+    hand_over(std::move(front), result, "vkEndCommandBuffer");
 }
 
 void Queue::submit() {
     if (!open) return;
     context.require_alive();
-    barrier(true);
+    barrier(*open, true);
+    hazards.clear();
     std::unique_ptr<Batch> batch = std::move(open);
     batch->value = signalled = ++assigned;
     const VkResult result = context.vk.EndCommandBuffer(batch->commands);
@@ -193,18 +227,14 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     }
     const int count = batch->count;
     if (result == VK_SUCCESS) {
-        submitted = batch->value;
+        submitted = on_timeline = batch->value;
         if (debug::log() && count > 0) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
         in_flight.push_back(std::move(batch));
         threshold = std::min(threshold * 2, max_batch);
         return;
     }
     if (result != VK_ERROR_DEVICE_LOST && context.wait_idle() == VK_SUCCESS) {
-        VkSemaphoreSignalInfo signal{};
-        signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
-        signal.semaphore = timeline;
-        signal.value = batch->value;
-        context.check(context.vk.SignalSemaphore(context.device, &signal), "vkSignalSemaphore");
+        signal_from_host(batch->value);
         submitted = batch->value;
     }
     destroy(*batch);
@@ -215,9 +245,19 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     }
 }
 
+/// The queue has nothing to do.
+void Queue::signal_from_host(uint64_t value) {
+    VkSemaphoreSignalInfo signal{};
+    signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+    signal.semaphore = timeline;
+    signal.value = value;
+    context.check(context.vk.SignalSemaphore(context.device, &signal), "vkSignalSemaphore");
+    on_timeline = value;
+}
+
 void Queue::bind(VkPipeline pipeline) {
     if (pipeline == bound) return;
-    context.vk.CmdBindPipeline(open->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    context.vk.CmdBindPipeline((front ? front : open)->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     bound = pipeline;
 }
 
@@ -234,12 +274,13 @@ VkDescriptorPool Queue::new_descriptor_pool(uint32_t storage_buffers) {
 }
 
 VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers) {
+    Batch& batch = front ? *front : *open;
     for (;;) {
-        const bool fresh = open->sets_used == open->sets.size();
-        if (fresh) open->sets.push_back(new_descriptor_pool(storage_buffers));
+        const bool fresh = batch.sets_used == batch.sets.size();
+        if (fresh) batch.sets.push_back(new_descriptor_pool(storage_buffers));
         VkDescriptorSetAllocateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-        info.descriptorPool = open->sets[open->sets_used];
+        info.descriptorPool = batch.sets[batch.sets_used];
         info.descriptorSetCount = 1;
         info.pSetLayouts = &layout;
         VkDescriptorSet set = VK_NULL_HANDLE;
@@ -248,7 +289,7 @@ VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t sto
         // A pool that is full is left for the next; a fresh one that fails, fails for good.
         if (fresh || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
             context.check(result, "vkAllocateDescriptorSets");
-        ++open->sets_used;
+        ++batch.sets_used;
     }
 }
 
@@ -344,7 +385,18 @@ bool Queue::reached(uint64_t value) {
     if (completed >= value) return true;
     const std::lock_guard lock(mutex);
     if (value > assigned) submit();
+    if (!held.empty()) attend();  // where no thread was to be had before
     return poll() >= value;
+}
+
+void Queue::finish_unheld() {
+    uint64_t value;
+    {
+        const std::lock_guard lock(mutex);
+        if (held.empty()) submit();
+        value = submitted;
+    }
+    wait(value);
 }
 
 void Queue::finish() {

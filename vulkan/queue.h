@@ -1,5 +1,6 @@
 // Records commands into batches, submits them in order, and knows by one timeline semaphore how far the device has come.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -25,6 +26,9 @@ namespace pumice::vulkan {
 /// software driver, whose threads take the host's cores from it, up to 1024 gather in any case. A thread of the queue's own
 /// submits what nobody does, a millisecond or so after the last command, and runs what is called. It is started when there is
 /// something for it, and ends with the queue. A queue that is still there when the program exits finishes its work.
+///
+/// A call holds back everything that is recorded after it. What the call itself waits for goes ahead of that: each call reserves
+/// values of the timeline in front of its own, for commands that depend on nothing held back (ahead()). They are submitted at once.
 class Queue {
 public:
     explicit Queue(Context& context);
@@ -36,13 +40,21 @@ public:
 
     // ---- with the mutex held ----
     /// Where to record one command with these accesses; end() follows. Several Vulkan commands may be recorded in between, if
-    /// they need no barrier between them.
-    VkCommandBuffer begin(std::span<const Access> accesses);
+    /// they need no barrier between them. `ahead`: of everything that a call holds back, where ahead() allows it.
+    VkCommandBuffer begin(std::span<const Access> accesses, bool ahead = false);
     void end();
     /// The value reached when the command between begin() and end() is done.
-    uint64_t value() const { return assigned + 1; }
+    uint64_t value() const { return front ? front->value : assigned + 1; }
+    /// Whether work that comes after this value waits for a call to return.
+    bool waits_for_call(uint64_t value) const { return !held.empty() && value >= held.front().value; }
+    /// Whether a command that comes after these values alone may go ahead of what a call holds back.
+    bool ahead(uint64_t after) const { return !held.empty() && std::max(after, awaiting) < held.front().value && ahead(); }
+    /// The same of one that comes after nothing, not even a signal that is waited for.
+    bool ahead() const { return !held.empty() && submitted + 1 < held.front().value; }
     /// The value reached when all commands and calls so far are done.
     uint64_t last() const { return open ? assigned + 1 : assigned; }
+    /// The last value that was given to the driver, or to a call that has returned.
+    uint64_t last_submitted() const { return submitted; }
     /// Runs `act` on the queue's thread, without the mutex, when everything recorded so far is done; what is recorded from now on
     /// starts when it has returned. What it throws comes out of the next wait.
     void call(std::function<void()> act);
@@ -74,6 +86,12 @@ public:
     void wait(uint64_t value);
     /// Submits if need be; never blocks.
     bool reached(uint64_t value);
+    /// Whether the calling thread is inside a call: it cannot wait for what the call holds back.
+    bool in_call() const { return caller == std::this_thread::get_id(); }
+    /// Waits for everything that waits for no call to return.
+    void finish_unheld();
+    /// Runs `act` now, in a call; what it throws comes out of the next wait.
+    void call_now(const std::function<void()>& act);
     /// Submits everything so far, for which it waits for calls only; what is reached when it is done.
     Signal signal();
     /// Waits for everything recorded so far.
@@ -109,10 +127,13 @@ private:
         std::function<void()> act;
     };
 
+    std::unique_ptr<Batch> new_batch();
     void open_batch();
-    void barrier(bool last);
-    void barrier(VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used);
+    void barrier(const Batch& batch, bool last);
+    void barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used);
+    void submit_front();
     void hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call);
+    void signal_from_host(uint64_t value);
     bool await(uint64_t value, bool until_stopped = false);
     void destroy(Batch& batch);
     VkDescriptorPool new_descriptor_pool(uint32_t storage_buffers);
@@ -121,6 +142,8 @@ private:
     void attend();
     void serve();
     bool run_call(std::unique_lock<std::mutex>& lock);
+    bool await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopped);
+    void drop_held(std::unique_lock<std::mutex>& lock);
     void run_calls(uint64_t value);
     void stop();
     void end_at_exit();
@@ -132,14 +155,16 @@ private:
     VkSemaphore timeline = VK_NULL_HANDLE;
     Hazards hazards;
     std::unique_ptr<Batch> open;                  // being recorded
+    std::unique_ptr<Batch> front;                 // being recorded, to go ahead of what is held: of one command
     std::deque<Step> held;                        // by rising value; empty, or the first one is a call
     std::deque<std::unique_ptr<Batch>> in_flight; // by rising value
     std::vector<std::unique_ptr<Batch>> unused;
     std::deque<Retired> retired;
     VkPipeline bound = VK_NULL_HANDLE;
     uint64_t batches = 0, commands = 0;           // begun, recorded
-    uint64_t assigned = 0;                        // value of the last closed batch or call
+    uint64_t assigned = 0;                        // value of the last closed batch or call, but those that went ahead
     uint64_t signalled = 0;                       // of the last closed batch
+    uint64_t on_timeline = 0;                     // the last value that is signalled, or will be by what was submitted
     uint64_t awaiting = 0;                        // of the last batch that waits for a signal
     uint64_t submitted = 0;                       // of the last one handed to the driver, or run
     std::atomic<uint64_t> completed = 0;
@@ -150,7 +175,7 @@ private:
     std::condition_variable wake, passed;         // of the thread; of those who wait for calls
     bool asleep = false;
     std::atomic<bool> stopping = false;           // no thread, or not for long; calls run in who waits for them
-    std::atomic<bool> calling = false;            // the thread is inside a call
+    std::atomic<std::thread::id> caller;          // the thread that is inside a call
     std::shared_ptr<bool> gone = std::make_shared<bool>(false);  // the queue was destroyed, by a call of its own
     std::exception_ptr fault;                     // of the thread, for the next wait
     std::atomic<bool> faulty = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -16,6 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds tick{1};
 constexpr int idle_ticks = 50;      // without a command; then the thread sleeps until it is woken
 constexpr int longest_open = 8;     // ticks that a batch stays open while commands come
+// Values in front of a call's, for what goes ahead of what it holds back; and how far the timeline may stay behind: a signal may be no
+// more than 2^31 - 1 ahead of it on any device.
+constexpr uint64_t reserved = 1 << 24, longest_leap = 1 << 30;
 
 /// The queues that there are. At exit static objects go in the reverse order of their making, those of drivers and layers too: our
 /// handler is registered after the first device was used, so that it runs while they are all there.
@@ -67,8 +71,17 @@ void Queue::attend() {
         return;
     }
     if (stopping) return;
-    if (const std::lock_guard lock(running().mutex); running().ended) stopping = true;
-    else thread = std::thread([this] { serve(); }), serving = thread.get_id();
+    const std::lock_guard lock(running().mutex);
+    if (running().ended) {
+        stopping = true;
+        return;
+    }
+    try {
+        thread = std::thread([this] { serve(); });
+        serving = thread.get_id();
+    } catch (const std::system_error&) {
+        // No thread is to be had now: what it would do is done by who waits for it.
+    }
 }
 
 /// Ends the thread. What it was to do is done by who waits for it. Without the mutex.
@@ -129,7 +142,8 @@ void Queue::serve() {
 
 void Queue::call(std::function<void()> act) {
     submit();
-    held.push_back({++assigned, nullptr, std::move(act)});
+    assigned += reserved + 1;
+    held.push_back({assigned, nullptr, std::move(act)});
     attend();
     wake.notify_one();
 }
@@ -140,36 +154,34 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     const std::shared_ptr<bool> ended = gone;
     const bool on_thread = serving == std::this_thread::get_id();
     const uint64_t value = held.front().value;
-    lock.unlock();
+    const std::thread::id outer = caller.exchange(std::this_thread::get_id());  // with the lock: nobody else runs the same call
+    std::function<void()> act;
     try {
-        if (completed < value - 1 && !await(value - 1, on_thread)) return false;
-    } catch (...) {
-        // A lost device: nothing of what is held is reached any more.
+        if (!await_submitted(lock, on_thread)) {
+            caller = outer;
+            return false;
+        }
+        act = std::move(held.front().act);
+        lock.unlock();
+        call_now(act);
+        if (*ended) return false;
         lock.lock();
-        keep_fault(std::current_exception());
-        for (Step& step : held)
-            if (step.batch) destroy(*step.batch);
-        held.clear();
-        completed = submitted = assigned;
-        passed.notify_all();
+        // What went ahead has lower values than the call, which the timeline skips.
+        await_submitted(lock, false);
+    } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
+        caller = outer;
+        drop_held(lock);
         return true;
     }
-    lock.lock();
-    std::function<void()> act = std::move(held.front().act);
-    lock.unlock();
-    calling = true;
-    std::exception_ptr thrown;
-    try {
-        act();
-    } catch (...) {
-        thrown = std::current_exception();
-    }
-    calling = false;
-    lock.lock();
-    if (thrown) keep_fault(thrown);
-    // Everything before the call is done, so the value is reached without the timeline, which skips it.
+    caller = outer;
     completed = submitted = value;
     held.pop_front();
+    try {
+        if (value - on_timeline > longest_leap) signal_from_host(value);
+    } catch (...) {
+        keep_fault(std::current_exception());
+    }
     while (!held.empty() && held.front().batch) {
         std::unique_ptr<Batch> batch = std::move(held.front().batch);
         held.pop_front();
@@ -188,15 +200,55 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
+/// Blocks until everything that was submitted is done. Gives up the lock meanwhile. False, without the lock, where the thread is to stop
+/// before that.
+bool Queue::await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopped) {
+    while (completed < submitted) {
+        const uint64_t value = submitted;
+        lock.unlock();
+        if (!await(value, until_stopped)) return false;
+        lock.lock();
+        if (completed < value) completed = value;
+    }
+    return true;
+}
+
+/// On a lost device: nothing of what is held is reached any more.
+void Queue::drop_held(std::unique_lock<std::mutex>& lock) {
+    keep_fault(std::current_exception());
+    for (Step& step : held)
+        if (step.batch) destroy(*step.batch);
+    std::deque<Step> dropped = std::move(held);
+    held.clear();
+    completed = submitted = assigned;
+    passed.notify_all();
+    lock.unlock();
+    dropped.clear();  // what calls hold may be memory, which goes with the lock
+    lock.lock();
+}
+
+void Queue::call_now(const std::function<void()>& act) {
+    const std::shared_ptr<bool> ended = gone;
+    try {
+        act();
+    } catch (...) {
+        if (*ended) return;
+        const std::lock_guard lock(mutex);
+        keep_fault(std::current_exception());
+    }
+}
+
 /// Before a wait: blocks until all calls up to the value have run; where there is no thread that runs them, this one does.
 void Queue::run_calls(uint64_t value) {
     std::unique_lock lock(mutex);
+    if (!waits_for_call(value)) return;
+    if (in_call()) throw Error("a function that a stream calls waits for work that comes after it");
     const bool own = serving == std::this_thread::get_id();
-    if (held.empty() || held.front().value > value) return;
-    if (own && calling) throw Error("a function that a stream calls waits for work that comes after it");
-    while (submitted < value && !held.empty())
-        if (!own && (serving != std::thread::id() || calling)) passed.wait_for(lock, tick);  // the thread may end instead
+    while (submitted < value && !held.empty()) {
+        const bool theirs = !own && (serving != std::thread::id() || caller.load() != std::thread::id());
+        if (theirs) passed.wait_for(lock, tick);  // the thread may end instead
         else if (!run_call(lock)) return;
+    }
 }
 
 /// With the mutex held: the next wait throws it. The first fault is the one that explains.

@@ -4,40 +4,75 @@
 
 namespace pumice::vulkan {
 
+Staging::Piece::~Piece() {
+    if (staging.staging) staging.staging->end(*this, number, last);
+}
+
+std::shared_ptr<Block> Staging::new_block(int64_t bytes) {
+    std::shared_ptr<Block> made = make_block(context, ids++, memory_type, bytes, true);
+    if (!made) fail("cannot allocate ", bytes, " bytes on ", context.name, " for copies between host and device");
+    return made;
+}
+
 Staging::Piece Staging::take(int64_t bytes) {
+    for (;;) {
+        uint64_t blocked_until = 0;
+        if (auto piece = next(bytes, blocked_until)) return std::move(*piece);
+        bool held = blocked_until == in_hand;
+        if (!held) {
+            const std::lock_guard lock(queue.mutex);
+            held = queue.waits_for_call(blocked_until);
+        }
+        if (held) return {*this, new_block(bytes), 0, bytes, 0};
+        queue.wait(blocked_until);
+    }
+}
+
+/// The ring's next piece; none where what was taken before is in use there, and until when.
+std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_until) {
+    const std::lock_guard lock(mutex);
     if (!block) {
-        block = make_block(context, id, memory_type, capacity, true);
-        if (!block) fail("cannot allocate ", capacity, " bytes on ", context.name, " for copies between host and device");
+        block = new_block(capacity);
         head = 0;
         uses.clear();
     }
+    const int64_t left = head;  // where the ring's end is too short: what lies there goes first
     if (head + bytes > capacity) head = 0;
     const int64_t end = head + bytes;
     // Pieces lie in the ring in the order of their age, so what overlaps is among the oldest.
-    const auto overlaps = [&](const Use& use) { return use.begin < end && head < use.end; };
     size_t last = 0;
-    for (size_t i = 0; i < uses.size(); ++i)
-        if (overlaps(uses[i])) last = i + 1;
-    if (last > 0) {
-        queue.wait(uses[last - 1].value);
-        uses.erase(uses.begin(), uses.begin() + std::ptrdiff_t(last));
+    for (; last < uses.size(); ++last) {
+        const Use& use = uses[last];
+        const bool overlaps = use.begin < end && head < use.end, behind = left != head && use.begin >= left;
+        if (!overlaps && !behind) break;
+        blocked_until = std::max(blocked_until, use.value);
     }
-    current = {block.get(), head, bytes};
+    if (blocked_until == in_hand || (blocked_until > 0 && !queue.reached(blocked_until))) return std::nullopt;
+    uses.erase(uses.begin(), uses.begin() + std::ptrdiff_t(last));
+    uses.push_back({head, end, ++pieces, in_hand});
+    Piece piece(*this, block, head, bytes, pieces);
     // The next piece starts at a multiple of 256, which suits every copy engine.
     head = (end + 255) / 256 * 256;
-    return current;
+    return piece;
 }
 
-void Staging::used(uint64_t value) {
-    uses.push_back({current.offset, current.offset + current.bytes, value});
+/// The host is done with a piece, the device when the value is reached.
+void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
+    const std::lock_guard lock(mutex);
+    if (number == 0) {  // a block of its own
+        const std::lock_guard with_queue(queue.mutex);
+        if (value > 0) queue.retire(value, [block = piece.block] {});
+        return;
+    }
+    uses[number - uses.front().number].value = value;  // one that is in hand stays, and so do all after it
 }
 
 void Staging::release() {
-    const std::unique_lock lock(mutex, std::try_to_lock);
-    if (!lock || !block) return;
-    if (!uses.empty()) queue.wait(uses.back().value);
+    const std::lock_guard lock(mutex);
+    for (const Use& use : uses)
+        if (use.value == in_hand || (use.value > 0 && !queue.reached(use.value))) return;
     uses.clear();
-    block.reset();
+    block = nullptr;
 }
 
 }  // namespace pumice::vulkan

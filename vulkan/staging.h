@@ -1,53 +1,76 @@
 // Host-visible memory that copies between host and device pass through.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "vulkan/memory.h"
 #include "vulkan/queue.h"
 
 namespace pumice::vulkan {
 
-/// A ring: pieces are taken in order and each is free again when the device has reached the value it was used with.
+/// A ring: pieces are taken in order, and each is free again when host and device are done with it. Any thread.
 class Staging {
 public:
     static constexpr int64_t capacity = int64_t(16) << 20;
     static constexpr int64_t largest_piece = capacity / 4;  ///< so that copying in, the device's copy and copying out overlap
 
-    /// `id` tells its block from all others in the hazard tracker.
-    Staging(Context& context, Queue& queue, uint32_t memory_type, uint64_t id)
-        : context(context), queue(queue), memory_type(memory_type), id(id) {}
+    /// `ids` gives each block a number that tells it from all others in the hazard tracker.
+    Staging(Context& context, Queue& queue, uint32_t memory_type, std::atomic<uint64_t>& ids)
+        : context(context), queue(queue), memory_type(memory_type), ids(ids) {}
 
-    struct Piece {
-        Block* block = nullptr;
-        int64_t offset = 0, bytes = 0;
+    /// Memory that the host may use while the piece is there. Its end takes the queue's mutex.
+    class Piece {
+    public:
+        Piece(Staging& staging, std::shared_ptr<Block> block, int64_t offset, int64_t bytes, uint64_t number)
+            : block(std::move(block)), offset(offset), bytes(bytes), staging(&staging), number(number) {}
+        Piece(Piece&&) = default;
+        ~Piece();
         std::byte* data() const { return block->mapped + offset; }
+        /// The device uses it until the value is reached.
+        void until(uint64_t value) { last = value; }
+
+        const std::shared_ptr<Block> block;
+        const int64_t offset, bytes;
+
+    private:
+        struct Owner {  // none of a piece that was moved
+            Owner(Staging* staging) : staging(staging) {}
+            Owner(Owner&& other) : staging(std::exchange(other.staging, nullptr)) {}
+            Staging* staging;
+        } staging;
+        uint64_t number, last = 0;
     };
-    /// Locked by the caller from take() to the last use of the piece by the host. Always before the queue's mutex.
-    std::mutex mutex;
-    /// `bytes` of at most largest_piece. Waits for the device where the ring is full; the queue's mutex is not held. Call used()
-    /// before the next take().
+    /// `bytes` of at most largest_piece, of the ring or of a block of its own where the ring's next place is held by a call, or by
+    /// another thread. Waits for the device where the ring is full, with no lock held.
     Piece take(int64_t bytes);
-    /// The piece just taken is in use until the value is reached.
-    void used(uint64_t value);
-    /// Gives the memory back where it is idle. Takes nothing while another thread copies.
+    /// Gives the ring's memory back where it is idle.
     void release();
 
 private:
+    static constexpr uint64_t in_hand = ~uint64_t(0);  ///< of a use that the host has not ended
     struct Use {
         int64_t begin, end;
-        uint64_t value;
+        uint64_t number;
+        uint64_t value;  ///< of the device's last use
     };
+    std::shared_ptr<Block> new_block(int64_t bytes);
+    std::optional<Piece> next(int64_t bytes, uint64_t& blocked_until);
+    void end(const Piece& piece, uint64_t number, uint64_t value);
+
     Context& context;
     Queue& queue;
     const uint32_t memory_type;
-    const uint64_t id;
-    std::unique_ptr<Block> block;
+    std::atomic<uint64_t>& ids;
+    std::mutex mutex;       // over all below; before the queue's
+    std::shared_ptr<Block> block;
     std::deque<Use> uses;   // oldest first
     int64_t head = 0;       // where the next piece begins
-    Piece current;
+    uint64_t pieces = 0;    // taken so far
 };
 
 }  // namespace pumice::vulkan

@@ -1,6 +1,7 @@
 // Copies between host and device, fills, and copies within the device.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/error.h"
 #include "vulkan/device.h"
@@ -22,10 +23,16 @@ Access access(const Staging::Piece& piece, bool write) {
 
 }  // namespace
 
-/// The command being recorded uses the buffer.
+/// The command being recorded uses the buffer. One that goes ahead does not hide those behind it.
 void Device::used(Buffer& buffer, bool write) {
-    buffer.last_use = queue.value();
-    if (write) buffer.last_write = queue.value();
+    buffer.last_use = std::max(buffer.last_use, queue.value());
+    if (write) buffer.last_write = std::max(buffer.last_write, queue.value());
+}
+
+/// The value that a command comes after: what has used the buffer in a way that conflicts with it, and the stream's last work. Of the
+/// default stream only what conflicts can tell.
+uint64_t Device::after(const Buffer& buffer, bool write, int stream) const {
+    return std::max(write ? buffer.last_use : buffer.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }
 
 void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
@@ -42,10 +49,18 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
         last = std::max(buffer.last_use, queue.awaited());
         busy = last > queue.poll();
     }
-    if (busy && bytes <= small_write) return write_staged(buffer, offset, data, bytes, 0);
+    // Inside a call the device may be busy with what comes after it.
+    if (busy && (bytes <= small_write || queue.in_call())) return write_staged(buffer, offset, data, bytes, 0);
     if (busy) queue.wait(last);
     // Coherent memory: the device sees it with the next submission.
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
+}
+
+/// Whether work given inside of a call need not wait for it, so that it is done at once.
+bool Device::goes_ahead(const Buffer& buffer, bool write, int stream) {
+    if (!queue.in_call()) return false;
+    const std::lock_guard lock(queue.mutex);
+    return queue.ahead(after(buffer, write, stream));
 }
 
 void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
@@ -54,7 +69,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!mapped || bytes <= small_write) return write_staged(buffer, offset, data, bytes, stream);
+    if (!mapped || bytes <= small_write || goes_ahead(buffer, true, stream)) return write_staged(buffer, offset, data, bytes, stream);
     std::byte* place = mapped + buffer.range.offset + offset;
     const std::lock_guard lock(queue.mutex);
     queue.call([=] { std::memcpy(place, data, size_t(bytes)); });
@@ -66,6 +81,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(from);
     const std::byte* mapped = buffer.range.block->mapped;
+    if (goes_ahead(buffer, false, stream)) return read(from, offset, to, bytes);
     if (mapped) {
         const std::byte* place = mapped + buffer.range.offset + offset;
         const std::lock_guard lock(queue.mutex);
@@ -74,7 +90,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
         return;
     }
     // The ring would have to wait for the host to take earlier pieces out: a block of its own.
-    std::shared_ptr<Block> block = make_block(context, download_ids++, context.plan.download_memory, bytes, true);
+    std::shared_ptr<Block> block = make_block(context, staging_ids++, context.plan.download_memory, bytes, true);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
     const Access both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
@@ -87,17 +103,17 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 }
 
 void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream) {
-    const std::lock_guard ring(upload.mutex);
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
-        const Staging::Piece piece = upload.take(part);
+        Staging::Piece piece = upload.take(part);
         std::memcpy(piece.data(), from + done, size_t(part));
         const std::lock_guard lock(queue.mutex);
         const Access both[] = {access(piece, false), access(to, offset + done, part, true)};
         const VkBufferCopy region{VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin), VkDeviceSize(part)};
-        context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, 1, &region);
+        const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
+        context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, 1, &region);
         used(to, true);
-        upload.used(queue.value());
+        piece.until(queue.value());
         touched(stream);
         queue.end();
         done += part;
@@ -126,36 +142,44 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
 
 /// The device copies a piece while the host takes the one before out of the ring.
 void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
-    const std::lock_guard ring(download.mutex);
     struct Pending {
         Staging::Piece piece;
-        uint64_t value = 0;
-        std::byte* to = nullptr;
-    } before;
+        uint64_t value;
+        std::byte* to;
+    };
+    std::optional<Pending> before;
     const auto take_out = [&] {
-        if (!before.to) return;
-        queue.wait(before.value);
-        std::memcpy(before.to, before.piece.data(), size_t(before.piece.bytes));
+        if (!before) return;
+        queue.wait(before->value);
+        std::memcpy(before->to, before->piece.data(), size_t(before->piece.bytes));
+        before.reset();
     };
     for (int64_t done = 0; done < bytes;) {
         const int64_t part = std::min(bytes - done, Staging::largest_piece);
-        const Staging::Piece piece = download.take(part);
+        Staging::Piece piece = download.take(part);
         uint64_t value;
         {
             const std::lock_guard lock(queue.mutex);
-            const Access both[] = {access(from, offset + done, part, false), access(piece, true)};
-            const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(part)};
-            context.vk.CmdCopyBuffer(queue.begin(both), from.range.block->buffer, piece.block->buffer, 1, &region);
-            used(from, false);
-            value = queue.value();
-            download.used(value);
-            queue.submit();
+            value = copy_out(from, offset + done, piece, queue.ahead(after(from, false, 0)));
         }
         take_out();
-        before = {piece, value, to + done};
+        before.emplace(Pending{std::move(piece), value, to + done});
         done += part;
     }
     take_out();
+}
+
+/// With the queue's mutex: has the device copy into a piece; the value reached when it is done.
+uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
+    const Access both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
+    const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(piece.bytes)};
+    context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, piece.block->buffer, 1, &region);
+    used(from, false);
+    const uint64_t value = queue.value();
+    piece.until(value);
+    queue.end();
+    if (value > queue.last_submitted()) queue.submit();
+    return value;
 }
 
 void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
@@ -173,7 +197,8 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     std::memcpy(&value, word, 4);
     const std::lock_guard lock(queue.mutex);
     const Access target = access(buffer, offset, bytes, true);
-    context.vk.CmdFillBuffer(queue.begin({&target, 1}), buffer.range.block->buffer, VkDeviceSize(target.begin),
+    const bool ahead = queue.in_call() && queue.ahead(after(buffer, true, stream));
+    context.vk.CmdFillBuffer(queue.begin({&target, 1}, ahead), buffer.range.block->buffer, VkDeviceSize(target.begin),
                              VkDeviceSize(bytes), value);
     used(buffer, true);
     touched(stream);
@@ -182,10 +207,9 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
 
 /// Any pattern at any place: a piece of staging memory is filled with it and copied as often as it takes.
 void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream) {
-    const std::lock_guard ring(upload.mutex);
     const int64_t most = std::min(bytes, Staging::largest_piece / 4);
     const int64_t part = std::max(most / pattern_size, int64_t(1)) * pattern_size;
-    const Staging::Piece piece = upload.take(part);
+    Staging::Piece piece = upload.take(part);
     for (int64_t i = 0; i < part; i += pattern_size) std::memcpy(piece.data() + i, pattern, size_t(pattern_size));
     const std::lock_guard lock(queue.mutex);
     const Access both[] = {access(piece, false), access(to, offset, bytes, true)};
@@ -193,10 +217,11 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
     for (int64_t done = 0; done < bytes; done += part)
         regions.push_back({VkDeviceSize(piece.offset), VkDeviceSize(both[1].begin + done),
                            VkDeviceSize(std::min(part, bytes - done))});
-    context.vk.CmdCopyBuffer(queue.begin(both), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()),
+    const bool ahead = queue.in_call() && queue.ahead(after(to, true, stream));
+    context.vk.CmdCopyBuffer(queue.begin(both, ahead), piece.block->buffer, to.range.block->buffer, uint32_t(regions.size()),
                              regions.data());
     used(to, true);
-    upload.used(queue.value());
+    piece.until(queue.value());
     touched(stream);
     queue.end();
 }
@@ -220,7 +245,8 @@ void Device::copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t
     const std::lock_guard lock(queue.mutex);
     const Access both[] = {access(from, from_offset, bytes, false), access(to, to_offset, bytes, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(both[1].begin), VkDeviceSize(bytes)};
-    context.vk.CmdCopyBuffer(queue.begin(both), from.range.block->buffer, to.range.block->buffer, 1, &region);
+    const bool ahead = queue.in_call() && queue.ahead(std::max(after(from, false, stream), after(to, true, stream)));
+    context.vk.CmdCopyBuffer(queue.begin(both, ahead), from.range.block->buffer, to.range.block->buffer, 1, &region);
     used(from, false);
     used(to, true);
     touched(stream);

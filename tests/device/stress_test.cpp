@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -34,6 +35,8 @@ const auto mix = kernel("mix", [](InOut<uint32_t> a, In<uint32_t> b, Val<uint32_
     auto i = global_index();
     a[i] = a[i] * 1664525u + (b[i] ^ k);
 });
+
+const auto read_only = kernel("read_only", [](Out<uint32_t> a, In<uint32_t> b) { a[global_index()] = b[global_index()]; });
 
 struct Oracle {
     std::vector<std::vector<uint32_t>> state = std::vector<std::vector<uint32_t>>(arrays, std::vector<uint32_t>(items, 1));
@@ -238,6 +241,37 @@ TEST(Host, Case30_CallsThatLaunchThrowAndWait) {
     stream.call([held = std::move(brief)] { });
     mix(ndrange(items).on(stream), a, b, 7);
     stream.synchronize();
+}
+
+/// Seconds that it takes to make, use and end so many streams.
+double time_of_streams(const Device& d, int count) {
+    const auto start = std::chrono::steady_clock::now();
+    const Array<uint32_t> shared = d.full<uint32_t>(items, 1u), own = d.full<uint32_t>(items, 1u), b = d.full<uint32_t>(items, 2u);
+    std::vector<Stream> streams;
+    for (int k = 0; k < count; ++k) streams.push_back(d.stream());
+    std::atomic<int> called = 0;
+    Event last;
+    for (const Stream& s : streams) {
+        s.wait_for(last);
+        last = mix(ndrange(items).on(s), own, b, 3u);
+        read_only(ndrange(items).on(s), d.empty<uint32_t>(items), shared);
+        if (&s - streams.data() < 500) s.call([&] { ++called; });
+    }
+    for (const Stream& s : streams) s.synchronize();
+    for (int k = 0; k < 200; ++k) shared.fill(uint32_t(k));  // after what all of them did
+    streams.clear();
+    for (int k = 0; k < count; ++k) d.stream();
+    d.synchronize();
+    EXPECT_EQ(called, std::min(count, 500));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Stress, StreamsTakeTheSameTimeHoweverManyThereAre) {
+    const Device d = device();
+    const int few = sanitized ? 500 : 4000;
+    time_of_streams(d, few);  // compiles
+    const double some = time_of_streams(d, few), many = time_of_streams(d, 8 * few);
+    EXPECT_LT(many, 24 * some + 0.5);
 }
 
 }  // namespace
