@@ -3,6 +3,7 @@
 #include <map>
 
 #include "autodiff/derived.h"
+#include "core/ascii.h"
 #include "core/observe.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
@@ -30,7 +31,7 @@ public:
             if (m.kind == ir::MemoryKind::local && m.extents.empty()) own.size = follow(m.size);
             own.name = text(from.name, "_", m.name, "_", r.kernel.memories.size());
             for (char& c : own.name)
-                if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                if (!ascii::is_alphanumeric(c)) c = '_';
             memories.push_back(r.add_memory(std::move(own), {}));
         }
     }

@@ -3,7 +3,10 @@
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include <clocale>
 #include <future>
+#include <locale>
+#include <mutex>
 #include <system_error>
 
 #include "codegen/codegen.h"
@@ -63,8 +66,36 @@ const std::shared_future<void>& warm() {
     return first;
 }
 
+/// SPIRV-Tools writes numbers by streams of its own, which have the program's global locale: for as long as this lives, one that neither
+/// groups digits nor has another point. C's locale stays. Streams that other threads make meanwhile write plain numbers, too.
+class PlainNumbers {
+public:
+    PlainNumbers() : alone(mutex()), before(std::locale()) {
+        const auto& digits = std::use_facet<std::numpunct<char>>(before);
+        if (digits.grouping().empty() && digits.decimal_point() == '.') return;
+        changed = true;
+        std::locale::global(std::locale(before, new std::numpunct<char>));  // without a name, so that C's is left alone
+    }
+    ~PlainNumbers() {
+        if (!changed) return;
+        const std::string of_c = std::setlocale(LC_ALL, nullptr);
+        std::locale::global(before);
+        if (before.name() != "*") std::setlocale(LC_ALL, of_c.c_str());
+    }
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex one;
+        return one;
+    }
+    const std::lock_guard<std::mutex> alone;
+    const std::locale before;
+    bool changed = false;
+};
+
 std::string disassembled(const uint32_t* words, size_t count, uint32_t options) {
     std::string out;
+    const PlainNumbers plain;
     if (!spvtools::SpirvTools(environment).Disassemble(words, count, &out, options)) fail("these words are not SPIR-V");
     return out;
 }

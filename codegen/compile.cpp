@@ -40,8 +40,10 @@ Shader compile(const ir::Kernel& recorded, const Options& options) {
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
         if (debug::time())
-            std::fprintf(stderr, "pumice: %s: passes %.3f ms, GLSL %.3f ms, SPIR-V %.3f ms\n", shader.name.c_str(), lowering,
-                         emitting, assembling);
+            std::fputs(text("pumice: ", shader.name, ": passes ", fixed_text(lowering, 3), " ms, GLSL ", fixed_text(emitting, 3),
+                            " ms, SPIR-V ", fixed_text(assembling, 3), " ms\n")
+                           .c_str(),
+                       stderr);
         return shader;
     } catch (const Error& e) {
         throw e.within(text("while compiling kernel \"", recorded.name, "\" (", recorded.where(recorded.loc), ")"));

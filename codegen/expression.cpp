@@ -1,8 +1,8 @@
 #include "codegen/expression.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/ascii.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -28,7 +28,7 @@ constexpr Operator operators[] = {
     {":", ternary},    {"~", unary},          {"!", unary},
 };
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_word(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
 /// The token at the start of `rest`; `after_value` says whether an operator here has a left operand.
 Token next_token(std::string_view rest, int depth, bool after_value) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "codegen/pairs.h"
+#include "core/ascii.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -125,8 +126,8 @@ std::string bitcast_text(Scalar from, Scalar to, bool pairs) {
         case Scalar::f16: real = is_float(from) ? "float16" : "half", integer = is_signed ? "int16" : "uint16"; break;
         default: library_bug(text("a bitcast from ", name_of(from), " to ", name_of(to), " reached the GLSL emitter"));
     }
-    if (!is_float(from)) return text(integer, "BitsTo", char(std::toupper(real[0])), real.substr(1), "($0)");
-    return text(real, "BitsTo", char(std::toupper(integer[0])), integer.substr(1), "($0)");
+    if (!is_float(from)) return text(integer, "BitsTo", ascii::upper(real[0]), real.substr(1), "($0)");
+    return text(real, "BitsTo", ascii::upper(integer[0]), integer.substr(1), "($0)");
 }
 
 Scalar bits_type(Scalar type) {

@@ -1,12 +1,12 @@
 #include "codegen/interface.h"
 
 #include <algorithm>
-#include <cctype>
 #include <tuple>
 
 #include "codegen/glsl_type.h"
 #include "codegen/member_names.h"
 #include "codegen/pairs.h"
+#include "core/ascii.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -142,7 +142,7 @@ std::string Interface::extension_lines() const {
 
 std::string Interface::struct_name(MemoryId m) const {
     std::string name = names[m.id];
-    name[0] = char(std::toupper(static_cast<unsigned char>(name[0])));
+    name[0] = ascii::upper(name[0]);
     return name + "Element";
 }
 

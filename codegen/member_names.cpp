@@ -1,10 +1,10 @@
 #include "codegen/member_names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <string_view>
 
+#include "core/ascii.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -35,13 +35,13 @@ bool kept(std::string_view name) {
 std::string identifier(const std::string& path) {
     std::string out;
     for (const char c : path) {
-        if (std::isalnum(static_cast<unsigned char>(c)))
+        if (ascii::is_alphanumeric(c))
             out += c;
         else if (!out.empty() && out.back() != '_')
             out += '_';
     }
     while (!out.empty() && out.back() == '_') out.pop_back();
-    return out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) ? "value" + out : out;
+    return out.empty() || ascii::is_digit(out[0]) ? "value" + out : out;
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "codegen/prelude.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <vector>
 
 #include "codegen/glsl_type.h"
+#include "core/ascii.h"
 #include "core/error.h"
 
 namespace pumice::codegen {
@@ -27,7 +27,7 @@ struct Function {
     std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
 };
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_word(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
 /// Every word that begins with pm_, in order, repeated ones too.
 std::vector<std::string_view> prelude_names(std::string_view body) {

@@ -2,8 +2,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
+#include "core/ascii.h"
 #include "core/error.h"
 #include "core/evaluate.h"
 
@@ -26,15 +26,17 @@ bool number(std::string_view text, size_t& at, int& value) {
     return true;
 }
 
+std::string upper_case(std::string text) {
+    for (char& c : text) c = ascii::upper(c);
+    return text;
+}
+
 template <class T>
 std::string digits(T value, char type) {
     char buffer[72];
     const int base = type == 'x' || type == 'X' ? 16 : type == 'b' ? 2 : type == 'o' ? 8 : 10;
     std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr);
-    if (type == 'X')
-        for (char& c : out)
-            if (c >= 'a') c = char(c - 'a' + 'A');
-    return out;
+    return type == 'X' ? upper_case(std::move(out)) : out;
 }
 
 /// With the sign of the value, and of a nan no sign, as devices do not agree on it.
@@ -42,10 +44,14 @@ template <class T>
 std::string real(T value, char type, int precision) {
     if (std::isnan(value)) return "nan";
     char buffer[512];
+    // std::to_chars and not printf, whose decimal point is the locale's.
     if (type == 0 && precision < 0) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
-    const char spec[] = {'%', '.', '*', type ? type : 'g', 0};
-    const int length = std::snprintf(buffer, sizeof buffer, spec, precision < 0 ? 6 : precision, double(value));
-    return {buffer, size_t(length)};
+    const bool upper = type == 'E' || type == 'G';
+    const std::chars_format how = type == 'f'                  ? std::chars_format::fixed
+                                  : type == 'e' || type == 'E' ? std::chars_format::scientific
+                                                               : std::chars_format::general;
+    std::string out(buffer, std::to_chars(buffer, buffer + sizeof buffer, double(value), how, precision < 0 ? 6 : precision).ptr);
+    return upper ? upper_case(std::move(out)) : out;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "core/ascii.h"
 #include "core/ir.h"
 
 namespace pumice::ir {
@@ -24,8 +25,8 @@ inline std::string_view access_name(Access a) { return access_names[int(a)]; }
 /// The bits of a literal; false when it is not one of the type, or out of the type's range.
 bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits);
 
-inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_letter(char c) { return ascii::is_letter(c) || c == '_'; }
+using ascii::is_digit;
 
 /// A letter or `_`, then letters, digits and `_`: what a memory may be called.
 inline bool is_identifier(std::string_view s) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ascii.h"
 #include "core/error.h"
 #include "core/ops.h"
 #include "cpu/emitter.h"
@@ -164,7 +165,7 @@ std::string Emitter::instruction_text(std::string_view one, Scalar type, const s
         const char c = one[at];
         if (c == '%') {
             size_t end = at + 1;
-            while (end < one.size() && std::isalnum(static_cast<unsigned char>(one[end]))) ++end;
+            while (end < one.size() && ascii::is_alphanumeric(one[end])) ++end;
             filled += locals.at(std::string(one.substr(at + 1, end - at - 1)));
             at = end - 1;
         } else if (c != '$') {

@@ -1,9 +1,9 @@
 // The packets of a group, row by row: whole ones without a mask, those at a row's ends with one.
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <tuple>
 
+#include "core/ascii.h"
 #include "core/error.h"
 #include "cpu/emitter.h"
 
@@ -76,7 +76,7 @@ void Emitter::packet(const Mask& items, const Body& body) {
 /// The packets of one row, which has `end` items. Those that are there whole run without a mask.
 void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
     const int64_t items = variant.group[0];
-    const bool constant = std::isdigit(static_cast<unsigned char>(end[0]));
+    const bool constant = ascii::is_digit(end[0]);
     const int64_t known = constant ? std::atoll(end.c_str()) : items;
     const std::string slot = alloca_of("i32", "x");
     line(text("store i32 0, ptr ", slot));

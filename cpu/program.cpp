@@ -111,7 +111,10 @@ Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& varia
     if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
     if (debug::time()) {
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-        std::fprintf(stderr, "pumice: %s: %.2f ms to native code, %zu bytes\n", kernel.name.c_str(), took.count(), object.bytes.size());
+        std::fputs(text("pumice: ", kernel.name, ": ", fixed_text(took.count(), 2), " ms to native code, ", object.bytes.size(),
+                        " bytes\n")
+                       .c_str(),
+                   stderr);
     }
     return {emitted.symbol, object.bytes, emitted.scratch_bytes, emitted.sums};
 }

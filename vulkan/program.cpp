@@ -152,9 +152,10 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     } catch (const Error& error) {
         throw error.within(text("while making the pipeline of kernel \"", shader.name, "\""));
     }
-    if (debug::time())
-        std::fprintf(stderr, "pumice: %s: pipeline %.3f ms\n", shader.name.c_str(),
-                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    if (debug::time()) {
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        std::fputs(text("pumice: ", shader.name, ": pipeline ", fixed_text(took.count(), 3), " ms\n").c_str(), stderr);
+    }
     made.push_back({group, full, pipeline});
     return pipeline;
 }
