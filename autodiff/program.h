@@ -57,7 +57,7 @@ void put_names(const std::string& path, std::vector<std::string>& names) {
     if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
     else
         structure<T>::each_type(
-            [&]<class F>(const char* name, size_t, F*) { put_names<F>(path.empty() ? name : path + "." + name, names); });
+            [&]<class F>(const char* name, size_t, F*) { put_names<F>(detail::member_path(path, name), names); });
 }
 template <class A>
 void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {

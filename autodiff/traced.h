@@ -7,6 +7,7 @@
 #include "core/kernel.h"
 
 namespace pumice {
+template <class T> class Traced;
 namespace derive {
 
 /// The followed numbers of one run of a program, and what each comes from.
@@ -41,11 +42,44 @@ HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands)
 
 }  // namespace derive
 
+namespace derive {
+template <class A> struct traced_in { using type = void; };
+template <ScalarType T> struct traced_in<Traced<T>> { using type = T; };
+template <class A, class B, class C>
+using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
+                                              std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
+template <class A, class T> concept TracedOr = std::is_same_v<A, Traced<T>> || std::is_arithmetic_v<A> || std::is_same_v<A, T>;
+/// Operands of which one at least is traced, the others of its type or plain numbers.
+template <class A, class B, class C>
+concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> && TracedOr<A, traced_of<A, B, C>> && TracedOr<B, traced_of<A, B, C>> &&
+                         TracedOr<C, traced_of<A, B, C>>;
+template <class T, class... A> Traced<T> compute(ir::Op op, const A&... a);
+
+/// A function for each row that takes floats and gives one: friends of a base of all traced numbers, found through their arguments.
+struct TracedFunctions {
+#define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
+                                      std::is_same_v<detail::result_##result, detail::result_same>)
+#define OP1(name, types, result, ...)                                     \
+    template <ScalarType T> requires PUMICE_FLOATS(types, result)         \
+    friend Traced<T> name(const Traced<T>& a) { return compute<T>(ir::Op::name, a); }
+#define OP2(name, types, result, ...)                                                               \
+    template <class A, class B> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, A>)    \
+    friend auto name(const A& a, const B& b) { return compute<traced_of<A, B, A>>(ir::Op::name, a, b); }
+#define OP3(name, types, result, ...)                                                                        \
+    template <class A, class B, class C> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, C>)    \
+    friend auto name(const A& a, const B& b, const C& c) { return compute<traced_of<A, B, C>>(ir::Op::name, a, b, c); }
+#define INFIX1(...)
+#define INFIX2(...)
+#include "core/ops.def"
+#undef PUMICE_FLOATS
+};
+}  // namespace derive
+
 /// A float, double or half of the host whose derivative a program's launches take part in: it may be given to a kernel, and computed
 /// with: + - * / and the functions of the language, with plain numbers, too. value() is the plain number, through which nothing
 /// flows; comparisons compare it.
 template <class T>
-class Traced {
+class Traced : public derive::TracedFunctions {
 public:
     using traced = T;
     explicit Traced(derive::HostScalar s) : scalar(std::move(s)) {}
@@ -60,16 +94,6 @@ public:
 };
 
 namespace derive {
-template <class A> struct traced_in { using type = void; };
-template <ScalarType T> struct traced_in<Traced<T>> { using type = T; };
-template <class A, class B, class C>
-using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
-                                              std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
-template <class A, class T> concept TracedOr = std::is_same_v<A, Traced<T>> || std::is_arithmetic_v<A> || std::is_same_v<A, T>;
-/// Operands of which one at least is traced, the others of its type or plain numbers.
-template <class A, class B, class C>
-concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> && TracedOr<A, traced_of<A, B, C>> && TracedOr<B, traced_of<A, B, C>> &&
-                         TracedOr<C, traced_of<A, B, C>>;
 template <class T, class A>
 HostScalar as_scalar(const A& a) {
     if constexpr (std::is_same_v<A, Traced<T>>) return a.scalar;
@@ -101,23 +125,6 @@ template <ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b)
 template <ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
 template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
 template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
-
-// A function for each row that takes floats and gives one.
-#define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
-                                      std::is_same_v<detail::result_##result, detail::result_same>)
-#define OP1(name, types, result, ...)                                     \
-    template <ScalarType T> requires PUMICE_FLOATS(types, result)         \
-    Traced<T> name(const Traced<T>& a) { return derive::compute<T>(ir::Op::name, a); }
-#define OP2(name, types, result, ...)                                                                        \
-    template <class A, class B> requires(PUMICE_FLOATS(types, result) && derive::TracedOperands<A, B, A>)    \
-    auto name(const A& a, const B& b) { return derive::compute<derive::traced_of<A, B, A>>(ir::Op::name, a, b); }
-#define OP3(name, types, result, ...)                                                                                 \
-    template <class A, class B, class C> requires(PUMICE_FLOATS(types, result) && derive::TracedOperands<A, B, C>)    \
-    auto name(const A& a, const B& b, const C& c) { return derive::compute<derive::traced_of<A, B, C>>(ir::Op::name, a, b, c); }
-#define INFIX1(...)
-#define INFIX2(...)
-#include "core/ops.def"
-#undef PUMICE_FLOATS
 
 namespace detail {
 template <class T>

@@ -5,11 +5,16 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <utility>
 
-#include "core/functions.h"
+#include "core/value.h"
 
 namespace pumice {
+template <class T, int N> class Array;
 namespace detail {
+
+template <class T> struct is_array : std::false_type {};
+template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
 
 /// The scalars of a T, members of members included.
 template <class T>
@@ -22,12 +27,15 @@ constexpr int leaf_count() {
     }
 }
 
+/// Where a member lies: "velocity.x", "a[2]".
+inline std::string member_path(const std::string& path, const char* member) { return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member; }
+
 template <class T>
 void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
     if constexpr (ScalarType<T>) leaves.push_back({path, *scalar_of<T>(), offset});
     else
         structure<T>::each_type([&]<class F>(const char* name, size_t at, F*) {
-            append_leaves<F>(path.empty() ? name : path + "." + name, offset + uint32_t(at), leaves);
+            append_leaves<F>(member_path(path, name), offset + uint32_t(at), leaves);
         });
 }
 /// The layout of a T in memory.
@@ -58,17 +66,15 @@ struct ParameterSource {
     Place place;
     int number;        ///< of the kernel's parameter, from 1
     std::string path;  ///< of the member, "" for the parameter itself
-    ParameterSource named(const char* member) const { return {recorder, place, number, path.empty() ? member : path + "." + member}; }
+    ParameterSource named(const char* member) const { return {recorder, place, number, member_path(path, member)}; }
 };
 Handle declare_scalar(const ParameterSource& source, Scalar type);
 struct RefSource {
-    ir::MemoryId memory;
-    std::span<const ir::Value> indices;
+    ElementPlace next;
     Recorder& recorder;
-    Place place;
-    uint32_t leaf = 0;
     RefSource& named(const char*) { return *this; }
 };
+RefSource& no_source();  // of what a static_assert refuses
 
 /// The scalars of a composite operand. Vectors take scalars too, for every component.
 template <Composite T>
@@ -87,6 +93,8 @@ struct Operand<T> {
     }
     template <class A> requires(structure<T>::is_vector && OperandOf<A, typename structure<T>::component>)
     Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) { handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle); }
+    /// One scalar for all of them.
+    Operand(Handle all, Place at) : place(at) { handles.fill(all); }
 
 private:
     template <class A>
@@ -127,6 +135,18 @@ auto joined_handles(const A&... parts) {
     (put(parts), ...);
     return all;
 }
+
+/// Integers that a T may be shifted by and that are no Operand of T: scalars, or vectors as long.
+template <class U, class T>
+constexpr bool counts_for() {
+    if constexpr (!structure<T>::is_vector) return false;
+    else if constexpr (!Integer<typename structure<T>::component>) return false;
+    else if constexpr (ScalarType<U>) return Integer<U> && !std::is_same_v<U, typename structure<T>::component>;
+    else if constexpr (!Composite<U>) return false;
+    else if constexpr (!structure<U>::is_vector) return false;
+    else return Integer<typename structure<U>::component> && leaf_count<U>() == leaf_count<T>() && !std::is_same_v<U, T>;
+}
+template <class A, class T> concept CountsFor = counts_for<device_type_t<A>, T>();
 
 /// Rows (and columns) of a square matrix; 0 for what is none.
 template <class T> inline constexpr int matrix_size = 0;
@@ -176,13 +196,140 @@ Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
     return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
 }
 
+// ---- members that are arrays ----
+
+/// Elements of a member that is an array, 0 of any other.
+template <class T> inline constexpr int array_size = 0;
+template <class T, size_t N> inline constexpr int array_size<T[N]> = int(N);
+template <class T, size_t N> inline constexpr int array_size<std::array<T, N>> = int(N);
+template <class T> concept ArrayMember = array_size<T> > 0;
+template <class T> struct array_item;
+template <class T, size_t N> struct array_item<T[N]> { using type = T; };
+template <class T, size_t N> struct array_item<std::array<T, N>> { using type = T; };
+template <class T> using array_item_t = typename array_item<T>::type;
+
+/// Throws Error where a member of `count` elements has none at n.
+void check_item(int64_t n, int count);
+/// The device's index among `count` elements as an i32: indices outside are those of the first or the last element.
+Handle item_position(const IndexOperand& index, int count);
+/// One of several scalars, by its position among them.
+Handle pick(std::span<const Handle> scalars, Handle position, Place place);
+/// The choice of one of `count` items of `leaves` scalars, which begin where `whole` lies (or with its choice, if it has one).
+std::shared_ptr<const Choice> choice_within(const ElementPlace& whole, const IndexOperand& index, int count, int leaves);
+/// The same among variables.
+std::shared_ptr<const Choice> choice_of(std::vector<Handle> variables, const IndexOperand& index, int count, int leaves);
+
+/// The place of an element's first scalar.
+template <class T>
+const ElementPlace& first_place(const Ref<T>& element) {
+    if constexpr (ScalarType<T>) return element;
+    else {
+        const ElementPlace* first = nullptr;
+        element.each([&]<class F>(const Ref<F>& member) { if (!first) first = &first_place(member); });
+        return *first;
+    }
+}
+template <class T>
+void append_variables(const Var<T>& variable, std::vector<Handle>& all) {
+    if constexpr (ScalarType<T>) all.push_back(variable.handle);
+    else variable.each([&](const auto& member) { append_variables(member, all); });
+}
+/// The item of an array of values, or of variables, that the device's index says.
+template <class T>
+Val<array_item_t<T>> item_at(const Val<T>& values, const IndexOperand& index) {
+    using Item = array_item_t<T>;
+    const Operand<T> all(values, index.place.file, index.place.line);
+    const Handle position = item_position(index, array_size<T>);
+    std::array<Handle, size_t(leaf_count<Item>())> picked;
+    for (size_t leaf = 0; leaf < picked.size(); ++leaf) {
+        std::array<Handle, size_t(array_size<T>)> scalars;
+        for (size_t n = 0; n < scalars.size(); ++n) scalars[n] = all.handles[n * picked.size() + leaf];
+        picked[leaf] = pick(scalars, position, index.place);
+    }
+    HandleSource source{picked.data()};
+    return Val<Item>(source);
+}
+template <class T>
+Ref<array_item_t<T>> item_at(const Var<T>& variables, const IndexOperand& index) {
+    std::vector<Handle> all;
+    append_variables(variables, all);
+    Recorder& r = Recorder::current("a subscript", index.place);
+    return Ref<array_item_t<T>>(ElementPlace({}, 0, {}, index.place, choice_of(std::move(all), index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+}
+template <class T>
+Ref<array_item_t<T>> item_at(const Ref<T>& elements, const IndexOperand& index) {
+    const ElementPlace& whole = first_place(elements);
+    Recorder& r = Recorder::current("a subscript", index.place);
+    return Ref<array_item_t<T>>(
+        ElementPlace(whole.memory, 0, whole.index_span(), index.place, choice_within(whole, index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+}
+
+/// "[0]", "[1]", ...
+template <size_t n>
+inline constexpr auto item_name = [] {
+    std::array<char, 24> text{'['};
+    size_t digits = 1, end = 1;
+    for (size_t rest = n; rest >= 10; rest /= 10) ++digits;
+    for (size_t rest = n, at = digits; at > 0; --at, rest /= 10, ++end) text[at] = char('0' + rest % 10);
+    text[end] = ']';
+    return text;
+}();
+
+/// What a W of an array holds: a W of each item.
+template <template <class> class W, class T, size_t N>
+struct ArrayMembers {
+    template <class Source> requires requires(Source& s) { s.named(""); }
+    explicit ArrayMembers(Source& source) : ArrayMembers(source, std::make_index_sequence<N>()) {}
+    template <class Act> void each(Act&& act) { for (auto& item : items) act(item); }
+    template <class Act> void each(Act&& act) const { for (const auto& item : items) act(item); }
+    template <std::integral I> const W<T>& operator[](I n) const { return items[at(n)]; }
+    template <std::integral I> W<T>& operator[](I n) { return items[at(n)]; }
+
+    std::array<W<T>, N> items;
+
+private:
+    template <class Source, size_t... I>
+    ArrayMembers(Source& source, std::index_sequence<I...>) : items{W<T>(source.named(item_name<I>.data()))...} {}
+    template <std::integral I> static size_t at(I n) {
+        check_item(int64_t(n), int(N));
+        return size_t(n);
+    }
+};
+template <class A, class T, size_t N>
+struct ArrayStructure {
+    using described = A;
+    using component = void;
+    static constexpr bool is_vector = false;
+    static constexpr const char* name = "array";
+    template <template <class> class W> using members = ArrayMembers<W, T, N>;
+    template <class Act> static constexpr void each_type(Act&& act) {
+        [&]<size_t... I>(std::index_sequence<I...>) { (act(item_name<I>.data(), I * sizeof(T), static_cast<T*>(nullptr)), ...); }(std::make_index_sequence<N>());
+    }
+    template <class Value, class Act> static void each_value(Value& value, Act&& act) { for (auto& item : value) act(item); }
+};
+
 #define PUMICE_INFIX(symbol, op, condition)                                                                   \
     friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
         return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
     }
+/// How far the components of a T are shifted, by integers of another type: of a vector as long, or one for all.
+template <Composite T>
+struct OtherCount<T> : Operand<T> {
+    template <class A> requires CountsFor<A, T>
+    OtherCount(const A& a, PUMICE_AT) : Operand<T>(Handle(), PUMICE_HERE) {
+        using S = typename structure<T>::component;
+        using U = device_type_t<A>;
+        if constexpr (ScalarType<U>) this->handles.fill(emit_cast(*scalar_of<S>(), handle_of(a, PUMICE_HERE), PUMICE_HERE));
+        else {
+            const Operand<U> counts(a, pm_file, pm_line);
+            for (size_t n = 0; n < counts.handles.size(); ++n) this->handles[n] = emit_cast(*scalar_of<S>(), counts.handles[n], PUMICE_HERE);
+        }
+    }
+};
+
 /// The operators of vectors, by component; a scalar beside a vector stands for all components.
 template <class T>
-struct VectorInfix {
+struct VectorInfix : found_through<T>::type {
     static constexpr bool integer = [] {
         if constexpr (structure<T>::is_vector) return is_int(*scalar_of<typename structure<T>::component>());
         else return false;
@@ -197,6 +344,8 @@ struct VectorInfix {
     PUMICE_INFIX(^, xor_, integer)
     PUMICE_INFIX(<<, shl, integer)
     PUMICE_INFIX(>>, shr, integer)
+    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shl, {&a, &n}, n.place); }
+    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shr, {&a, &n}, n.place); }
     friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
 };
 #undef PUMICE_INFIX
@@ -204,6 +353,12 @@ struct VectorInfix {
 template <class T> struct MatrixInfix {};
 
 }  // namespace detail
+
+// Members that are arrays, of what may be a member itself: T[N] and std::array<T, N>.
+template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+struct structure<T[N]> : detail::ArrayStructure<T[N], T, N> {};
+template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+struct structure<std::array<T, N>> : detail::ArrayStructure<std::array<T, N>, T, N> {};
 
 template <detail::Composite T>
 class Val<T> : public structure<T>::template members<Val>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
@@ -220,6 +375,9 @@ public:
     /// A vector's component, counted from 0; a matrix's by row and column.
     auto operator[](int n) const requires(structure<T>::is_vector) { return detail::component_at<pumice::Val, T>(*this, n); }
     auto operator()(int row, int column) const requires detail::Matrix<T> { return detail::component_at<T, pumice::Val>(*this, row, column); }
+    /// An item of an array, counted from 0; one outside of it that the device asks for is the first or the last.
+    template <std::integral I> auto operator[](I n) const requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) const requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
     Val(const Val&) = default;
     explicit Val(const detail::Operand<T>& o) : Val(o.handles) {}
 
@@ -244,6 +402,8 @@ public:
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
     auto& operator[](int n) requires(structure<T>::is_vector) { return detail::component_at<pumice::Var, T>(*this, n); }
     auto& operator()(int row, int column) requires detail::Matrix<T> { return detail::component_at<T, pumice::Var>(*this, row, column); }
+    template <std::integral I> auto& operator[](I n) requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
     Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::add, *this, v)); }
     Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::sub, *this, v)); }
     template <class B> requires detail::Matrix<T> Var& operator*=(const B& b) { return *this = *this * b; }
@@ -273,16 +433,24 @@ class Ref<T> : public structure<T>::template members<Ref>, public detail::Vector
     using Members = typename structure<T>::template members<Ref>;
 
 public:
-    Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
-        : Ref(detail::RefSource{memory, indices, r, place, leaf}) {}
+    Ref(detail::ElementPlace of, detail::Recorder& r) : Ref(detail::RefSource{std::move(of), r}) {}
     explicit Ref(detail::RefSource& source) : Members(source) {}
     Ref(const Ref&) = default;
+    // A conversion that the host's ?: asks for, between an element and a host value.
+    template <std::same_as<T> U> Ref(const U&) : Members(detail::no_source()) { detail::host_condition<U>(); }
 
     template <class A> requires detail::CompositeOperandOf<A, T>
     void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }
     void operator=(const Ref& v) && { store(detail::Operand<T>(v, "", 0)); }
     auto&& operator[](int n) && requires(structure<T>::is_vector) { return std::move(detail::component_at<pumice::Ref, T>(*this, n)); }
     auto&& operator()(int row, int column) && requires detail::Matrix<T> { return std::move(detail::component_at<T, pumice::Ref>(*this, row, column)); }
+    template <std::integral I> auto&& operator[](I n) && requires detail::ArrayMember<T> { return std::move(Members::operator[](n)); }
+    template <std::integral I> auto& operator[](I n) & requires detail::ArrayMember<T> { return Members::operator[](n); }
+    template <std::integral I> const auto& operator[](I n) const& requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) && requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
+    auto operator[](detail::IndexOperand n) const& requires detail::ArrayMember<T> {
+        return detail::item_at(Val<T>(detail::Operand<T>(*this, n.place.file, n.place.line)), n);
+    }
     void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
     void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
     void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::mul, *this, v)); }
@@ -307,46 +475,12 @@ private:
     }
 };
 
-/// uniform(x) for each scalar of a vector, matrix or struct.
-template <detail::DeviceValue A> requires detail::Composite<detail::device_type_t<A>>
-auto uniform(const A& x, PUMICE_AT) {
-    using T = detail::device_type_t<A>;
-    detail::Operand<T> scalars(x, pm_file, pm_line);
-    detail::Recorder& r = detail::Recorder::current("uniform", PUMICE_HERE);
-    for (detail::Handle& h : scalars.handles) h = r.handle(r.at(PUMICE_HERE).build.uniform(r.use(h, PUMICE_HERE)));
-    return Val<T>(scalars);
-}
-
-namespace detail {
-/// The vector, matrix or struct that a choice between A and B gives, where one of them is one: on the device, or the host's.
-template <class A>
-using composite_t = std::conditional_t<Composite<device_type_t<A>>, device_type_t<A>, A>;
-template <class A, class B>
-using chosen_t = std::conditional_t<Composite<composite_t<A>>, composite_t<A>, composite_t<B>>;
-}  // namespace detail
-
-/// a where the condition holds, else b: vectors, matrices and structs as a whole. Beside a vector a scalar stands for each component.
-template <class A, class B>
-    requires(detail::CompositeOperandOf<A, detail::chosen_t<A, B>> && detail::CompositeOperandOf<B, detail::chosen_t<A, B>>)
-auto select(detail::Operand<bool> condition, const A& a, const B& b, PUMICE_AT) {
-    using T = detail::chosen_t<A, B>;
-    detail::Operand<T> chosen(a, pm_file, pm_line);
-    const detail::Operand<T> other(b, pm_file, pm_line);
-    detail::Recorder& r = detail::Recorder::current("select", PUMICE_HERE);
-    const ir::Value c = condition.use(r);
-    for (size_t n = 0; n < chosen.handles.size(); ++n) {
-        const ir::Value x = r.use(chosen.handles[n], PUMICE_HERE), y = r.use(other.handles[n], PUMICE_HERE);
-        chosen.handles[n] = r.handle(r.at(PUMICE_HERE).build.select(c, x, y));
-    }
-    return Val<T>(chosen);
-}
-
 template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
 template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
 template <class T> Var<T>::Var(detail::VarSource& members) {
     declare(detail::Operand<T>(Val<T>(*members.next++), members.place.file, members.place.line));
 }
-template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.memory, m.leaf, m.indices, m.recorder, m.place) { ++m.leaf; }
+template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.next, m.recorder) { ++m.next.leaf; }
 
 }  // namespace pumice
 
@@ -389,5 +523,5 @@ template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.memory, m.leaf, m.i
         template <class PM_Value, class PM_Act> static void each_value(PM_Value& pm_value, PM_Act&& pm_act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) }\
     }
 /// At global scope, after the struct: lists its members, in order, so that kernels can hold and access it. Members are scalars,
-/// vectors and described structs, up to 64.
+/// vectors, described structs, and arrays of fixed size of these (T[N], std::array), up to 64.
 #define PUMICE_STRUCT(S, ...) PUMICE_STRUCT_AS(S, false, void, __VA_ARGS__)

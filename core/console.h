@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "core/vector.h"
+#include "core/functions.h"
 
 namespace pumice {
 namespace detail {

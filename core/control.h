@@ -150,6 +150,10 @@ void for_(detail::LoopRange<T> range, Body&& body) {
 
 }  // namespace pumice
 
+// The $ in names is an extension that every compiler has. clang's -Wpedantic warns of it; pumice.h says the same for the user's files.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wdollar-in-identifier-extension"
+#endif
 // Scopes inside each other have names of their own, by their lines, for the sake of those who compile with -Wshadow.
 #define PM_JOIN_(a, b) a##b
 #define PM_JOIN(a, b) PM_JOIN_(a, b)

@@ -155,8 +155,8 @@ namespace group {
     }
 PUMICE_GROUP(add, add, NumberValue, a + b)
 PUMICE_GROUP(mul, mul, NumberValue, a * b)
-PUMICE_GROUP(min, min, NumberValue, pumice::min(a, b))
-PUMICE_GROUP(max, max, NumberValue, pumice::max(a, b))
+PUMICE_GROUP(min, min, NumberValue, device_math::min(a, b))
+PUMICE_GROUP(max, max, NumberValue, device_math::max(a, b))
 PUMICE_GROUP(and, and_, BitwiseValue, a & b)
 PUMICE_GROUP(or, or_, BitwiseValue, a | b)
 PUMICE_GROUP(xor, xor_, BitwiseValue, a ^ b)

@@ -228,6 +228,12 @@ public:
         else return {};
     }
 
+    /// In another kernel, where a function on device values has this one's name.
+    template <detail::DeviceValue A, class... More>
+    void operator()(const A&, const More&...) const {
+        static_assert(detail::never<A>, "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
+    }
+
     // Rules that replace the kernel's derivative; each gives the kernel itself. docs/autodiff.md shows what a rule is called with.
     template <class Rule> Kernel reverse(Rule rule) const;
     template <class Augmented, class Rule> Kernel reverse(Augmented augmented, Rule rule) const;

@@ -1,4 +1,5 @@
-// Square matrices of 2 to 4 rows: host types, and what kernels do with them. Like arrays they are row-major: rows first.
+// Square matrices of 2 to 4 rows: host types, and their operators in kernels; their functions are in functions.h. Like arrays they are
+// row-major: rows first.
 #pragma once
 #include "core/vector.h"
 
@@ -117,34 +118,5 @@ auto operator*(const T& a, const B& b) { return Val<T>(a, "", 0) * b; }
 template <class A, detail::Matrix T>
     requires(std::is_same_v<detail::device_type_t<A>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<A>, detail::scalar_of_matrix<T>>)
 auto operator*(const A& a, const T& b) { return a * Val<T>(b, "", 0); }
-
-/// A matrix's rows become its columns.
-template <detail::MatrixValue A>
-auto transpose(const A& m, PUMICE_AT) {
-    using T = detail::device_type_t<A>;
-    constexpr size_t n = size_t(detail::matrix_size<T>);
-    detail::Operand<T> t(m, pm_file, pm_line);
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < i; ++j) std::swap(t.handles[i * n + j], t.handles[j * n + i]);
-    return Val<T>(t);
-}
-/// By Laplace's expansion along the first row.
-template <detail::MatrixValue A>
-auto determinant(const A& m, PUMICE_AT) {
-    using T = detail::device_type_t<A>;
-    const auto all = detail::terms(detail::Operand<T>(m, pm_file, pm_line), PUMICE_HERE);
-    return Val<detail::scalar_of_matrix<T>>(detail::determinant(all.data(), detail::matrix_size<T>).handle);
-}
-/// By Cramer's rule: the adjugate divided by the determinant. Of a singular matrix inf and NaN.
-template <detail::MatrixValue A>
-auto inverse(const A& m, PUMICE_AT) {
-    using T = detail::device_type_t<A>;
-    const auto all = detail::terms(detail::Operand<T>(m, pm_file, pm_line), PUMICE_HERE);
-    detail::Terms<T> result;
-    detail::adjugate(all.data(), detail::matrix_size<T>, result.data());
-    const detail::Term d = detail::determinant(all.data(), detail::matrix_size<T>);
-    for (detail::Term& t : result) t = t / d;
-    return detail::from_terms<T>(result);
-}
 
 }  // namespace pumice

@@ -1,6 +1,7 @@
 #include "core/memory.h"
 
 #include "core/error.h"
+#include "core/memory_limits.h"
 
 namespace pumice {
 namespace detail {
@@ -26,8 +27,7 @@ bool known_at_launch(const ir::Kernel& k, ir::Value v) {
 
 void check_size(const Recorder& r, const ir::Memory& m, Place place) {
     const char* kind = m.kind == ir::MemoryKind::local ? "local" : "private";
-    // A private array may end up in memory of its own for each work-item in flight; drivers give up at sizes like this one.
-    const int64_t limit = m.kind == ir::MemoryKind::local ? INT32_MAX : 512 * 1024;
+    const int64_t limit = m.kind == ir::MemoryKind::local ? most_local_bytes : most_private_bytes;
     int64_t bytes = m.element.size;
     for (const int64_t n : m.extents)
         if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > limit)
@@ -94,20 +94,32 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
     return r.add_memory(std::move(m), place);
 }
 
-Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element,
-                   Handle value, Place place) {
+namespace {
+/// Throws where the element is a variable, which the item has to itself.
+void check_shared(const Recorder& r, const ElementPlace& element, Place place) {
+    if (element.choice && !element.choice->variables.empty())
+        fail("an atomic of a Var in kernel \"", r.kernel.name, "\" (", where(place), "): atomics need an array or local memory");
+}
+}  // namespace
+
+Handle emit_atomic(ir::Atomic what, const ElementPlace& element, Handle before, Handle value, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
-    r.use(element, place);
+    r.use(before, place);
     const ir::Value v = r.use(value, place);
-    return r.handle(r.at(place).build.atomic(memory, leaf, what, indices, v));
+    check_shared(r, element, place);
+    return r.handle(access_element(r.at(place), element, [&](uint32_t leaf) {
+        return r.build.atomic(element.memory, leaf, what, element.index_span(), v);
+    }));
 }
 
-Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element,
-                             Handle expected, Handle desired, Place place) {
+Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle expected, Handle desired, Place place) {
     Recorder& r = Recorder::current("an atomic", place);
-    r.use(element, place);
+    r.use(before, place);
     const ir::Value e = r.use(expected, place), d = r.use(desired, place);
-    return r.handle(r.at(place).build.compare_exchange(memory, leaf, indices, e, d));
+    check_shared(r, element, place);
+    return r.handle(access_element(r.at(place), element, [&](uint32_t leaf) {
+        return r.build.compare_exchange(element.memory, leaf, element.index_span(), e, d);
+    }));
 }
 
 }  // namespace detail

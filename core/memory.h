@@ -1,13 +1,10 @@
 // Memory seen from a kernel: array parameters (In, Out, InOut), local and private arrays, atomics, barriers.
 #pragma once
-#include "core/composite.h"
+#include "core/functions.h"
 
 namespace pumice {
-template <class T, int N> class Array;
 namespace detail {
 
-template <class T> struct is_array : std::false_type {};
-template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
 template <class T>
 constexpr bool holds_arrays() {
     bool any = is_array<T>::value;
@@ -15,24 +12,6 @@ constexpr bool holds_arrays() {
     return any;
 }
 template <class T> concept HoldsArrays = Composite<T> && holds_arrays<T>();
-
-/// An index: any integer device value or host integer, as i32 (64-bit types as i64).
-struct IndexOperand {
-    Handle handle;
-    Place place;
-    template <class A> requires(ScalarType<device_type_t<A>> && is_int(*scalar_of<device_type_t<A>>()))
-    IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), place(PUMICE_HERE) {}
-    template <std::integral A> requires(!std::is_same_v<A, bool>)
-    IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
-        Recorder& r = Recorder::current("a subscript", place);
-        const bool wide = int64_t(a) != int64_t(int32_t(a));
-        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, a, place));
-    }
-    ir::Value use(Recorder& r) const {
-        const ir::Value v = r.use(handle, place);
-        return r.at(place).index_value(v);
-    }
-};
 
 /// One memory of the kernel being recorded.
 class MemoryBase {
@@ -63,7 +42,7 @@ public:
         ir::Value values[ir::max_rank];
         Recorder& r = recorder(indices.begin()->place);
         const auto used = collect(r, indices, values);
-        return Ref<T>(id, 0, used, r, indices.begin()->place);
+        return Ref<T>(ElementPlace(id, 0, used, indices.begin()->place, nullptr), r);
     }
     /// The extent along dimension d of an array parameter, dimension 0 the slowest.
     Val<int> extent(int d, int rank, PUMICE_AT) const {
@@ -185,8 +164,8 @@ public:
 void synchronize(PUMICE_AT);
 
 namespace detail {
-Handle emit_atomic(ir::Atomic what, ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle value, Place place);
-Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Handle element, Handle expected, Handle desired, Place place);
+Handle emit_atomic(ir::Atomic what, const ElementPlace& element, Handle before, Handle value, Place place);
+Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle expected, Handle desired, Place place);
 }  // namespace detail
 
 // Atomic read-modify-write of an element of global or local memory; each gives the value before. The order among work-items is
@@ -194,21 +173,21 @@ Handle emit_compare_exchange(ir::MemoryId memory, uint32_t leaf, std::span<const
 #define PUMICE_ATOMIC(name, what, condition)                                                                           \
     template <ScalarType T> requires(condition)                                                                        \
     Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
-        return Val<T>(detail::emit_atomic(ir::Atomic::what, element.memory, element.leaf, element.index_span(), element.value, value.handle, value.place)); \
+        return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.place));       \
     }
 PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_min, min, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_max, max, (!std::is_same_v<T, bool>))
-PUMICE_ATOMIC(atomic_and, and_, is_int(*scalar_of<T>()))
-PUMICE_ATOMIC(atomic_or, or_, is_int(*scalar_of<T>()))
-PUMICE_ATOMIC(atomic_xor, xor_, is_int(*scalar_of<T>()))
-PUMICE_ATOMIC(atomic_exchange, exchange, (!std::is_same_v<T, bool>))
+PUMICE_ATOMIC(atomic_and, and_, !is_float(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_or, or_, !is_float(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_xor, xor_, !is_float(*scalar_of<T>()))
+PUMICE_ATOMIC(atomic_exchange, exchange, true)
 #undef PUMICE_ATOMIC
 /// Writes `desired` where the element's bits equal `expected`'s; gives the value before.
 template <ScalarType T>
 Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
-    return Val<T>(detail::emit_compare_exchange(element.memory, element.leaf, element.index_span(), element.value, expected.handle, desired.handle, desired.place));
+    return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.place));
 }
 
 }  // namespace pumice

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/vector.h"
+#include "core/functions.h"
 
 namespace pumice::rng {
 
@@ -88,7 +88,7 @@ public:
         return normal_of<T>(u, v);
     }
     /// A whole number in [0, n), n > 0: the high word of 32 random bits times n. Probabilities differ by at most n / 2^32 of their value.
-    Val<int> integer(const Val<int>& n) { return cast<int>(mul_high(bits().high, cast<uint32_t>(n))); }
+    Val<int> integer(const Val<int>& n) { return cast<int>(device_math::mul_high(bits().high, cast<uint32_t>(n))); }
 
 private:
     Bits bits() { return static_cast<Generator&>(*this).next(); }

@@ -2,7 +2,7 @@
 //
 // All of these act among the active items of a subgroup: those that come here together. docs/ir.md says what each one gives.
 #pragma once
-#include "core/vector.h"
+#include "core/functions.h"
 
 namespace pumice {
 namespace detail {

@@ -76,6 +76,77 @@ struct Operand {
 };
 
 Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place);
+Handle emit_cast(Scalar to, Handle x, Place place);
+/// Of a number of the host, by its bits.
+Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place);
+
+/// The language's functions (functions.h): friends of a base of all device values, found through their arguments alone, so that a
+/// user's own `dot` or `length` stands beside `using namespace pumice`. The base hangs on a T since it is complete only there.
+struct Functions;
+template <class T> struct found_through { using type = Functions; };
+
+template <class T> concept Integer = ScalarType<T> && is_int(*scalar_of<T>());
+
+/// How far a T is shifted, by an integer of another type. Counts are taken modulo the width, which a cast to T keeps.
+template <class T>
+struct OtherCount {
+    Handle handle;
+    Place place;
+    template <class A> requires(Integer<T> && Integer<device_type_t<A>> && !std::is_same_v<device_type_t<A>, T>)
+    OtherCount(const A& a, PUMICE_AT) : handle(emit_cast(*scalar_of<T>(), handle_of(a, PUMICE_HERE), PUMICE_HERE)), place(PUMICE_HERE) {}
+};
+/// A variable that ++ or -- changes, with the line.
+template <class T>
+struct Stepped {
+    Var<T>& variable;
+    Place place;
+    Stepped(Var<T>& variable, PUMICE_AT) : variable(variable), place(PUMICE_HERE) {}
+};
+
+/// An index: any integer device value or host integer, as i32 (64-bit types as i64).
+struct IndexOperand {
+    Handle handle;
+    Place place;
+    template <class A> requires Integer<device_type_t<A>>
+    IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), place(PUMICE_HERE) {}
+    template <std::integral A> requires(!std::is_same_v<A, bool>)
+    IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
+        Recorder& r = Recorder::current("a subscript", place);
+        const bool wide = int64_t(a) != int64_t(int32_t(a));
+        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, a, place));
+    }
+    ir::Value use(Recorder& r) const {
+        const ir::Value v = r.use(handle, place);
+        return r.at(place).index_value(v);
+    }
+};
+
+/// One of several scalars, which only the device knows: of an element's members, or of variables.
+struct Choice {
+    Handle position;              ///< i32, in range
+    std::vector<uint32_t> first;  ///< for each position: where the leaves, or the variables, of the chosen member begin
+    std::vector<Handle> variables;  ///< empty where it is among an element's leaves
+};
+/// Where an element, or a part of it, lies.
+struct ElementPlace {
+    ElementPlace(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Place place, std::shared_ptr<const Choice> choice)
+        : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place), choice(std::move(choice)) {
+        for (size_t d = 0; d < indices.size(); ++d) this->indices[d] = indices[d];
+    }
+    std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }
+
+    ir::MemoryId memory;
+    uint32_t leaf = 0;  ///< which scalar of the element, or of what is chosen from it
+    ir::Value indices[ir::max_rank];
+    int index_count;
+    Place place;
+    std::shared_ptr<const Choice> choice;  ///< null where the leaf is known
+};
+/// Calls `access` with the leaf, or the number of the variable, and gives what it gives. Where the device chooses, it is recorded for
+/// each, in a tree of ifs of which an item takes one path: only the chosen scalar is touched.
+ir::Value access_element(Recorder& r, const ElementPlace& at, const std::function<ir::Value(uint32_t)>& access);
+ir::Value load_element(Recorder& r, const ElementPlace& from);
+void store_element(Recorder& r, const ElementPlace& to, ir::Value value);
 
 // Infix operators are hidden friends of a common base, found through each of Val, Var and Ref alike; their parameters are
 // Operands, whose converting constructor knows the line. (auto: Val<T> is not complete where its base is.)
@@ -84,7 +155,7 @@ Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place);
         return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.place));                             \
     }
 template <class T>
-struct Infix {
+struct Infix : found_through<T>::type {
     static constexpr bool number = !std::is_same_v<T, bool>, integer = is_int(*scalar_of<T>()), boolean = !number;
     PUMICE_INFIX(+, add, T, number)
     PUMICE_INFIX(-, sub, T, number)
@@ -96,6 +167,8 @@ struct Infix {
     PUMICE_INFIX(^, xor_, T, integer || boolean)
     PUMICE_INFIX(<<, shl, T, integer)
     PUMICE_INFIX(>>, shr, T, integer)
+    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) { return Val<T>(emit_op(ir::Op::shl, {a.handle, n.handle}, n.place)); }
+    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) { return Val<T>(emit_op(ir::Op::shr, {a.handle, n.handle}, n.place)); }
     PUMICE_INFIX(==, eq, bool, true)
     PUMICE_INFIX(!=, ne, bool, true)
     PUMICE_INFIX(<, lt, bool, number)
@@ -133,6 +206,23 @@ auto operator!(const A& a) { return Val<bool>(detail::emit_op(ir::Op::not_, {det
 PUMICE_CLASH(+) PUMICE_CLASH(-) PUMICE_CLASH(*) PUMICE_CLASH(/) PUMICE_CLASH(%) PUMICE_CLASH(&) PUMICE_CLASH(|) PUMICE_CLASH(^)
 PUMICE_CLASH(==) PUMICE_CLASH(!=) PUMICE_CLASH(<) PUMICE_CLASH(<=) PUMICE_CLASH(>) PUMICE_CLASH(>=)
 #undef PUMICE_CLASH
+#define PUMICE_CLASH(symbol)                                                                                                 \
+    template <class A, class B>                                                                                              \
+        requires(detail::Clash<A, B> && !(detail::Integer<detail::device_type_t<A>> && detail::Integer<detail::device_type_t<B>>)) \
+    auto operator symbol(const A&, const B&) {                                                                               \
+        static_assert(detail::never<A>, "pumice: the operands of " #symbol " are integers, of whatever types: write cast<T>(x)"); \
+    }
+PUMICE_CLASH(<<) PUMICE_CLASH(>>)
+#undef PUMICE_CLASH
+
+namespace detail {
+/// Something on the device is asked to steer the host.
+template <class T>
+constexpr bool host_condition() {
+    static_assert(never<T>, "pumice: a device value cannot decide a host if, while, && or ?: - write $if, $while, & and |, or select(c, a, b)");
+    return false;
+}
+}  // namespace detail
 
 /// An immutable device value of scalar type T. Host scalars convert to it.
 template <class T>
@@ -148,10 +238,11 @@ public:
     Val(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or cast<int>(x)"); }
     Val(const Val&) = default;
     Val& operator=(const Val&) { static_assert(detail::never<T>, "pumice: a Val cannot be assigned: write Var x = ... for a mutable local"); return *this; }
-    explicit operator bool() const {
-        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
-        return false;
-    }
+    template <class U = T> void operator++() { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
+    template <class U = T> void operator++(int) { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
+    template <class U = T> void operator--() { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
+    template <class U = T> void operator--(int) { static_assert(detail::never<U>, "pumice: a Val cannot be changed: write Var x = ... for a mutable local"); }
+    explicit operator bool() const { return detail::host_condition<T>(); }
 
     detail::Handle handle;
 };
@@ -187,10 +278,21 @@ public:
     Var& operator^=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::xor_, v); }
     Var& operator<<=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, v); }
     Var& operator>>=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, v); }
-    explicit operator bool() const {
-        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
-        return false;
+    Var& operator<<=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, {Val<T>(n.handle), n.place.file, n.place.line}); }
+    Var& operator>>=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, {Val<T>(n.handle), n.place.file, n.place.line}); }
+    friend Var& operator++(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) { return v.variable.step(ir::Op::add, v.place); }
+    friend Var& operator--(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) { return v.variable.step(ir::Op::sub, v.place); }
+    friend Val<T> operator++(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
+        const Val<T> before(detail::handle_of(v.variable, v.place));
+        v.variable.step(ir::Op::add, v.place);
+        return before;
     }
+    friend Val<T> operator--(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
+        const Val<T> before(detail::handle_of(v.variable, v.place));
+        v.variable.step(ir::Op::sub, v.place);
+        return before;
+    }
+    explicit operator bool() const { return detail::host_condition<T>(); }
     /// The value now.
     operator Val<T>() const { return Val<T>(detail::handle_of(*this, {})); }
 
@@ -212,6 +314,7 @@ private:
     Var& update(ir::Op op, const detail::Operand<T>& v) {
         return set(detail::Operand<T>(Val<T>(detail::emit_op(op, {detail::handle_of(*this, v.place), v.handle}, v.place)), v.place.file, v.place.line));
     }
+    Var& step(ir::Op op, detail::Place at) { return update(op, detail::Operand<T>(1, at.file, at.line)); }
 };
 template <> class Var<void> {
 public:
@@ -226,19 +329,22 @@ template <class T> Var(const Var<T>&) -> Var<T>;
 /// What a subscript of writable memory gives: the element's value at that point, assignable as `a[i] = v` only. A named copy
 /// cannot be assigned.
 template <class T>
-class Ref : public detail::Infix<T> {
+class Ref : public detail::Infix<T>, public detail::ElementPlace {
 public:
-    /// Loads a scalar of the element at the indices.
-    Ref(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, detail::Recorder& r, detail::Place place)
-        : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place) {
-        for (int d = 0; d < index_count; ++d) this->indices[d] = indices[size_t(d)];
-        value = r.handle(r.at(place).build.load(memory, leaf, indices));
-    }
+    /// Loads a scalar of the element.
+    Ref(detail::ElementPlace of, detail::Recorder& r) : detail::ElementPlace(std::move(of)), value(r.handle(detail::load_element(r, *this))) {}
     explicit Ref(detail::RefSource& members);
     Ref(const Ref&) = default;
+    // A conversion that the host's ?: asks for, between an element and a number.
+    template <class U> requires detail::Adopts<T, U>
+    Ref(U) : detail::ElementPlace({}, 0, {}, {}, nullptr) { detail::host_condition<U>(); }
 
     void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
-    void operator=(const Ref& v) && { store(v.value, place); }
+    // A template, so that numbers become Operands and not Refs.
+    template <std::same_as<Ref> R> void operator=(const R& v) && { store(v.value, place); }
+    void operator=(const Ref&) & {
+        static_assert(detail::never<T>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+    }
     template <class A> requires detail::OtherType<A, T>
     void operator=(const A&) && {
         static_assert(detail::never<A>, "pumice: the stored value has another type than the element: write cast<T>(x), and no float literal into an integer");
@@ -253,32 +359,35 @@ public:
     void operator^=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); }
     void operator<<=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); }
     void operator>>=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); }
+    void operator<<=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, {Val<T>(n.handle), n.place.file, n.place.line}); }
+    void operator>>=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.place.file, n.place.line}); }
+    // ++a[i] gives the new value, a[i]++ the one before.
+    Val<T> operator++() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); }
+    Val<T> operator--() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::sub); }
+    Val<T> operator++(int) && requires(!std::is_same_v<T, bool>) { step(ir::Op::add); return Val<T>(value); }
+    Val<T> operator--(int) && requires(!std::is_same_v<T, bool>) { step(ir::Op::sub); return Val<T>(value); }
     template <class A>
     void operator=(const A&) & {
         static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
     }
-    explicit operator bool() const {
-        static_assert(detail::never<T>, "pumice: a device value cannot decide a host if, while or &&: write $if, $while, or & and |");
-        return false;
-    }
+    explicit operator bool() const { return detail::host_condition<T>(); }
     operator Val<T>() const { return Val<T>(value); }
 
     detail::Handle value;  ///< the element when it was subscripted
-    ir::MemoryId memory;
-    uint32_t leaf = 0;     ///< which scalar of the element
-    ir::Value indices[ir::max_rank];
-    int index_count;
-    detail::Place place;
-    std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }
 
 private:
     void store(detail::Handle v, detail::Place at) {
         detail::Recorder& r = detail::Recorder::current("an assignment to an element", at);
         r.use(value, at);
         const ir::Value stored = r.use(v, at);
-        r.at(at).build.store(memory, leaf, index_span(), stored);
+        detail::store_element(r.at(at), *this, stored);
     }
-    void update(ir::Op op, const detail::Operand<T>& v) { store(detail::emit_op(op, {value, v.handle}, v.place), v.place); }
+    detail::Handle update(ir::Op op, const detail::Operand<T>& v) {
+        const detail::Handle now = detail::emit_op(op, {value, v.handle}, v.place);
+        store(now, v.place);
+        return now;
+    }
+    Val<T> step(ir::Op op) { return Val<T>(update(op, detail::Operand<T>(1, place.file, place.line))); }
 };
 
 namespace detail {

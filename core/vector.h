@@ -1,4 +1,4 @@
-// Vectors of 2 to 4 scalars: host types, and functions of them in kernels.
+// Vectors of 2 to 4 scalars: host types, and what makes vectors of vectors in kernels. Their functions are in functions.h.
 #pragma once
 #include "core/composite.h"
 
@@ -55,33 +55,6 @@ template <class A, class B>
 concept VectorPair = (VectorValue<A> || VectorValue<B>) && CompositeOperandOf<A, vector_type_t<A, B>> && CompositeOperandOf<B, vector_type_t<A, B>>;
 }  // namespace detail
 
-// The functions of ops.def, by component.
-#define OP1(name, types, result, ...)                                                                                 \
-    template <detail::VectorValue A> requires(takes(TypeClass::types, *scalar_of<typename structure<detail::device_type_t<A>>::component>())) \
-    auto name(const A& a, PUMICE_AT) requires std::is_same_v<detail::result_##result, detail::result_same> {          \
-        using T = detail::device_type_t<A>;                                                                           \
-        const detail::Operand<T> operand(a, pm_file, pm_line);                                                        \
-        return detail::emit_each<T>(ir::Op::name, {&operand}, PUMICE_HERE);                                           \
-    }
-#define OP2(name, types, result, ...)                                                                                 \
-    template <class A, class B> requires detail::VectorPair<A, B>                                                     \
-    auto name(const A& a, const B& b, PUMICE_AT) requires std::is_same_v<detail::result_##result, detail::result_same> { \
-        using T = detail::vector_type_t<A, B>;                                                                        \
-        const detail::Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line);                             \
-        return detail::emit_each<T>(ir::Op::name, {&first, &second}, PUMICE_HERE);                                    \
-    }
-#define OP3(name, types, result, ...)                                                                                 \
-    template <detail::VectorValue A, class B, class C>                                                                \
-        requires detail::VectorPair<A, B> && detail::VectorPair<A, C>                                                 \
-    auto name(const A& a, const B& b, const C& c, PUMICE_AT) {                                                        \
-        using T = detail::device_type_t<A>;                                                                           \
-        const detail::Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line), third(c, pm_file, pm_line); \
-        return detail::emit_each<T>(ir::Op::name, {&first, &second, &third}, PUMICE_HERE);                            \
-    }
-#define INFIX1(...)
-#define INFIX2(...)
-#include "core/ops.def"
-
 /// Components of a vector in any order: swizzle<"zyx">(v) is a vector of v.z, v.y, v.x; of one letter a scalar.
 template <detail::Letters letters, detail::VectorValue A>
 auto swizzle(const A& v, PUMICE_AT) {
@@ -94,29 +67,22 @@ auto swizzle(const A& v, PUMICE_AT) {
     return Val<typename detail::vector_of<typename structure<T>::component, int(letters.count)>::type>(source);
 }
 
-/// The sum of the products of the components, from the first to the last.
-template <class A, class B> requires detail::VectorPair<A, B>
-auto dot(const A& a, const B& b, PUMICE_AT) {
-    using T = detail::vector_type_t<A, B>;
-    const detail::Operand<T> x(a, pm_file, pm_line), y(b, pm_file, pm_line);
-    detail::Handle sum = detail::emit_op(ir::Op::mul, {x.handles[0], y.handles[0]}, PUMICE_HERE);
-    for (size_t n = 1; n < x.handles.size(); ++n)
-        sum = detail::emit_op(ir::Op::add, {sum, detail::emit_op(ir::Op::mul, {x.handles[n], y.handles[n]}, PUMICE_HERE)}, PUMICE_HERE);
-    return Val<typename structure<T>::component>(sum);
-}
-/// The Euclidean length: sqrt(dot(v, v)).
-template <detail::VectorValue A> auto length(const A& v) { return sqrt(dot(v, v)); }
-/// length(a - b).
-template <class A, class B> requires detail::VectorPair<A, B>
-auto distance(const A& a, const B& b) { return length(a - b); }
-/// v / length(v); components are NaN for a zero vector.
-template <detail::VectorValue A> auto normalize(const A& v) { return v / length(v); }
-/// The cross product of two vectors of 3.
-template <class A, class B> requires(detail::VectorPair<A, B> && detail::leaf_count<detail::vector_type_t<A, B>>() == 3)
-auto cross(const A& a, const B& b) {
-    using T = detail::vector_type_t<A, B>;
-    const Val<T> u = a, v = b;
-    return Val<T>(u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x);
-}
+// A host vector beside a device scalar, which stands for all components. The source line is that of what came before.
+#define PUMICE_HOST_VECTOR(symbol)                                                                              \
+    template <detail::Vector T, class B> requires ScalarType<detail::device_type_t<B>>                          \
+    auto operator symbol(const T& a, const B& b) {                                                              \
+        static_assert(std::is_same_v<detail::device_type_t<B>, typename structure<T>::component>,                \
+                      "pumice: a vector beside a device scalar of another type than its components: write cast<T>(x)"); \
+        return Val<T>(a, "", 0) symbol b;                                                                       \
+    }                                                                                                           \
+    template <class A, detail::Vector T> requires ScalarType<detail::device_type_t<A>>                          \
+    auto operator symbol(const A& a, const T& b) {                                                              \
+        static_assert(std::is_same_v<detail::device_type_t<A>, typename structure<T>::component>,                \
+                      "pumice: a vector beside a device scalar of another type than its components: write cast<T>(x)"); \
+        return a symbol Val<T>(b, "", 0);                                                                       \
+    }
+PUMICE_HOST_VECTOR(+) PUMICE_HOST_VECTOR(-) PUMICE_HOST_VECTOR(*) PUMICE_HOST_VECTOR(/)
+PUMICE_HOST_VECTOR(%) PUMICE_HOST_VECTOR(&) PUMICE_HOST_VECTOR(|) PUMICE_HOST_VECTOR(^)
+#undef PUMICE_HOST_VECTOR
 
 }  // namespace pumice

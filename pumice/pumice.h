@@ -25,3 +25,7 @@
 #include "core/value.h"
 #include "core/vector.h"
 #pragma GCC diagnostic pop
+// $if and its like are written in the user's file: to its end, clang's -Wpedantic does not warn of the $.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wdollar-in-identifier-extension"
+#endif

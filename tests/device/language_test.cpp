@@ -45,4 +45,81 @@ TEST(Language, SubscriptsGiveTheValueAtThatPoint) {
     EXPECT_EQ(a.download(), (std::vector<int>{12, 7, 12, 78}));
 }
 
+TEST(Language, IncrementsOfVariablesAndElements) {
+    const auto k = kernel("increments", [](InOut<int> a, Out<float> b) {
+        Var n = 5;
+        a[0] = ++n;
+        a[1] = n++;
+        a[2] = n;
+        a[3] = --n;
+        a[4] = n--;
+        a[5] = n;
+        Var f = 0.5f;
+        ++f, f++, f--;
+        b[0] = f;
+        ++a[6];
+        a[7]--;
+        a[8] = a[7]++;
+        a[9] = ++a[6];
+        b[1] = -1.0f;
+        b[1]++;
+    });
+    Array<int> a = device().zeros<int>(10);
+    Array<float> b = device().zeros<float>(2);
+    k(ndrange(1), a, b);
+    EXPECT_EQ(a.download(), (std::vector<int>{6, 6, 7, 6, 6, 5, 2, 0, -1, 2}));
+    EXPECT_EQ(b.download(), (std::vector<float>{1.5f, 0.0f}));
+}
+
+TEST(Language, ShiftCountsOfAnyIntegerType) {
+    const auto k = kernel("shifts", [](Out<unsigned> u, Out<int> s, In<int> n, In<unsigned> bits, Out<uint3> v) {
+        auto i = global_index();
+        u[i] = bits[i] << n[i];
+        s[i] = n[i] >> (bits[i] & 3u);
+        Var w = bits[i];
+        w <<= n[i];
+        w >>= n[i];
+        u[i + 4] = w;
+        u[i + 8] = bits[i];
+        u[i + 8] >>= n[i];
+        v[i] = (Val<uint3>(uint3{1, 2, 3}) << n[i]) + (Val<uint3>(uint3{16, 32, 64}) >> Val<int3>(int3{1, 2, 3}));
+    });
+    const std::vector<int> n{0, 3, 33, -1};
+    const std::vector<unsigned> bits{5, 0xf0000001u, 3, 1};
+    Array<unsigned> u = device().zeros<unsigned>(12);
+    Array<int> s = device().zeros<int>(4);
+    Array<uint3> v = device().zeros<uint3>(4);
+    k(ndrange(4), u, s, device().upload(n), device().upload(bits), v);
+    const auto got = u.download();
+    const auto right = s.download();
+    const auto vectors = v.download();
+    for (size_t i = 0; i < 4; ++i) {
+        const unsigned by = unsigned(n[i]) & 31u;  // modulo the width
+        EXPECT_EQ(got[i], bits[i] << by) << i;
+        EXPECT_EQ(got[i + 4], bits[i] << by >> by) << i;
+        EXPECT_EQ(got[i + 8], bits[i] >> by) << i;
+        EXPECT_EQ(right[i], n[i] >> (bits[i] & 3)) << i;
+        EXPECT_EQ(vectors[i], (uint3{(1u << by) + 8, (2u << by) + 8, (3u << by) + 8})) << i;
+    }
+}
+
+TEST(Language, HostVectorsBesideDeviceScalarsAndCastsOfHostNumbers) {
+    const auto k = kernel("host_vectors", [](Out<float3> y, Val<float> dt, Out<int> n, Out<int3> m) {
+        y[0] = float3{1, 2, 3} * dt;
+        y[1] = dt * float3{1, 2, 3} + float3{1, 1, 1};
+        y[2] = (float3{4, 4, 4} - dt) / dt;
+        n[0] = cast<int>(2.75) + cast<int>(true);
+        n[1] = cast<int>(cast<uint8_t>(300));
+        n[2] = cast<int>(cast<float>(7) * dt);
+        m[0] = int3{7, 8, 9} % Val<int>(cast<int>(4));
+    });
+    Array<float3> y = device().zeros<float3>(3);
+    Array<int> n = device().zeros<int>(3);
+    Array<int3> m = device().zeros<int3>(1);
+    k(ndrange(1), y, 0.5f, n, m);
+    EXPECT_EQ(y.download(), (std::vector<float3>{{0.5f, 1, 1.5f}, {1.5f, 2, 2.5f}, {7, 7, 7}}));
+    EXPECT_EQ(n.download(), (std::vector<int>{3, 44, 3}));
+    EXPECT_EQ(m.download(), (std::vector<int3>{{3, 0, 1}}));
+}
+
 }  // namespace
