@@ -94,17 +94,23 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     Epochs known = epochs;
     if (local_memory) known.launch = known.group;  // every group has memory of its own
     const int shift = view.granule_shift;
-    const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
+    const size_t size = size_t(size_of(k[inst.memory].element.leaves[inst.leaf].type));
+    const int64_t granules = int64_t(size) >> shift;
+    const std::byte* const stored = how == Touch::write ? at<std::byte>(k.operands(inst).back()) : nullptr;
     for (int n = 0; n < items.count; ++n) {
         const int item = items.list[n];
+        std::byte* const place = view.data + places[item];
+        const bool unchanged = stored && std::memcmp(place, stored + size_t(item) * size, size) == 0;
         Cell* const first = view.cells + (places[item] >> shift);
         for (Cell* cell = first; cell < first + granules; ++cell) {
-            if (local_memory && how != Touch::write && !known.of_this_group(cell->write)) unset(inst, item, places[item]);
+            if (local_memory && how != Touch::write && !known.of_this_group(cell->writes[0])) unset(inst, item, places[item]);
             const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
             Touch other;
-            if (const Access* before = known.touch(*cell, how, access, other))
+            if (const Access* before = known.touch(*cell, how, access, unchanged, other))
                 race(inst, how, item, places[item], *before, other);
         }
+        // At once, for the items after this one to be compared with it.
+        if (stored) std::memcpy(place, stored + size_t(item) * size, size);
     }
 }
 

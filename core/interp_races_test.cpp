@@ -25,7 +25,34 @@ TEST_F(interp_check, two_items_write_one_element) {
         %x = constant 1.0 : f32
         store arg1[%zero], %x : f32
         return)");
-    EXPECT_NE(fault(*device, same, {{2}}, {eight}).find("race"), std::string::npos) << "of one value, too";
+    EXPECT_EQ(fault(*device, same, {{16}}, {eight}), "") << "of one value: whoever comes last";
+    EXPECT_EQ(fault(*device, same, {{4}, {1}}, {eight}), "") << "in different groups";
+}
+
+TEST_F(interp_check, items_that_write_the_same_race_with_what_differs_from_it) {
+    // All write 1; then one of them reads, updates or writes what another has written.
+    const auto found = [&](const std::string& then, int64_t group) {
+        return fault(*device, kernel(R"("flag" math contract rank 1 (arg1: inout i32[1], arg2: out i32[1]))", R"(
+        %i = global_index 0 : i32
+        %zero = constant 0 : i32
+        %one = constant 1 : i32
+        %two = constant 2 : i32
+        %last = eq %i, %two : bool
+        store arg1[%zero], %one : i32
+        if %last {
+            )" + then + R"(
+            yield
+        } else {
+            yield
+        }
+        return)"), {{4}, {group}}, {DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}, DeviceArray<int32_t>{*device, std::vector<int32_t>(8)}});
+    };
+    for (const int64_t group : {4, 1}) {
+        EXPECT_EQ(found("store arg1[%zero], %one : i32", group), "");
+        EXPECT_NE(found("store arg1[%zero], %two : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
+        EXPECT_NE(found("%a = atomic add arg1[%zero], %one : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
+        EXPECT_NE(found("%a = load arg1[%zero] : i32\nstore arg2[%i], %a : i32", group).find("has a race on argument 1 at index 0"), std::string::npos);
+    }
 }
 
 /// Item i touches element i; a barrier where `barrier`; then it touches the next element, modulo the array's size.
@@ -36,7 +63,7 @@ std::string neighbours(const std::string& first, bool barrier, const std::string
         %n = extent arg1, 0 : i32
         %i1 = add %i, %one : i32
         %j = rem %i1, %n : i32
-        %x = constant 1.0 : f32
+        %x = cast %i : f32
         )" + first + (barrier ? "\nbarrier" : "") + "\n" + second + R"(
         return)");
 }

@@ -20,13 +20,12 @@ inline constexpr int max_items = 1 << 10;
 inline constexpr uint32_t max_insts = 1u << 22;
 
 /// What is remembered of a granule of memory (the bytes of the smallest leaf that lies in it). It is enough to find every race:
-/// - one plain write, since two of them that do not race come from one group, and an earlier epoch is ordered before the later;
-/// - of reads and of atomics the last, and another: one of an earlier group where there is any, else one by a second item in the
-///   epoch of the last.
+/// of plain writes, of reads and of atomics the last, and another: one of an earlier group where there is any, else one by a second
+/// item in the epoch of the last. Several items may write where they write the same.
 struct Cell {
-    Access write, reads[2], atomics[2];
+    Access writes[2], reads[2], atomics[2];
 };
-static_assert(sizeof(Cell) == 40);
+static_assert(sizeof(Cell) == 48);
 
 enum class Touch : uint8_t { read, write, atomic };
 
@@ -48,10 +47,13 @@ struct Epochs {
         last = a;
     }
 
-    /// Records an access; gives the earlier one that it races with, or null, and which kind that was.
-    const Access* touch(Cell& cell, Touch how, Access a, Touch& other) const {
+    /// Records an access; gives the earlier one that it races with, or null, and which kind that was. `unchanged`: it is a write of
+    /// what stands there, which is no race with other writes: whichever comes last, the value is the same.
+    const Access* touch(Cell& cell, Touch how, Access a, bool unchanged, Touch& other) const {
         other = Touch::write;
-        if (unordered(cell.write, a.item)) return &cell.write;
+        if (how != Touch::write || !unchanged)
+            for (const Access& before : cell.writes)
+                if (unordered(before, a.item)) return &before;
         if (how != Touch::atomic) {
             other = Touch::atomic;
             for (const Access& before : cell.atomics)
@@ -64,7 +66,7 @@ struct Epochs {
         }
         switch (how) {
             case Touch::read: remember(cell.reads, a); break;
-            case Touch::write: cell.write = a; break;
+            case Touch::write: remember(cell.writes, a); break;
             case Touch::atomic: remember(cell.atomics, a); break;
         }
         return nullptr;

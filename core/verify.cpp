@@ -295,12 +295,12 @@ private:
         if (m.access == Access::in) wrong(i, "\"", m.name, "\" is read-only");
         if (i.op == Op::store) return;
         if (m.kind == MemoryKind::private_) wrong(i, "\"", m.name, "\" is private; atomics need an array or local memory");
-        if (i.type == Scalar::boolean) wrong(i, "atomics do not take bool");
         if (i.op != Op::atomic) return;
         if (i.immediate > uint64_t(Atomic::exchange))
             wrong(i, "the atomic operation is ", i.immediate, " of ", int(Atomic::exchange) + 1);
         const Atomic what = Atomic(i.immediate);
-        if (is_float(i.type) && (what == Atomic::and_ || what == Atomic::or_ || what == Atomic::xor_))
+        const bool bitwise = what == Atomic::and_ || what == Atomic::or_ || what == Atomic::xor_;
+        if (i.type == Scalar::boolean ? !bitwise && what != Atomic::exchange : is_float(i.type) && bitwise)
             wrong(i, "atomic ", atomic_name(what), " does not take ", name_of(i.type));
     }
 

@@ -157,8 +157,8 @@ TEST(verify, accesses) {
               "\"arg2\" is read-only in `%4 = atomic add arg2[%0].n, %1 : i32`");
     EXPECT_EQ(problem("%a = atomic and arg1[%i], %x : f32 return"),
               "atomic and does not take f32 in `%4 = atomic and arg1[%0], %2 : f32`");
-    EXPECT_EQ(problem("%a = atomic or arg4[%i], %c : bool return"),
-              "atomics do not take bool in `%4 = atomic or arg4[%0], %3 : bool`");
+    EXPECT_EQ(problem("%a = atomic add arg4[%i], %c : bool return"),
+              "atomic add does not take bool in `%4 = atomic add arg4[%0], %3 : bool`");
     EXPECT_EQ(problem("%a = atomic add p[%i], %x : f32 return", "rank 1", "private p: f32[4]\n"),
               "\"p\" is private; atomics need an array or local memory in `%4 = atomic add p[%0], %2 : f32`");
     EXPECT_EQ(problem("%a = compare_exchange arg1[%i], %x, %n : f32 return"),

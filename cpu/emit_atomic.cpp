@@ -42,6 +42,9 @@ const char* word(Atomic a, Scalar t) {
     return "xchg";
 }
 
+/// A bool as memory has it, a byte of 0 or 1, on which the operations of bools are those of bytes.
+Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::u8 : type; }
+
 }  // namespace
 
 /// Calls `emit` for each lane that runs, with the lane as an i32 and its part of each vector. `straight`: whole packets by code
@@ -96,14 +99,18 @@ void Emitter::atomic(const Inst& i) {
     const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
     if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
-    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange) {
+    const bool is_bool = i.type == Scalar::boolean;
+    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && !is_bool &&
+        Atomic(i.immediate) != Atomic::exchange) {
         prefetch(k[r].inst, a);
         return side_by_side(i, a);
     }
-    const std::string type = scalar_type(i.type), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
+    const std::string type = scalar_type(stored_as(i.type)), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
     std::vector<Lanes> vectors;
-    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o)
-        vectors.push_back({type, width == 1 ? scalar(v[o]) : vector(v[o])});
+    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) {
+        const std::string given = width == 1 ? scalar(v[o]) : vector(v[o]);
+        vectors.push_back({type, is_bool ? let(text("zext ", vector_type("i1"), " ", given, " to ", vector_type("i8"))) : given});
+    }
     if (a.how == Place::How::scattered) vectors.push_back({"ptr", a.pointer});
     each_lane(vectors, own, [&](const std::string& lane, const std::vector<std::string>& of_lane) {
         std::string place = a.pointer;
@@ -115,9 +122,10 @@ void Emitter::atomic(const Inst& i) {
         const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
         line(text("store ", type, " ", old, ", ptr ", at));
     });
-    if (uses[r.id])
-        define(r, let(text("load ", vector_type(type), ", ptr ", result)));
-    else
+    if (uses[r.id]) {
+        const std::string old = let(text("load ", vector_type(type), ", ptr ", result));
+        define(r, is_bool ? let(text("trunc ", vector_type("i8"), " ", old, " to ", vector_type("i1"))) : old);
+    } else
         define(r, splat_constant(i.type, 0, true));
 }
 
@@ -140,7 +148,8 @@ void Emitter::side_by_side(const Inst& i, const Place& a) {
 
 /// One lane's. In memory that belongs to the thread plain accesses do.
 std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
-    const std::string type = scalar_type(i.type), bits = text("i", 8 * size_of(i.type));
+    const Scalar stored = stored_as(i.type);
+    const std::string type = scalar_type(stored), bits = text("i", 8 * size_of(stored));
     const bool plain = of_thread(i.memory);
     const Atomic what = Atomic(i.immediate);
     if (i.op == Op::compare_exchange) {
@@ -164,7 +173,7 @@ std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, co
     if (!plain) return let(text("atomicrmw ", word(what, i.type), " ptr ", pointer, ", ", type, " ", operands[0], " monotonic"));
     const std::string old = let(text("load ", type, ", ptr ", pointer));
     const std::string now =
-        what == Atomic::exchange ? operands[0] : operation(op_of(what), i.type, {old, operands[0]}, false, false);
+        what == Atomic::exchange ? operands[0] : operation(op_of(what), stored, {old, operands[0]}, false, false);
     line(text("store ", type, " ", now, ", ptr ", pointer));
     return old;
 }
@@ -189,7 +198,8 @@ void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
             let(text("shufflevector ", whole, " ", value, ", ", whole, " poison, <", width, " x i32> <", indices, ">"));
         value = operation(op, i.type, {value, upper}, true, false);
     }
-    scalar_atomic(i, pointer, {extract(type, value, "0")});
+    const std::string all = extract(type, value, "0");
+    scalar_atomic(i, pointer, {i.type == Scalar::boolean ? let(text("zext i1 ", all, " to i8")) : all});
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 

@@ -324,6 +324,60 @@ TEST(Types, AtomicsOn64Bits) {
     if (has_type<double>()) sums_in_neighbours<double>("atomics_f64", 256);
 }
 
+// The usual flags of a search: several items store the same, or update it atomically.
+TEST(Types, FlagsThatSeveralItemsSet) {
+    const auto k = kernel("found", [](InOut<bool> over, InOut<int> any, In<int> x) {
+        auto i = global_index();
+        $if (x[i] == 7) { over[0] = true; any[1] = 7; }
+        $if (x[i] > 100) { over[1] = true; }
+    });
+    std::vector<int> host(300);
+    for (int i = 0; i < 300; ++i) host[size_t(i)] = i % 10;
+    Array<bool> over = device().zeros<bool>(3);
+    Array<int> any = device().zeros<int>(3);
+    k(ndrange(300).group(64), over, any, device().upload(host));
+    EXPECT_EQ(over.download(), (std::vector<bool>{true, false, false}));
+    EXPECT_EQ(any.download(), (std::vector<int>{0, 7, 0}));
+}
+
+TEST(Types, AtomicsOnBools) {
+    const int items = 128;
+    const auto k = kernel("atomics_bool", [](InOut<bool> a, Out<int> first, Out<bool> local_flags, InOut<int> counts) {
+        auto i = global_index();
+        auto l = local_index();
+        Local<bool, 5> local;
+        Local<int, 1> taken;
+        $if (l < 5) { local[l] = l == 1; }
+        $if (l == 0) { taken[0] = 0; }
+        // Of those who exchange, one finds it unset; of those who compare, one wins.
+        first[i] = select(atomic_exchange(a[i % 3], true), 0, 1);
+        $if (!atomic_compare_exchange(a[9], false, true)) { atomic_add(counts[0], 1); }
+        atomic_or(a[4], i == 77);
+        atomic_or(a[5], i == 1000);
+        atomic_and(a[6], i != 5);
+        atomic_and(a[7], true);
+        atomic_xor(a[8], i % 2 == 0);
+        synchronize();
+        atomic_or(local[0], l == 3);
+        atomic_and(local[1], l != 9);
+        $if (!atomic_exchange(local[2], true)) { atomic_add(taken[0], 1); }
+        atomic_xor(local[3], l == 2);
+        synchronize();
+        $if (l < 5) { local_flags[group_index() * 5 + l] = local[l]; }
+        $if (l == 0) { atomic_add(counts[1], taken[0]); }
+    });
+    std::vector<bool> host(10);
+    host[6] = host[7] = true;
+    Array<bool> a = device().upload(host), local = device().zeros<bool>(10);
+    Array<int> first = device().zeros<int>(items), counts = device().zeros<int>(2);
+    k(ndrange(items).group(items / 2), a, first, local, counts);
+    EXPECT_EQ(a.download(), (std::vector<bool>{true, true, true, false, true, false, false, true, false, true}));
+    const auto firsts = first.download();
+    EXPECT_EQ(std::count(firsts.begin(), firsts.end(), 1), 3);
+    EXPECT_EQ(local.download(), (std::vector<bool>{true, false, true, true, false, true, false, true, true, false}));
+    EXPECT_EQ(counts.download(), (std::vector<int>{1, 2}));
+}
+
 TEST(Types, CompareExchangeOnSmallTypes) {
     NEEDS(int8, "8-bit integers");
     const auto k = kernel("claim", [](InOut<int8_t> a, Out<int> before) {
