@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
@@ -6,6 +7,66 @@
 
 namespace pumice::ir {
 namespace {
+
+/// Instructions that a kernel may have with all its calls inlined: each function that calls another one twice doubles them.
+constexpr uint64_t most_instructions = uint64_t(1) << 20;
+/// Calls in calls, and blocks in blocks: passes and compilers recurse into them. Kernel text is read to as many blocks.
+constexpr int deepest_calls = 1000, deepest_blocks = 256;
+
+/// Throws Error where the kernel would grow past the limits, before anything is inlined. Functions call those before them only.
+class Growth {
+public:
+    Growth(const Kernel& kernel, bool keep_rules) : k(kernel), keep_rules(keep_rules) {
+        for (const Function& f : k.functions) all.push_back(of(f.body));
+        const Size whole = of(BlockId{0});
+        if (whole.depth > deepest_calls)
+            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") calls functions in functions ", whole.depth,
+                 " deep; the limit is ", deepest_calls);
+        if (whole.blocks > deepest_blocks)
+            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") nests constructs ", whole.blocks,
+                 " deep with its functions inlined; the limit is ", deepest_blocks);
+        if (whole.instructions > most_instructions)
+            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") has ",
+                 whole.instructions == UINT64_MAX ? "2^64" : text(whole.instructions),
+                 whole.instructions == UINT64_MAX ? " or more" : "", " instructions with its functions inlined; the limit is ",
+                 most_instructions, ": a function that is called twice stands there twice");
+    }
+
+private:
+    struct Size {
+        uint64_t instructions = 0;
+        int depth = 0, blocks = 0;
+
+        void add(const Size& part) {
+            if (__builtin_add_overflow(instructions, part.instructions, &instructions)) instructions = UINT64_MAX;
+            depth = std::max(depth, part.depth);
+            blocks = std::max(blocks, part.blocks);
+        }
+    };
+    Size of(BlockId body) const {
+        Size size;
+        for (const InstId id : k[body].insts) {
+            const Inst& i = k[id];
+            size.add({1, 0, 1});
+            if (i.op == Op::call && !(keep_rules && k.functions[i.immediate].has_rule())) {
+                Size callee = all[i.immediate];
+                ++callee.depth;
+                size.add(callee);
+            }
+            for (const BlockId b : i.blocks) {
+                if (b.id == none) continue;
+                Size inner = of(b);
+                ++inner.blocks;
+                size.add(inner);
+            }
+        }
+        return size;
+    }
+
+    const Kernel& k;
+    const bool keep_rules;
+    std::vector<Size> all;  ///< of each function
+};
 
 class Inlining : public Rewriter {
 public:
@@ -62,7 +123,9 @@ private:
         if (from.functions.empty()) return;
         std::vector<std::set<uint32_t>> users(from.memories.size());
         const auto look = [&](BlockId body, uint32_t user) {
-            const auto use = [&](const Inst& i) { if (i.memory.id != none) users[i.memory.id].insert(user); };
+            const auto use = [&](const Inst& i) {
+                if (i.memory.id != none) users[i.memory.id].insert(user);
+            };
             for (const InstId id : from[body].insts) {
                 use(from[id]);
                 each_inside(from, from[id], [&](InstId inner) { use(from[inner]); });
@@ -84,7 +147,15 @@ private:
 
 }  // namespace
 
-Kernel inlining(const Kernel& kernel) { return kernel.functions.empty() ? kernel : Inlining(kernel, false).run(); }
-Kernel inlining_without_rules(const Kernel& kernel) { return kernel.functions.empty() ? kernel : Inlining(kernel, true).run(); }
+namespace {
+Kernel inlined(const Kernel& kernel, bool keep_rules) {
+    if (kernel.functions.empty()) return kernel;
+    Growth(kernel, keep_rules);
+    return Inlining(kernel, keep_rules).run();
+}
+}  // namespace
+
+Kernel inlining(const Kernel& kernel) { return inlined(kernel, false); }
+Kernel inlining_without_rules(const Kernel& kernel) { return inlined(kernel, true); }
 
 }  // namespace pumice::ir

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/interp_program.h"
+#include "core/memory_limits.h"
 #include "core/observe.h"
 #include "core/passes.h"
 
@@ -160,10 +161,24 @@ std::string KernelBase::ir() const {
     return ir::print(ir::dead(ir::simplify(ir::promote(ir::inlining_without_rules(*kernel)))));
 }
 
+namespace {
+/// The verifier knows the sizes to be numbers; text may have written larger ones than the language declares.
+void check_private(const ir::Kernel& kernel) {
+    for (const ir::Memory& m : kernel.memories) {
+        int64_t bytes = m.element.size;
+        for (const int64_t extent : m.extents) bytes *= extent;
+        if (m.kind == ir::MemoryKind::private_ && bytes > most_private_bytes)
+            fail("the private memory \"", m.name, "\" of the kernel text takes ", bytes, " bytes; the limit is ",
+                 most_private_bytes);
+    }
+}
+}  // namespace
+
 AnyKernel parse_ir(const std::string& text) {
     auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));
     if (const std::string broken = ir::verify(*kernel); !broken.empty())
         fail("the kernel text breaks a rule of the IR: ", broken);
+    check_private(*kernel);
     ir::refuse_divergent_barriers(*kernel);
     return AnyKernel(std::move(kernel));
 }

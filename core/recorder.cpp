@@ -296,7 +296,6 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
                  f + 1 < frames.size() ? text(" through function \"", frames.back().function->name, "\"") : "",
                  place.line ? " at " + where(place) : "", ": there is no recursion on devices; write a loop");
     ir::Function made;
-    made.name = unique_name(function->name);
     at(function->place);
     made.loc = build.loc;
     made.body = build.new_block(function->params);
@@ -323,6 +322,7 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     last_if = std::move(frame.last_if);
     const size_t its_depth = std::exchange(deepest, frame.deepest);
 
+    made.name = unique_name(function->name);  // now, as those that it calls have theirs
     made.inactive = function->inactive;
     const uint32_t index = uint32_t(kernel.functions.size());
     kernel.functions.push_back(std::move(made));
