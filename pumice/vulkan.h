@@ -1,3 +1,6 @@
 // Pumice inside an application's own Vulkan device: write `#include <pumice/vulkan.h>`.
 #pragma once
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "vulkan/wrap.h"
+#pragma GCC diagnostic pop

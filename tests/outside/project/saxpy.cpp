@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <vector>
 
+int names_file();
 int other_file();
+int pedantic_file();
 
 const auto saxpy = pumice::kernel("saxpy", [](pumice::InOut<float> y, pumice::In<float> x, pumice::Val<float> a) {
     auto i = pumice::global_index();
@@ -23,6 +25,10 @@ int main() {
     saxpy(pumice::ndrange(1000), y, x, 2.0f);
     if (y.download() != want || other_file() != 2) {
         std::fprintf(stderr, "saxpy is wrong\n");
+        return 1;
+    }
+    if (names_file() != 1 || pedantic_file() != 1) {
+        std::fprintf(stderr, "names.cpp or pedantic.cpp is wrong\n");
         return 1;
     }
     std::printf("saxpy on %s: right\n", device.name().c_str());
