@@ -133,9 +133,13 @@ int64_t most_iterations(const Kernel& kernel) { return Bound(kernel).of(BlockId{
 Kernel require_loops(const Kernel& kernel, int64_t limit, const std::string& device) {
     // A few are the loop's own.
     if (most_iterations(kernel) < limit - 8) return kernel;
-    std::string digits = std::to_string(limit);
-    for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return Requiring(kernel, Format::escaped(text("the loops of a work-item make fewer than ", digits,
+    const std::string digits = std::to_string(limit);
+    std::string grouped;
+    for (size_t n = 0; n < digits.size(); ++n) {
+        if (n > 0 && (digits.size() - n) % 3 == 0) grouped += ',';
+        grouped += digits[n];
+    }
+    return Requiring(kernel, Format::escaped(text("the loops of a work-item make fewer than ", grouped,
                                                   " iterations in all, after which ", device, " ends them, with wrong results")))
         .run();
 }
