@@ -13,13 +13,13 @@ Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place) {
 }
 
 Handle emit_cast(Scalar to, Handle x, Place place) {
-    Recorder& r = Recorder::current("a cast", place);
+    Recorder& r = Recorder::current("cast", place);
     const ir::Value v = r.use(x, place);
     return r.handle(r.at(place).build.cast(to, v));
 }
 
 Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place) {
-    Recorder& r = Recorder::current("a cast", place);
+    Recorder& r = Recorder::current("cast", place);
     return r.handle(r.at(place).build.constant(to, cast_bits(from, to, bits)));
 }
 
