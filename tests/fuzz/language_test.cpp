@@ -1,7 +1,8 @@
 // Random programs through the C++ language, on the device against the interpreter: bit for bit under strict maths, and integers always;
 // floats of contracting maths within what rounding moves them by. A failure prints its seed and the smallest program that fails the same
 // way. PUMICE_FUZZ_SEED and PUMICE_FUZZ_COUNT choose the seeds, PUMICE_FUZZ_WITHOUT=name,... leaves parts of the language out (see
-// random_program.h), PUMICE_FUZZ_APART=1 runs each seed in a process of its own, which may crash or hang, PUMICE_FUZZ_TRACE=1 says each seed.
+// random_program.h), PUMICE_FUZZ_APART=n runs each seed in a process of its own, which may crash or take more than n seconds,
+// PUMICE_FUZZ_SURVEY=1 only lists what fails, PUMICE_FUZZ_TRACE=1 says each seed.
 #include <iostream>
 
 #include "tests/fuzz/random_run.h"
@@ -12,13 +13,23 @@ using namespace pumice;
 
 namespace {
 
-void check_seed(uint64_t seed, const fuzz::Options& options, bool apart) {
+/// How a run is made: by the environment.
+struct Manner {
+    int apart = 0;        ///< seconds that a seed has in a process of its own; 0: all in this one
+    bool survey = false;  ///< says what fails, and goes on without making it smaller
+    bool traces = false;
+    int failures = 0;
+};
+
+void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
     const fuzz::Program program = fuzz::random_program(seed, options);
-    const auto check = [&](const fuzz::Program& p) { return apart ? fuzz::check_apart(p, 30) : fuzz::check(p); };
-    if (std::getenv("PUMICE_FUZZ_TRACE")) std::cerr << "seed " << seed << std::endl;
+    const auto check = [&](const fuzz::Program& p) { return how.apart ? fuzz::check_apart(p, how.apart) : fuzz::check(p); };
+    if (how.traces) std::cerr << "seed " << seed << std::endl;
     const auto found = check(program);
     if (!found) return;
-    std::cerr << "seed " << seed << ": " << found->message << std::endl;  // what makes it smaller may crash
+    std::cerr << "seed " << seed << " fails: " << found->message << std::endl;  // what makes it smaller may crash
+    ++how.failures;
+    if (how.survey) return;
     const fuzz::Program smallest = fuzz::shrink(program, [&](const fuzz::Program& p) {
         const auto failure = check(p);
         return failure && failure->kind == found->kind;
@@ -37,10 +48,14 @@ void leave_out_known(fuzz::Options& options) {
 }
 
 TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {
-    const bool apart = std::getenv("PUMICE_FUZZ_APART") != nullptr;
-    fuzz::Options options = apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
+    Manner how;
+    if (const char* seconds = std::getenv("PUMICE_FUZZ_APART")) how.apart = std::max(1, std::atoi(seconds));
+    how.survey = std::getenv("PUMICE_FUZZ_SURVEY") != nullptr;
+    how.traces = std::getenv("PUMICE_FUZZ_TRACE") != nullptr;
+    fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
     if (!std::getenv("PUMICE_FUZZ_WITHOUT")) leave_out_known(options);
-    fuzz::each_seed(100, [&](uint64_t seed) { check_seed(seed, options, apart); });
+    fuzz::each_seed(100, [&](uint64_t seed) { check_seed(seed, options, how); });
+    EXPECT_EQ(how.failures, 0);
 }
 
 }  // namespace

@@ -59,6 +59,9 @@ Program Maker::make() {
         program.body.insert(program.body.end(), more.begin(), more.end());
     }
     finish(program.body);
+    // Sometimes a loop with stores, or the like, is the last of all.
+    left = int(roll(3));
+    while (left > 0) statement(program.body, 2);
     choose_steps();
     return std::move(program);
 }
@@ -284,17 +287,21 @@ Expr Maker::local_size(int64_t& size) {
     const int64_t by = int64_t(roll(5)) - 1;
     const auto quotient = [](int64_t a, int64_t b) { return b == 0 ? a : a / b; };
     const auto remainder = [](int64_t a, int64_t b) { return b == 0 ? 0 : a % b; };
-    switch (roll(7)) {
+    switch (roll(8)) {
         case 0:
-            size = g + std::abs(quotient(g, by));
-            return make_op(Op::add, {group, make_op(Op::abs, {make_op(Op::div, {group, i32(by)})})});
+            size = g + std::max<int64_t>(quotient(g, by), 0);
+            return make_op(Op::add, {group, make_op(Op::max, {make_op(Op::div, {group, i32(by)}), i32(0)})});
         case 1: size = g + remainder(g, by); return make_op(Op::add, {group, make_op(Op::rem, {group, i32(by)})});
         case 2: size = g * 3 / 2 + 1; return plus(make_op(Op::div, {make_op(Op::mul, {group, i32(3)}), i32(2)}), 1);
         case 3:
-            size = g + (g * 70 & 255);
-            return make_op(Op::add, {group, make_op(Op::and_, {make_op(Op::mul, {group, i32(70)}), i32(255)})});
+            size = g + std::min<int64_t>(g * 70 % 255, 90);
+            return make_op(
+                Op::add, {group, make_op(Op::min, {make_op(Op::rem, {make_op(Op::mul, {group, i32(70)}), i32(255)}), i32(90)})});
         case 4: size = g + 2; return make_op(Op::sub, {group, make_op(Op::div, {i32(-5), i32(2)})});
         case 5: size = g * 2; return make_op(Op::shl, {group, i32(1)});
+        case 6:  // the smallest int divided by -1 is itself
+            size = g + 3;
+            return plus(make_op(Op::add, {group, make_op(Op::max, {make_op(Op::div, {i32(INT32_MIN), i32(-1)}), i32(1)})}), 2);
         default: size = std::max<int64_t>(g, 5); return make_op(Op::max, {group, i32(5)});
     }
 }
