@@ -147,6 +147,12 @@ bool Emitter::strict(const Inst& i) const {
            i.op == Op::fma;
 }
 
+/// glslang follows what a precise variable is computed from, and does not come to an end where arrays are reached by address: strict
+/// operations then are calls of functions whose variables are precise, which it does not look behind.
+bool Emitter::strict_by_call() const {
+    return std::any_of(options.by_address.begin(), options.by_address.end(), [](bool address) { return address; });
+}
+
 void Emitter::define(const Inst& i, Expression e) {
     const Value v = k.result(i);
     if (usage.uses[v.id] == 0) return;
@@ -160,7 +166,7 @@ void Emitter::define(const Inst& i, Expression e) {
 void Emitter::declare(Value v, const Expression& e) {
     const ValueInfo& info = k[v];
     names[v.id] = text("v", next_name++);
-    const bool precise = info.inst.id != none && strict(k[info.inst]);
+    const bool precise = info.inst.id != none && strict(k[info.inst]) && !strict_by_call();
     line(text(precise ? "precise const " : "const ", glsl_type(info.type, options.pairs).value, " ", names[v.id], " = ", e.text, ";"));
 }
 
@@ -262,6 +268,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shl && whole_shift) return "$0 << $1";
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
+    if (strict(i) && strict_by_call() && i.op != Op::neg && i.op != Op::sqrt && i.op != Op::fma)
+        return text("pm_precise_", name_of(i.op), "($0, $1)");
     const std::string pattern = op_text(i.op, from, strict(i), options.pairs);
     if (pattern.empty())
         fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),

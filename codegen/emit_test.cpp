@@ -232,6 +232,22 @@ TEST(emit, strict_arithmetic_is_precise) {
     EXPECT_EQ(glsl_of("arg1: inout f32[1]", body).find("precise"), std::string::npos);
 }
 
+TEST(emit, strict_arithmetic_beside_addresses_is_called) {
+    const std::string body = R"(
+  %i = global_index 0 : i32
+  %a = load arg1[%i] : f32
+  %b = mul %a, %a : f32
+  %c = sub %b, %a : f32
+  store arg1[%i], %c : f32
+)";
+    Options address;
+    address.by_address = {true};
+    const std::string strict = glsl_of("arg1: inout f32[1]", body, address, "strict");
+    EXPECT_NE(strict.find("const float v1 = pm_precise_mul(v0, v0);"), std::string::npos) << strict;
+    EXPECT_NE(strict.find("pm_precise_sub(v1, v0)"), std::string::npos) << strict;
+    EXPECT_EQ(strict.find("precise const"), std::string::npos) << strict;
+}
+
 TEST(emit, push_constants_hold_exactly_what_is_used) {
     const ir::Kernel k =
         ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {

@@ -48,6 +48,7 @@ private:
     void flush(uint32_t memory);
     void name_indices();
     bool strict(const ir::Inst& i) const;
+    bool strict_by_call() const;
     bool counts_members(const ir::Inst& i) const;
     bool may_skip(const ir::Inst& i) const;
     std::optional<Expression> less(const ir::Inst& i);

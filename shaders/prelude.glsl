@@ -8,6 +8,60 @@
 // Polynomials without another source are our own: Chebyshev interpolation of the named function over the named interval.
 // Constants written as hi + lo are one number, split so that hi times a small whole number is exact.
 
+// ---- strict arithmetic, for kernels whose own variables cannot be precise ----
+
+float pm_precise_add(float a, float b) {
+    precise float r = a + b;
+    return r;
+}
+float16_t pm_precise_add(float16_t a, float16_t b) {
+    precise float16_t r = a + b;
+    return r;
+}
+double pm_precise_add(double a, double b) {
+    precise double r = a + b;
+    return r;
+}
+
+float pm_precise_sub(float a, float b) {
+    precise float r = a - b;
+    return r;
+}
+float16_t pm_precise_sub(float16_t a, float16_t b) {
+    precise float16_t r = a - b;
+    return r;
+}
+double pm_precise_sub(double a, double b) {
+    precise double r = a - b;
+    return r;
+}
+
+float pm_precise_mul(float a, float b) {
+    precise float r = a * b;
+    return r;
+}
+float16_t pm_precise_mul(float16_t a, float16_t b) {
+    precise float16_t r = a * b;
+    return r;
+}
+double pm_precise_mul(double a, double b) {
+    precise double r = a * b;
+    return r;
+}
+
+float pm_precise_div(float a, float b) {
+    precise float r = a / b;
+    return r;
+}
+float16_t pm_precise_div(float16_t a, float16_t b) {
+    precise float16_t r = a / b;
+    return r;
+}
+double pm_precise_div(double a, double b) {
+    precise double r = a / b;
+    return r;
+}
+
 // ---- integers ----
 
 // Undefined quotients give the dividend (x / 0, and the smallest int / -1).
