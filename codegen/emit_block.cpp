@@ -41,6 +41,12 @@ std::string Emitter::main_function() {
     block(BlockId{0});
     const std::string body = std::move(out);
     out.clear();
+    const bool loops = body.find("while (") != body.npos || body.find("for (") != body.npos || !own_functions.empty();
+    if (options.idle_lanes && loops) {
+        // Subgroups lie along x. The first condition is folded where the group has one item along x.
+        interface.need("GL_KHR_shader_subgroup_basic");
+        line("if (gl_LocalInvocationID.x >= gl_WorkGroupSize.x || gl_SubgroupInvocationID >= gl_WorkGroupSize.x) return;");
+    }
     for (const std::string& constant : interface.push_constants()) line(constant);
     return "void main() {\n" + out + start + body + "}\n";
 }

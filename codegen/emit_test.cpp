@@ -248,6 +248,26 @@ TEST(emit, strict_arithmetic_beside_addresses_is_called) {
     EXPECT_EQ(strict.find("precise const"), std::string::npos) << strict;
 }
 
+TEST(emit, idle_lanes_leave_in_front_of_loops) {
+    const std::string loop = R"(
+  %i = global_index 0 : i32
+  while () {
+    %a = load arg1[%i] : i32
+    %b = lt %a, %i : bool
+    test %b
+  } do {
+    store arg1[%i], %i : i32
+    yield
+  }
+)";
+    const std::string leave = "if (gl_LocalInvocationID.x >= gl_WorkGroupSize.x ";
+    Options idle;
+    idle.idle_lanes = true;
+    EXPECT_NE(glsl_of("arg1: inout i32[1]", loop, idle).find(leave), std::string::npos);
+    EXPECT_EQ(glsl_of("arg1: inout i32[1]", loop).find(leave), std::string::npos);
+    EXPECT_EQ(glsl_of("arg1: inout i32[1]", "  %i = global_index 0 : i32\n  store arg1[%i], %i : i32\n", idle).find(leave), std::string::npos);
+}
+
 TEST(emit, push_constants_hold_exactly_what_is_used) {
     const ir::Kernel k =
         ir::parse(R"(kernel "k" math contract rank 2 (arg1: inout f32[2], arg2: f64, arg3: bool, arg4: f32) files [] {

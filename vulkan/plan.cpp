@@ -83,6 +83,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
     // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. What is done about it (codegen/loop_limit.h) does no harm where a version has no limit.
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
+    // Mesa 22's gallivm lays subgroups along x, and has a loop go on while a lane is in it for which the group has no item: it stores nothing,
+    // and what it loads is 0. A search in memory then ends after 65,535 iterations, and every loop behind it after one.
+    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && s.driver.find("Mesa 22.") != s.driver.npos;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;

@@ -186,6 +186,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.local_float_atomics = plan.local_float_atomics;
     options.int64_atomics = plan.int64_atomics;
     options.memory_barriers = plan.memory_barriers;
+    options.idle_lanes = plan.idle_lanes;
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;

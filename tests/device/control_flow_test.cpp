@@ -223,4 +223,42 @@ TEST(ControlFlow, LongStraightCode) {
     }
 }
 
+/// In groups smaller than a subgroup: what searches in memory leaves the loops behind it alone.
+const auto searches = kernel("searches", [](InOut<int> y, Out<int> turns, InOut<int16_t> least) {
+    auto i = global_index();
+    $while (y[i] < 1) { y[i] = y[i] * 2 + 1; }
+    Var n = 0;
+    $while (n < y[i] * 10) { n += 1; }
+    turns[i] = n;
+    if (device().supports(Feature::int16)) atomic_min(least[i], 0);
+});
+
+TEST(Language, LoopsAfterASearchInSmallGroups) {
+    for (const int group : {1, 2, 3, 5, 8}) {
+        const Array<int> y = device().upload(std::vector<int>{2, 5, 0, 2}), turns = device().zeros<int>(4);
+        const Array<int16_t> least = device().upload(std::vector<int16_t>{77, 88, 40, 50});
+        searches(ndrange(4).group(group), y, turns, least);
+        EXPECT_EQ(turns.download(), (std::vector<int>{20, 50, 10, 20})) << group;
+        if (device().supports(Feature::int16)) {
+            EXPECT_EQ(least.download(), std::vector<int16_t>(4)) << group;
+        }
+    }
+}
+
+TEST(Language, LoopsAfterASearchInNarrowGroups) {
+    const auto rows = kernel("searches_in_rows", [](InOut<int, 2> y, Out<int, 2> turns) {
+        const auto [i, j] = global_index<2>();
+        $while (y(i, j) < 1) { y(i, j) = y(i, j) * 2 + 1; }
+        Var n = 0;
+        $while (n < y(i, j) * 10) { n += 1; }
+        turns(i, j) = n;
+    });
+    for (const int along : {1, 3})
+        for (const int across : {1, 2, 8}) {
+            const Array<int, 2> y = device().upload(std::vector<int>(64, 2), {8, 8}), turns = device().zeros<int>({8, 8});
+            rows(ndrange(8, 8).group(across, along), y, turns);
+            EXPECT_EQ(turns.download(), std::vector<int>(64, 20)) << across << " x " << along;
+        }
+}
+
 }  // namespace

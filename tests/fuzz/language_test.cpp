@@ -43,7 +43,7 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
 /// What is known to fail and being mended; PUMICE_FUZZ_WITHOUT= says otherwise.
 void leave_out_known(fuzz::Options& options) {
     for (const fuzz::Part part :
-         {fuzz::Part::equal_stores, fuzz::Part::twins, fuzz::Part::local_sizes, fuzz::Part::climbs})
+         {fuzz::Part::equal_stores, fuzz::Part::climbs})
         options.leave_out(part);
 }
 
