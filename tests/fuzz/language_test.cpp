@@ -41,11 +41,7 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
 }
 
 /// What is known to fail and being mended; PUMICE_FUZZ_WITHOUT= says otherwise.
-void leave_out_known(fuzz::Options& options) {
-    for (const fuzz::Part part :
-         {fuzz::Part::equal_stores, fuzz::Part::climbs})
-        options.leave_out(part);
-}
+void leave_out_known(fuzz::Options& options) { options.leave_out(fuzz::Part::call_reads); }
 
 TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {
     Manner how;
