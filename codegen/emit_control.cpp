@@ -14,11 +14,6 @@ using namespace ir;
 
 namespace {
 
-int64_t signed_value(Scalar type, uint64_t bits) {
-    const int unused = 64 - 8 * size_of(type);
-    return is_signed_int(type) ? int64_t(bits << unused) >> unused : int64_t(bits);
-}
-
 /// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 always does, and
 /// one of -1 of a signed type: the index is short of a bound that the type has.
 bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {

@@ -1,4 +1,7 @@
 // Loads, stores, atomics and the barrier.
+#include <algorithm>
+#include <limits>
+
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
 #include "codegen/pairs.h"
@@ -42,6 +45,35 @@ std::string float_update(Atomic a, Scalar type) {
 
 }  // namespace
 
+/// True where GLSL could refuse the element: all indices are constants, and they may lie outside of the array. Of a local array whose size
+/// the launch decides, element 0 alone exists for certain.
+bool Emitter::may_be_refused(const Inst& i) const {
+    const Memory& m = k[i.memory];
+    const auto indices = indices_of(k, i);
+    const bool fixed = !m.extents.empty(), nested = usage.memories[i.memory.id].nested;
+    int64_t place = 0, count = fixed ? 1 : m.kind == MemoryKind::array ? std::numeric_limits<int32_t>::max() : 1;
+    for (size_t d = 0; d < indices.size(); ++d) {
+        uint64_t bits = 0;
+        if (!k.constant(indices[d], bits) || (d > 0 && !fixed)) return false;  // the extents of arrays are no constants
+        const int64_t index = std::clamp<int64_t>(signed_value(k.type_of(indices[d]), bits), -1, std::numeric_limits<int32_t>::max());
+        if (nested && fixed && (index < 0 || index >= m.extents[d])) return true;
+        place = d > 0 ? place * m.extents[d] + index : index;
+        if (place < 0) return true;
+    }
+    if (fixed) for (const int64_t extent : m.extents) count *= extent;
+    return place >= count;
+}
+
+/// Constants that GLSL does not take for such: an access outside of its array is wrong only where an item makes it.
+void Emitter::hide_constants(std::vector<Expression>& indices) {
+    const std::string name = "not_constant";
+    if (!own_functions.count(name)) {
+        own_functions[name] = text("int ", name, "(int index) {\n    return index;\n}\n");
+        function_order.push_back(name);
+    }
+    for (Expression& index : indices) index = fill(text(name, "(int($0))"), {index});
+}
+
 /// The element's index: row-major out of one index a dimension, `((i * extent_j) + j) * extent_k + k`, or as it is given. Of
 /// nested memory all indices.
 std::vector<Expression> Emitter::indices_into(const Inst& i) {
@@ -62,6 +94,7 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
     if (usage.memories[i.memory.id].nested) {
         std::vector<Expression> all;
         for (const Value v : indices) all.push_back(integer(v));
+        if (may_be_refused(i)) hide_constants(all);
         return all;
     }
     Expression index = integer(indices[0]);
@@ -77,7 +110,9 @@ std::vector<Expression> Emitter::indices_into(const Inst& i) {
         index = next.text == "0" ? row : fill("$0 + $1", {row, next});
     }
     if (wide && !interface.by_address(i.memory)) index = fill("uint($0)", {index});
-    return {index};
+    std::vector<Expression> one{index};
+    if (!wide && may_be_refused(i)) hide_constants(one);
+    return one;
 }
 
 Expression Emitter::load(const Inst& i) {

@@ -71,6 +71,8 @@ private:
 
     // Memory (emit_memory.cpp).
     std::vector<Expression> indices_into(const ir::Inst& i);
+    bool may_be_refused(const ir::Inst& i) const;
+    void hide_constants(std::vector<Expression>& indices);
     Expression load(const ir::Inst& i);
     void store(const ir::Inst& i);
     void atomic(const ir::Inst& i);

@@ -13,4 +13,10 @@ namespace pumice::codegen {
 /// `strict` asks for the fma that rounds once, `pairs` for what a device without 64-bit integers can do.
 std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs = false);
 
+/// The number that the bits of an integer constant are; of u64 past 2^63 it is negative.
+inline int64_t signed_value(Scalar type, uint64_t bits) {
+    const int unused = 64 - 8 * size_of(type);
+    return is_signed_int(type) ? int64_t(bits << unused) >> unused : int64_t(bits);
+}
+
 }  // namespace pumice::codegen

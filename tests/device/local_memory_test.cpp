@@ -326,4 +326,37 @@ TEST(Language, UniformValues) {
     for (int i = 0; i < 24; ++i) EXPECT_EQ(out.download()[size_t(i)], (std::vector<int>{3, 0, 15})[size_t(i / 8)]);
 }
 
+const auto guarded = kernel("guarded", [](InOut<int> y, Val<int> n) {
+    auto i = global_index();
+    Local<int, 8> fixed;
+    Local<int> sized(group_size());
+    Local<int, 2, 3> grid;
+    Private<int, 4> own;
+    auto l = local_index();
+    $if (l == 0) {
+        sized[7] = 70;  // the group has 16 items
+        fixed[7] = 1;
+    }
+    own[3] = 3;
+    synchronize();
+    // Outside of the arrays: wrong only where an item gets here.
+    $if (n > 1000) {
+        fixed[9] = 1;
+        sized[2000000000] = 1;
+        sized[-1] = 1;
+        grid(2, 0) = 1;
+        own[4] = 1;
+        own[-1] = 1;
+        y[-1] = fixed[8] + sized[31] + grid(0, -1) + own[5];
+        atomic_add(fixed[-2], 1);
+    }
+    y[i] = sized[7] + fixed[7] + own[3];
+});
+
+TEST(Language, constant_indices_outside_of_arrays_that_no_item_reaches) {
+    Array<int> y = device().zeros<int>(32);
+    guarded(ndrange(32).group(16), y, 5);
+    EXPECT_EQ(y.download(), std::vector<int>(32, 74));
+}
+
 }  // namespace
