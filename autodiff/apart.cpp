@@ -101,7 +101,7 @@ Affine affine(const Kernel& k, Value v) {
     return a;
 }
 
-/// Whether the index is row * n + column with the row affine and the column the index of a for from 0 to n: rows of items do
+/// True where the index is row * n + column with the row affine and the column the index of a for from 0 to n: rows of items do
 /// not meet. Gives the row, which wraps no earlier than the index.
 bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine& row, Value& length) {
     if (k[index].inst.id == none || k[k[index].inst].op != Op::add) return false;
@@ -144,7 +144,7 @@ int64_t items_of(const Kernel& k, int axis) {
     return n > 0 && (!k.whole_groups || k.group[0]) ? (n + group - 1) / group * group : most_items;
 }
 
-/// Whether the limit holds of all launches, or else can be asked for, unless it is to hold of `all`.
+/// True where the limit holds for all launches, or can be checked at each launch and need not hold for `all`.
 bool holds(const Kernel& k, const ItemLimit& limit, bool all, std::vector<ItemLimit>& limits) {
     const Scalar type = limit.length ? k.type_of(limit.length) : Scalar::i8;
     uint64_t bits = 0;

@@ -1,4 +1,4 @@
-// Whether items reach different elements: by indices as functions of the items' own, modulo the width in which they are computed.
+// Disjointness of items' elements: by indices as functions of the items' own, modulo the width in which they are computed.
 #pragma once
 #include "autodiff/activity.h"
 
@@ -11,12 +11,12 @@ struct ItemLimit {
     ir::Value length;  ///< of the primal, the same for all items; none: 1
 };
 
-/// Whether two accesses with these indices, by different items, surely touch different elements: along the axes' dimensions the items'
+/// True where two accesses with these indices, by different items, surely touch different elements: along the axes' dimensions the items'
 /// indices differ whatever the others are. Adds to `limits` the launches of which that holds, unless it is to hold of `all`.
 bool items_apart(const ir::Kernel& k, const ir::Structure& where, std::span<const ir::Value> x, std::span<const ir::Value> y,
                  bool all, std::vector<ItemLimit>& limits);
 
-/// Whether a launch keeps to the limits, of a kernel that it keeps a copy of; empty where there are none.
+/// A test of launches: true where one keeps to the limits. It holds a copy of the kernel; empty where there are no limits.
 Fits fits_of(const ir::Kernel& k, const std::vector<ItemLimit>& limits);
 
 }  // namespace pumice::derive

@@ -15,7 +15,7 @@ size_t instructions_of(const ir::Kernel& k) {
     return n;
 }
 
-/// What a kernel says it would say once a part.
+/// A kernel that prints would print once a part.
 bool reports(const ir::Kernel& k) {
     return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::print; });
 }

@@ -33,7 +33,7 @@ struct HostValues {
     std::function<int64_t(size_t parameter, int axis)> extent;
 };
 
-/// Whether in a launch of so many items along each axis of the IR no two add to one element by plain additions: indices wrap, and of
+/// True where in a launch of so many items along each axis of the IR no two add to one element by plain additions: indices wrap, and of
 /// x[64 * i] of 32 bits items 0 and 2^26 meet. Empty: in every launch.
 using Fits = std::function<bool(const HostValues&, const std::array<int64_t, 3>& items)>;
 

@@ -25,7 +25,7 @@ constexpr int64_t most_in_function = 2200;
 int64_t plus(int64_t a, int64_t b) { return a > unknown - b ? unknown : a + b; }
 int64_t times(int64_t a, int64_t b) { return a != 0 && b > unknown / a ? unknown : a * b; }
 
-/// Whether the text that computes an op calls a function with a loop, on a device with 64-bit integers or without. Found out once an op
+/// True where the text that computes an op calls a function with a loop, on a device with 64-bit integers or without. Found out once an op
 /// and type.
 bool has_loop(Op op, Scalar type) {
     static std::array<std::array<std::atomic<int>, scalar_count>, scalar_op_count> known{};  // 0: not yet, 1: no, 2: yes
@@ -63,7 +63,7 @@ private:
                 const int64_t inside = of(i.blocks[0]);
                 return times(trips(i), plus(inside, 1));
             }
-            // What has no instruction of its own exchanges until nobody came between, or waits for a lock.
+            // Atomics without an instruction are loops of compare-exchange, or wait for a lock.
             case Op::atomic:
             case Op::compare_exchange: return is_int(i.type) && size_of(i.type) == 4 ? 0 : unknown;
             case Op::require: return 2;

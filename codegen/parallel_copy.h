@@ -12,7 +12,7 @@ struct Copy {
     std::vector<uint32_t> reads;
 };
 
-/// What to do next with one of the copies, by its index.
+/// The next step: one of the copies, by its index.
 struct CopyStep {
     size_t copy;
     bool keep;  ///< true: evaluate the expression into a temporary, from which the assignment comes later; false: assign

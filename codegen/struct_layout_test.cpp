@@ -60,7 +60,7 @@ std::string kernel_text(const Element& e, const std::vector<bool>& touched) {
     return out + "  return\n}\n";
 }
 
-/// What a module says of its struct of arrays' elements: offsets by member, and the distance of elements.
+/// The layout that a module gives its struct of arrays' elements: offsets by member, and the distance of elements.
 struct Layout {
     std::map<std::string, uint32_t> offsets;
     std::set<uint32_t> strides;

@@ -63,7 +63,7 @@ inline auto key_parts(const Element& e) {
     return std::tie(leaves, size);
 }
 
-/// What an entry depends on, collected as bytes and hashed at once into its name. Sequences are told from each other by their lengths.
+/// The values that an entry depends on, collected as bytes and hashed at once into its name. Sequences are told from each other by their lengths.
 struct CacheKey {
     std::string bytes;
 

@@ -27,7 +27,7 @@ constexpr int leaf_count() {
     }
 }
 
-/// Where a member lies: "velocity.x", "a[2]".
+/// The path of a member: "velocity.x", "a[2]".
 inline std::string member_path(const std::string& path, const char* member) { return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member; }
 
 template <class T>
@@ -275,7 +275,7 @@ inline constexpr auto item_name = [] {
     return text;
 }();
 
-/// What a W of an array holds: a W of each item.
+/// W of an array: a W of each of its elements.
 template <template <class> class W, class T, size_t N>
 struct ArrayMembers {
     template <class Source> requires requires(Source& s) { s.named(""); }

@@ -34,7 +34,7 @@ protected:
         std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
         chmod((folder / name).c_str(), 0600);
     }
-    /// What PUMICE_LOG says of a cache in this folder, which is off.
+    /// The line of PUMICE_LOG about a cache in this folder, which is off.
     std::string off(const fs::path& where) {
         setenv("PUMICE_LOG", "1", 1);
         debug::reload();

@@ -30,7 +30,7 @@ private:
     void place_values();
 };
 
-/// What a local array's size comes to in a group of these extents, whatever it is.
+/// The size of a local array in a group of these extents, valid or not.
 int64_t asked_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);
 /// Elements of a local array in a group of these extents. Throws Error when that is not positive.
 int64_t local_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);

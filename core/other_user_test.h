@@ -36,7 +36,7 @@ bool as_another_user(F&& act) {
     return in_child([&] { return setgid(another_user) == 0 && setuid(another_user) == 0 && act(); });
 }
 
-/// Whether the process is root's, and another user reaches the folder for temporary files.
+/// True where the process is root's, and another user reaches the folder for temporary files.
 inline bool is_root() {
     return geteuid() == 0 && as_another_user([] { return access(std::filesystem::temp_directory_path().c_str(), X_OK) == 0; });
 }

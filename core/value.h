@@ -127,7 +127,7 @@ struct Choice {
     std::vector<uint32_t> first;  ///< for each position: where the leaves, or the variables, of the chosen member begin
     std::vector<Handle> variables;  ///< empty where it is among an element's leaves
 };
-/// Where an element, or a part of it, lies.
+/// The place of an element, or of a part of it.
 struct ElementPlace {
     ElementPlace(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Place place, std::shared_ptr<const Choice> choice)
         : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place), choice(std::move(choice)) {

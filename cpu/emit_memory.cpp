@@ -35,7 +35,7 @@ std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t ax
     return affine.of(index).step(index_bits(i, index), axis);
 }
 
-/// Whether a packet's items are side by side in the last dimension, and at one place of the others, as far as they run.
+/// True where a packet's items are side by side in the last dimension, and at one place of the others, as far as they run.
 bool Emitter::lies_in_row(const Inst& i) const {
     const auto indices = indices_of(k, i);
     return kind_of(indices.back()) == Kind::affine && index_step(i, indices.back()) == 1 &&

@@ -83,7 +83,7 @@ void Emitter::plan_rows(InstId id) {
         if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
 }
 
-/// What an integer grows by, modulo 2^bits, from one iteration of a for to the next, where that is a constant. The loop's own index does
+/// The growth of an integer, modulo 2^bits, from one iteration of a for to the next, where that is a constant. The loop's own index does
 /// not wrap; what is computed from it does in the bits of its type, and may be anything modulo more.
 std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     const Structure& where = uniformity.structure();

@@ -104,7 +104,7 @@ struct Llvm {
             if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
         return nullptr;
     }
-    /// Where a function is missing, the library is not used and `unavailable` says why.
+    /// False, with the reason in `unavailable`, for a library that lacks a function.
     bool take_functions(void* library, int version) {
         const char* lacks = nullptr;
 #define X(function)                                                             \

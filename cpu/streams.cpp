@@ -19,7 +19,7 @@ struct RunningHere {
 };
 thread_local const RunningHere* running_here = nullptr;
 
-/// Whether the calling thread is within work of the stream's, which cannot go on before that has ended.
+/// True where the calling thread is within work of the stream's, which cannot go on before that has ended.
 bool within_work_of(const Stream& stream) {
     for (const RunningHere* r = running_here; r; r = r->outer)
         if (r->stream == &stream) return true;

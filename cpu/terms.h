@@ -18,7 +18,7 @@ struct Terms {
     void add(const ir::Kernel& kernel, ir::Value v, int64_t times, int depth = 0);
     /// Numbers from -2^(bits - 1) on and below 2^(bits - 1) that are the same modulo 2^bits, without terms that then are none.
     void cut(int bits);
-    /// Whether only the constant is left, of what was cut.
+    /// True where only the constant is left after the cut.
     bool is_constant() const;
     /// The axis of the range along which items are apart by a product, or by 1 where it is empty: its product with the item's place along
     /// that axis is a term. -1 where there is no such axis, or several are.
@@ -28,7 +28,7 @@ struct Terms {
 /// Those of an integer, cut to its bits.
 Terms terms_of(const ir::Kernel& kernel, ir::Value v);
 
-/// What `to` is more than `from`, cut to the bits of both.
+/// `to` - `from`, cut to the bits of both.
 Terms difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
 
 /// By how much an index is more than the item's along an axis; none where that is not a constant.

@@ -109,7 +109,7 @@ Range Device::allocate_range(int64_t bytes) {
         return attempt();
     };
     if (const auto range = attempt()) return *range;
-    // What is retired but still in use, what is empty, and the staging memory can all be given back; what calls hold back, at last.
+    // Memory that is retired but still in use, empty blocks and the staging memory can be given back; memory that calls hold back, last.
     queue.finish_unheld();
     if (const auto range = release_and_attempt()) return *range;
     if (!queue.in_call()) {

@@ -6,13 +6,13 @@
 
 namespace pumice::vulkan {
 
-/// What an application says that it has enabled.
+/// The features and extensions that an application says it has enabled.
 struct Enabled {
     const void* features = nullptr;                 ///< a chain of structures
     const VkPhysicalDeviceFeatures* old = nullptr;  ///< besides
     std::span<const char* const> extensions;
 };
-/// What a device is made with enables.
+/// The features that the arguments of a device's creation enable.
 Enabled enabled_by(const VkDeviceCreateInfo& created);
 
 /// The physical device less the features and extensions that are not enabled, and at most of the version that the application asked

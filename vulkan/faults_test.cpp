@@ -137,7 +137,7 @@ const auto says = pumice::kernel("says", [](pumice::Out<int> y) {
     pumice::print("said {}", pumice::global_index());
 });
 
-/// What a launch that failed would have printed takes no room, and nobody waits for it.
+/// The lines that a failed launch would have printed take no room, and nobody waits for them.
 TEST_P(DeviceTest, PrintsAfterALaunchThatFailed) {
     const pumice::Device d{std::static_pointer_cast<Backend>(device)};
     int lines = 0;

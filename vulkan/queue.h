@@ -45,9 +45,9 @@ public:
     void end();
     /// The value reached when the command between begin() and end() is done.
     uint64_t value() const { return front ? front->value : assigned + 1; }
-    /// Whether work that comes after this value waits for a call to return.
+    /// True where work that comes after this value waits for a call to return.
     bool waits_for_call(uint64_t value) const { return !held.empty() && value >= held.front().value; }
-    /// Whether a command that comes after these values alone may go ahead of what a call holds back.
+    /// True where a command that comes after these values alone may go ahead of what a call holds back.
     bool ahead(uint64_t after) const { return !held.empty() && std::max(after, awaiting) < held.front().value && ahead(); }
     /// The same of one that comes after nothing, not even a signal that is waited for.
     bool ahead() const { return !held.empty() && submitted + 1 < held.front().value; }
@@ -86,7 +86,7 @@ public:
     void wait(uint64_t value);
     /// Submits if need be; never blocks.
     bool reached(uint64_t value);
-    /// Whether the calling thread is inside a call: it cannot wait for what the call holds back.
+    /// True where the calling thread is inside a call: it cannot wait for what the call holds back.
     bool in_call() const { return caller == std::this_thread::get_id(); }
     /// Waits for everything that waits for no call to return.
     void finish_unheld();

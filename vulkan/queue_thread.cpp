@@ -166,7 +166,7 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
         call_now(act);
         if (*ended) return false;
         lock.lock();
-        // What went ahead has lower values than the call, which the timeline skips.
+        // Work that went ahead has lower values than the call, which the timeline skips.
         await_submitted(lock, false);
     } catch (...) {
         if (!lock.owns_lock()) lock.lock();

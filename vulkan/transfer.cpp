@@ -56,7 +56,7 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
 }
 
-/// Whether work given inside of a call need not wait for it, so that it is done at once.
+/// True where work given inside of a call need not wait for it, so that it is done at once.
 bool Device::goes_ahead(const Buffer& buffer, bool write, int stream) {
     if (!queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);

@@ -30,7 +30,7 @@ struct Application {
     VkDevice_T* device = nullptr;
     VkQueue_T* queue = nullptr;
     uint32_t queue_family = 0;  ///< of the queue; it computes
-    /// What is enabled of the device: Pumice uses these features and extensions, and no others. Only the feature timelineSemaphore
+    /// The device's enabled features and extensions: Pumice uses these features and extensions, and no others. Only the feature timelineSemaphore
     /// must be. `features` is a chain as VkDeviceCreateInfo::pNext has it, of VkPhysicalDeviceFeatures2 and what else has features
     /// (others are passed over). Read by wrap() alone.
     const void* features = nullptr;

@@ -182,7 +182,7 @@ bool near(double got, double want, double spread) {
     return std::abs(got - want) <= 100 * spread + 2e-4 * (1 + std::abs(want));
 }
 
-/// What goes wrong with a program, or nothing.
+/// The failure of a program, or nothing.
 std::string fault(const fuzz::Program& given, int& compared) {
     const auto program = std::make_shared<const fuzz::Program>(given);
     const fuzz::RandomKernel kernel(program);
@@ -192,7 +192,7 @@ std::string fault(const fuzz::Program& given, int& compared) {
         try {
             want[reverse] = sweep(*program, kernel, interp, reverse, 17 + reverse);
         } catch (const Error& error) {
-            // What has no derivative says so.
+            // An operation without a derivative says so.
             const std::string message = error.what();
             for (const char* said : {"which has no derivative", "which has no reverse rule", "and has no derivative"})
                 if (message.find(said) != message.npos) return "";

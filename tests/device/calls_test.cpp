@@ -113,7 +113,7 @@ TEST(Calls, ReportsWhileAnotherThreadWaitsForThoseThatComeAfter) {
     });
 }
 
-/// What is printed behind the call is still to come when the call waits for what was printed before it.
+/// A call waits for lines printed before it, while lines printed after it are still to come.
 TEST(Calls, AWaitInsideACallLeavesLaterReports) {
     in_time([] {
         const Device d = device();

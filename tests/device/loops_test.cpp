@@ -132,7 +132,7 @@ struct Counted {
     uint64_t sum;  ///< of the indices
 };
 
-/// What a loop does, by numbers that hold every sum of two values of T; no more than most_times iterations.
+/// The iterations of a loop, computed with numbers that hold every sum of two values of T; no more than most_times iterations.
 template <class T>
 Counted expected(T from, T to, T by) {
     using Wide = __int128;

@@ -40,7 +40,7 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
                   << fuzz::told(smallest);
 }
 
-/// What is known to fail and being mended; PUMICE_FUZZ_WITHOUT= says otherwise.
+/// Parts of programs that are known to fail and are left out; PUMICE_FUZZ_WITHOUT= says otherwise.
 void leave_out_known(fuzz::Options& options) { options.leave_out(fuzz::Part::call_reads); }
 
 TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {

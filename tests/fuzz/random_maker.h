@@ -47,7 +47,7 @@ private:
     Scalar any_scalar() { return scalars[roll(scalars.size())]; }
     Scalar any_integer();
 
-    // What programs work on.
+    // The objects that programs work on.
     void choose_scalars();
     void choose_shape();
     void choose_twin();

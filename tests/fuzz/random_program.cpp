@@ -1,4 +1,4 @@
-// What random programs work on: shapes, memories, variables, functions, and what the host does.
+// The objects that random programs work on: shapes, memories, variables, functions, and what the host does.
 #include "tests/fuzz/random_program.h"
 
 #include <cstdlib>

@@ -12,7 +12,7 @@ namespace fuzz {
 
 using pumice::Scalar;
 
-/// What programs may be made of; PUMICE_FUZZ_WITHOUT=name,name leaves some out.
+/// The parts that programs may be made of; PUMICE_FUZZ_WITHOUT=name,name leaves some out.
 enum class Part : uint8_t {
     structs,
     gaps,
@@ -58,7 +58,7 @@ struct Options {
     bool has(Part part) const { return !(without >> int(part) & 1); }
     void leave_out(Part part) { without |= 1u << int(part); }
 };
-/// What this device can, with PUMICE_FUZZ_WITHOUT applied.
+/// The parts that this device can run, with PUMICE_FUZZ_WITHOUT applied.
 Options options_for(const pumice::Device& device);
 
 struct Expr {
@@ -70,7 +70,7 @@ struct Expr {
     pumice::ir::Op how = pumice::ir::Op::add;
     std::vector<Expr> of;
 };
-/// Where an item stands; all are i32.
+/// The indices of an item; all are i32.
 enum class Item { global, global_linear, local, local_linear, group, group_linear, group_size, global_size };
 
 struct Statement {
@@ -137,7 +137,7 @@ struct FunctionTree {
     Expr result;
 };
 
-/// Where a kernel runs.
+/// The range and group of a launch.
 struct Shape {
     std::vector<int64_t> from, to, group;  ///< written order; an empty group: the device's choice
     bool static_group = false, static_range = false;
@@ -149,7 +149,7 @@ struct Shape {
     }
 };
 
-/// What the host does between and after launches.
+/// The actions of the host between and after launches.
 struct Step {
     enum Kind : uint8_t { launch, twin, call, copy, fill } kind = launch;
     int memory = 0, other = 0;

@@ -1,4 +1,4 @@
-// What random_record.cpp keeps while it records: variables and memories whose types are known by number.
+// The state of random_record.cpp while it records: variables and memories whose types are known by number.
 #pragma once
 #include <map>
 #include <memory>

@@ -171,7 +171,7 @@ double real_at(Scalar type, const char* at) {
     return float(h);
 }
 
-/// Whether the device's float may stand for the interpreter's: in strict programs the same number; in others within what the shaken
+/// True where the device's float may stand for the interpreter's: in strict programs the same number; in others within what the shaken
 /// runs differ by, or anything where they differ wildly.
 bool agrees(Scalar type, double want, double got, const std::vector<double>& shaken) {
     if (want == got || (std::isnan(want) && std::isnan(got))) return true;

@@ -8,7 +8,7 @@
 
 namespace fuzz {
 
-/// What an array holds after a program.
+/// The contents of an array after a program.
 struct Outcome {
     std::string name;
     int type = 0;

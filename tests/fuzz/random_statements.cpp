@@ -43,7 +43,7 @@ void Maker::start(Block& b) {
             inner->part = int(leaf);
             inner->of = at;
             const Scalar t = element(memory.type).leaves[leaf].type;
-            // What it reads besides is not private memory, which may not be written yet.
+            // Its other operands are not private memory, which may not be written yet.
             inner->of.push_back(variable_of(t).value_or(constant(t)));
             b.push_back(s);
         }

@@ -42,7 +42,7 @@ void work() {
 
 enum Outcome { right, refused, otherwise, crashed };
 
-/// What comes of the work, in a process of its own.
+/// The outcome of the work, in a process of its own.
 Outcome outcome(int threads) {
     std::fflush(nullptr);
     const pid_t child = fork();

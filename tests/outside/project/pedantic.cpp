@@ -1,4 +1,4 @@
-// What clang's and g++'s -Wpedantic look at: every word of the language, in a file of the application's.
+// Input for clang's and g++'s -Wpedantic: every word of the language, in a file of the application's.
 #include <pumice/vulkan.h>
 #include <pumice/pumice.h>
 
