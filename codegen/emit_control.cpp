@@ -123,6 +123,15 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
         if (type == Scalar::u64) return text(step, " != ", zero, " && ", up);
         return text(less(zero, step), " ? ", up, " : ", step, " != ", zero, " && ", down);
     }
+    if (options.ordered_as_unsigned && type == Scalar::i64) {
+        const auto ordered = [&](std::string_view pattern, const std::string& a, const std::string& b) {
+            return fill(ordered_as_unsigned(pattern), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}}).text;
+        };
+        const std::string zero = glsl_constant(type, 0), up = ordered("$0 < $1", index, to), down = ordered("$0 > $1", index, to);
+        if (k.constant(step_value, bits)) return int64_t(bits) > 0 ? up : down;
+        if (leads_up(k, step_value)) return up;
+        return text(ordered("$0 > $1", step, zero), " ? ", up, " : ", step, " != ", zero, " && ", down);
+    }
     if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
     if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
     if (leads_up(k, step_value)) return text(index, " < ", to);

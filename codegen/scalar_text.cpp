@@ -67,4 +67,10 @@ std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs) {
     return ir::result_type(op, operand) == operand ? text(glsl_type(operand).value, "(", computed, ")") : computed;
 }
 
+std::string ordered_as_unsigned(std::string_view comparison) {
+    std::string out(comparison);
+    for (const std::string_view operand : {"$0", "$1"}) replace(out, operand, text("(uint64_t(", operand, ") ^ 0x8000000000000000ul)"));
+    return out;
+}
+
 }  // namespace pumice::codegen

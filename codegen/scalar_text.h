@@ -1,6 +1,7 @@
 // Which GLSL computes a scalar op on operands of a type.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "core/ir.h"
 
@@ -12,6 +13,9 @@ namespace pumice::codegen {
 /// - 8- and 16-bit integers are computed in 32 bits and wrapped, halves in float and rounded, as the host column does.
 /// `strict` asks for the fma that rounds once, `pairs` for what a device without 64-bit integers can do.
 std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs = false);
+
+/// A comparison of i64, `$0 < $1` or the like, as one of u64 with the sign bits turned round.
+std::string ordered_as_unsigned(std::string_view comparison);
 
 /// The number that the bits of an integer constant are; of u64 past 2^63 it is negative.
 inline int64_t signed_value(Scalar type, uint64_t bits) {

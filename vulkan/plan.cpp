@@ -1,6 +1,7 @@
 #include "vulkan/plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -68,6 +69,15 @@ void plan_memory(const Snapshot& s, const Switches& switches, Plan& plan) {
         plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
 }
 
+/// 22 of "Mesa 22.3.6 (LLVM 15.0.6)", 0 of other drivers.
+int mesa_version(const Snapshot& s) {
+    constexpr std::string_view name = "Mesa ";
+    const size_t at = s.driver.find(name);
+    int version = 0;
+    if (at != s.driver.npos) std::from_chars(s.driver.data() + at + name.size(), s.driver.data() + s.driver.size(), version);
+    return version;
+}
+
 void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
@@ -85,7 +95,10 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
     // Mesa 22's gallivm lays subgroups along x, and has a loop go on while a lane is in it for which the group has no item: it stores nothing,
     // and what it loads is 0. A search in memory then ends after 65,535 iterations, and every loop behind it after one.
-    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && s.driver.find("Mesa 22.") != s.driver.npos;
+    plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa_version(s) == 22;
+    // Mesa's NIR took a signed 64-bit comparison of a widened 32-bit integer with a constant for always true or always false: seen in
+    // 22.3, right in 25.0. All of its drivers share NIR.
+    plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;

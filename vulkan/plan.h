@@ -32,6 +32,7 @@ struct Plan {
     bool memory_barriers = true;          ///< they do what they should
     int64_t most_iterations = 0;          ///< of all loops of a work-item: more are ended silently; 0: no such limit
     bool idle_lanes = false;              ///< lanes without an item of the group keep loops going
+    bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory

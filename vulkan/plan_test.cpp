@@ -132,6 +132,16 @@ TEST(Plan, DriversThatEndLoopsAreAsked) {
     EXPECT_EQ(make_plan(s, {}).most_iterations, 65535);
 }
 
+TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
+    Snapshot s = unified();
+    EXPECT_FALSE(make_plan(s, {}).ordered_as_unsigned);
+    for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true}, {"Mesa 24.0.1", true}, {"Mesa 25.0.7-2+deb13u1", false},
+                                        {"NVIDIA 550.54", false}, {"Mesa", false}}) {
+        s.driver = driver;
+        EXPECT_EQ(make_plan(s, {}).ordered_as_unsigned, wrong) << driver;
+    }
+}
+
 TEST(Plan, SmallTypesNeedStorageToo) {
     Snapshot s = unified();
     s.shader_int8 = s.shader_int16 = s.shader_float16 = true;

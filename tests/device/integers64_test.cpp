@@ -62,6 +62,35 @@ TEST(Types, Integers64InMemoryAndControlFlow) {
 }
 
 // A step that would carry the index past its type's limit ends the loop.
+const auto compare_widened = kernel("compare_widened", [](Out<int> y, In<int> a, Val<int64_t> from) {
+    auto i = global_index();
+    const auto wide = cast<int64_t>(a[i]);
+    int n = 0;
+    const auto put = [&](Val<bool> holds) { y[n++ * 8 + i] = select(holds, 1, 0); };
+    put(wide < 29), put(wide <= 29), put(wide > 29), put(wide >= 29), put(wide == 29), put(wide != 29);
+    put(wide < 0), put(29 < wide), put(-5 <= wide), put(wide <= (int64_t(1) << 40)), put(wide >= -(int64_t(1) << 40));
+    put(cast<int64_t>(a[i] + 0x7fffffc0) < 0);
+    put(min(wide, Val<int64_t>(29)) == 29), put(max(wide, Val<int64_t>(0)) == 0), put(abs(wide) < 6);
+    Var below = 0;
+    $for (q, range(from, wide, int64_t(1))) { below += select(q < 3, 1, 0); }
+    y[n * 8 + i] = below;
+});
+
+/// Drivers fold comparisons of widened integers with constants by rules of their own.
+TEST(Types, WidenedIntegersCompareWithConstants) {
+    const std::vector<int> a{-100, -5, -1, 0, 28, 29, 30, 100};
+    Array<int> y = device().zeros<int>(16 * 8);
+    compare_widened(ndrange(8), y, device().upload(a), int64_t(-2));
+    const std::vector<int> got = y.download();
+    for (int i = 0; i < 8; ++i) {
+        const int64_t w = a[size_t(i)], wrapped = int32_t(uint32_t(a[size_t(i)]) + 0x7fffffc0u);
+        const bool expected[] = {w < 29, w <= 29, w > 29, w >= 29, w == 29, w != 29, w < 0, w > 29, w >= -5, true, true, wrapped < 0,
+                                 w >= 29, w <= 0, w > -6 && w < 6};
+        for (size_t n = 0; n < std::size(expected); ++n) EXPECT_EQ(got[n * 8 + size_t(i)], int(expected[n])) << "comparison " << n << " of " << w;
+        EXPECT_EQ(got[15 * 8 + size_t(i)], std::max<int64_t>(0, std::min<int64_t>(w, 3) + 2)) << w;
+    }
+}
+
 TEST(Types, Loops64EndAtTheLimitsOfTheirType) {
     const auto k = kernel("limits", [](Out<int> n, Val<int64_t> from, Val<int64_t> to, Val<int64_t> by) {
         Var count = Val<int>(0);
