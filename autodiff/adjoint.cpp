@@ -189,7 +189,7 @@ void Sweep::zero_shadows() {
 
 namespace {
 
-Kernel tidy(const Kernel& k) { return in_order(dead(ir::forward(simplify(promote(inlining(k)))))); }
+Kernel tidy(const Kernel& k) { return in_order(forwarded(inlining(k))); }
 
 /// Takes away what a count need not do: prints, and stores to the primal's arrays, but for those that it reads.
 class Effects : public Rewriter {

@@ -320,10 +320,13 @@ Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) 
     return b.cast(counter, all);
 }
 
+Kernel forwarded(const Kernel& kernel) {
+    return dead(ir::forward(dead(simplify(promote(kernel)))));
+}
+
 Kernel canonical(const Kernel& kernel) {
-    // Forwarding comes first: what is loaded once is held once. What predication makes are variables again.
-    const Kernel tidy = dead(ir::forward(simplify(promote(with_rules(kernel, true)))));
-    return dead(simplify(promote(Predication(tidy).run())));
+    // Loads are forwarded first: each value is loaded and held once. Predication makes variables again.
+    return dead(simplify(promote(Predication(forwarded(with_rules(kernel, true))).run())));
 }
 
 }  // namespace pumice::derive

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "autodiff/activity.h"
+#include "autodiff/canonical.h"
 #include "autodiff/rules.h"
 #include "autodiff/shadows.h"
 #include "autodiff/subgroup.h"
@@ -239,7 +240,7 @@ private:
 
 Kernel forward(const Kernel& primal, const Signature& signature) {
     check(primal, signature, false);
-    const Kernel k = dead(ir::forward(simplify(promote(with_rules(primal, signature.as_reverse)))));
+    const Kernel k = forwarded(with_rules(primal, signature.as_reverse));
     return in_order(dead(simplify(inlining(Forward(k, signature).run()))));
 }
 
