@@ -32,7 +32,7 @@ namespace own {
 template <class A, class B>
 auto angle(const A& a, const B& b) { return acos(fma(cos(a), cos(b), sin(a) * sin(b))); }
 }  // namespace own
-const auto angles = kernel("angles", [](InOut<float> y) { y[global_index()] = own::angle(y[global_index()], 0.0f); });
+const auto angles = kernel("angles", [](InOut<float> y) { y[global_index()] = own::angle(y[global_index()], Val<float>(0.0f)); });
 
 }  // namespace
 
