@@ -88,7 +88,7 @@ struct CacheKey {
     template <class T>
     requires requires(const T& one) { key_parts(one); }
     void add(const T& one) {
-        std::apply([this](const auto&... part) { (add_one(part), ...); }, key_parts(one));
+        std::apply([this](const auto&... part) { (this->add_one(part), ...); }, key_parts(one));
     }
     /// 32 hex digits.
     std::string hash() const;

@@ -238,7 +238,10 @@ void Recording::fetch(const Statement& s) {
 
 void Recording::store(const Statement& s) {
     const std::vector<Value> indices = values(s.of, 0, s.of.size() - 1);
-    store_part(memories[size_t(s.memory)], s.part, indices, tamed(value(s.of.back())));
+    const Value v = value(s.of.back());
+    // A flag is the same number for all items, in shaken programs too.
+    const bool flag = program.memories[size_t(s.memory)].use == Memory::flags;
+    store_part(memories[size_t(s.memory)], s.part, indices, flag ? v : tamed(v));
 }
 
 void Recording::branch(const Statement& s) {

@@ -222,12 +222,25 @@ std::string kind_of(const char* where, const std::string& message) {
     return kind.substr(0, 100);
 }
 
+struct Devices {
+    Device interp = Device::open("interp"), tested = Device::open();
+};
+
+/// The interpreter and the device that the tests run on. Programs share them, so that kernels of the library are compiled once;
+/// after 64 programs they are opened anew, or what they keep of each kernel would take all memory.
+Devices devices() {
+    static std::optional<Devices> shared;
+    static int programs = 0;
+    if (programs++ % 64 == 0) shared.reset(), shared.emplace();
+    return *shared;
+}
+
 }  // namespace
 
 std::optional<Failure> check(const Program& given) {
     const auto program = std::make_shared<const Program>(given);
     const RandomKernel kernel(program), twin(program, true);
-    const Device interp = Device::open("interp"), device = Device::open();
+    const auto [interp, device] = devices();
     std::vector<Outcome> want, got;
     std::vector<std::vector<Outcome>> shaken;
     try {

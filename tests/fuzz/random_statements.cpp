@@ -350,12 +350,12 @@ void Maker::extreme_bounds(Statement& s, uint64_t& most) {
     const Scalar t = s.type = any_integer();
     const int bits = size_of(t) * 8;
     const auto near = [&]() -> int64_t {
-        const int64_t d = int64_t(roll(12)) - 4;
+        const uint64_t d = roll(12) - 4, smallest = uint64_t(1) << (bits - 1);  // wraps, as the type's numbers do
         switch (roll(4)) {
-            case 0: return (int64_t(1) << (bits - 1)) + d;  // the smallest signed
-            case 1: return int64_t((uint64_t(1) << (bits - 1)) - 1) - d;
-            case 2: return -1 - d;
-            default: return d;
+            case 0: return int64_t(smallest + d);
+            case 1: return int64_t(smallest - 1 - d);
+            case 2: return int64_t(-1 - d);
+            default: return int64_t(d);
         }
     };
     const auto step = [&]() -> int64_t {
