@@ -1,4 +1,4 @@
-# What registers tests. Labels: unit, golden, static, package, and the device's name.
+# What registers tests. Labels: unit, golden, static, package, thorough, and the device's name.
 include(${CMAKE_CURRENT_LIST_DIR}/drivers.cmake)
 find_package(GTest REQUIRED)
 
@@ -60,10 +60,15 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
-# pumice_device_test(target [GTEST] [NAME name] [FILTER tests] [DEVICES device...]): the program, or of it these of GoogleTest's tests,
-# once a device, as NAME.DEVICE, with validation on for the Vulkan ones. Without the driver the entry says SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on.
+# pumice_device_test(target [GTEST] [THOROUGH] [NAME name] [FILTER tests] [DEVICES device...]): the program, or of it these of
+# GoogleTest's tests, once a device, as NAME.DEVICE, with validation on for the Vulkan ones. Without the driver the entry says
+# SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on. THOROUGH ones are left to .ci/run by ./test.
 function(pumice_device_test target)
-    cmake_parse_arguments(PARSE_ARGV 1 run "GTEST" "NAME;FILTER" "DEVICES")
+    cmake_parse_arguments(PARSE_ARGV 1 run "GTEST;THOROUGH" "NAME;FILTER" "DEVICES")
+    set(thorough "")
+    if(run_THOROUGH)
+        set(thorough thorough)
+    endif()
     if(NOT run_NAME)
         set(run_NAME ${target})
     endif()
@@ -118,7 +123,7 @@ function(pumice_device_test target)
             list(APPEND arguments --gtest_filter=${run_FILTER})
         endif()
         add_test(NAME ${name} COMMAND ${target} ${arguments})
-        set_tests_properties(${name} PROPERTIES LABELS ${device} TIMEOUT 900 ENVIRONMENT "${environment}")
+        set_tests_properties(${name} PROPERTIES LABELS "${device};${thorough}" TIMEOUT 900 ENVIRONMENT "${environment}")
     endforeach()
 endfunction()
 

@@ -245,16 +245,21 @@ void Emitter::next_in_rows(InstId loop) {
 /// The iterations of a for with constant bounds and a step of 1 or -1; else -1.
 int64_t Emitter::constant_trips(InstId loop) const {
     if (k[loop].op != Op::for_) return -1;
-    int64_t bounds[3] = {};
+    __int128 bounds[3] = {};
     const auto v = k.operands(k[loop]);
     for (size_t n = 0; n < 3; ++n) {
         uint64_t bits = 0;
-        const int unused = 64 - 8 * size_of(k.type_of(v[n]));
+        const Scalar type = k.type_of(v[n]);
+        const int unused = 64 - 8 * size_of(type);
         if (!k.constant(v[n], bits)) return -1;
-        bounds[n] = int64_t(bits << unused) >> unused;
+        const uint64_t whole = bits << unused;
+        if (is_signed_int(type)) bounds[n] = int64_t(whole) >> unused;
+        else bounds[n] = whole >> unused;
     }
-    const int64_t trips = bounds[2] * (bounds[1] - bounds[0]);
-    return std::abs(bounds[2]) == 1 && std::abs(trips) < 1 << 20 ? std::max<int64_t>(trips, 0) : -1;
+    if (bounds[2] != 1 && bounds[2] != -1) return -1;
+    const __int128 trips = bounds[2] * (bounds[1] - bounds[0]);
+    if (trips >= 1 << 20) return -1;
+    return trips > 0 ? int64_t(trips) : 0;
 }
 
 /// Loops of a few whole rows: unrolled, they keep the vectors in registers.
