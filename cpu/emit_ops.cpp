@@ -122,6 +122,12 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
     if (is_f16(type)) {
         for (size_t o = 0; o < operands.size(); ++o)
             if (operand_type(op, int(o), type) == Scalar::f16) operands[o] = cast(Scalar::f16, Scalar::f32, operands[o], vector);
+        // LLVM makes a minimum of halves of it otherwise, for which LLVM 15 has no instruction on x86-64 ("Cannot select").
+        if (op == Op::min || op == Op::max) {
+            const std::string t = vector ? vector_type("float") : "float", fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
+            declare(text("declare ", t, " ", fence, "(", t, ")"));
+            operands[0] = let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
+        }
         const std::string r = operation(op, Scalar::f32, operands, vector, constant_divisor);
         return row(op).result == Result::same ? cast(Scalar::f32, Scalar::f16, r, vector) : r;
     }

@@ -169,6 +169,12 @@ std::string pipeline(unsigned major) {
                 "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm))");
 }
 
+/// Versions 15 and 16 crash on some shuffles of bytes by AVX-512BW (a null node in the x86 DAG combiner); AVX2 has others.
+std::string features_for_version(const Machine& machine, unsigned major) {
+    if (major >= 17 || !machine.has("avx512bw")) return machine.features;
+    return machine.features + ",-avx512bw";
+}
+
 /// One text on its way to an object.
 class Compilation {
 public:
@@ -178,7 +184,8 @@ public:
         LLVMTargetRef target = nullptr;
         if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message))
             fail("LLVM makes no code for ", machine.triple, ": ", l.taken(message));
-        this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), machine.features.c_str(),
+        const std::string features = features_for_version(machine, l.major);
+        this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), features.c_str(),
                                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
         context = l.LLVMContextCreate();
         LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), "kernel");
