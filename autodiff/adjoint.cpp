@@ -1,5 +1,6 @@
 // Reverse mode: the copy of the primal with what it keeps, and the kernels that are made of the two sweeps.
 #include <algorithm>
+#include <tuple>
 
 #include "autodiff/canonical.h"
 #include "autodiff/sweep.h"

@@ -25,7 +25,8 @@ int directions_at_once(const Call& call, Mode mode) {
     const ir::Kernel& primal = *call.kernel.recorded();
     const size_t own = instructions_of(primal);
     if (call.width == 1 || reports(primal) || own * size_t(call.width) < most_instructions / 4) return call.width;
-    const Derived& one = derived(call.kernel, mode, signature_of(primal, call.slots, 1, mode));
+    const Signature signature = signature_of(primal, call.slots, 1, mode);
+    const Derived& one = derived(call.kernel, mode, signature);
     const size_t with_one = instructions_of(*one.kernel.recorded()), each = with_one > own ? with_one - own : 1;
     return int(std::clamp<size_t>(most_instructions > own ? (most_instructions - own) / each : 1, 1, size_t(call.width)));
 }
@@ -60,7 +61,8 @@ void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeAr
     const size_t each = (width + parts - 1) / parts;
     for (size_t first = 0; first < width; first += each) {
         const size_t count = std::min(each, width - first);
-        const Derived& part = derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.slots, int(count), mode));
+        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, int(count), mode);
+        const Derived& part = derived(call.kernel, mode, signature);
         std::vector<std::shared_ptr<detail::ArrayState>> copies;
         const std::vector<Slot> slots = slots_of(call, part, first, count, first + count < width, copies);
         std::vector<uint64_t> bits;

@@ -225,7 +225,7 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
 namespace {
 
 /// Notes which tapes a derivative's kernel takes, once; gives what is noted, of other kernels none.
-const std::vector<Tape>& tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
+std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
     const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
     return *static_cast<const std::vector<Tape>*>(made.get());
 }
@@ -265,7 +265,7 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
 }
 
 void check_tapeless(const KernelBase& kernel) {
-    const std::vector<Tape>& tapes = tapes_of(kernel);
+    const std::vector<Tape> tapes = tapes_of(kernel);
     if (tapes.empty()) return;
     const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Size::counted; });
     fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",

@@ -1,6 +1,7 @@
 #include "autodiff/gather.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "autodiff/rules.h"
 #include "autodiff/sweep.h"

@@ -1,5 +1,6 @@
 // The code of gathering: what the item at other indices computes, and which items those are.
 #include <algorithm>
+#include <cmath>
 
 #include "autodiff/rules.h"
 #include "autodiff/sweep.h"

@@ -301,7 +301,9 @@ void launch(const Derived& given, const Range& range, const std::vector<Slot>& s
             TapeArrays* tape, TapeArrays* sums) {
     const auto device = device_of(range, slots);
     const Range grouped = with_group(range, given, *device);
-    const Derived& derived = derived_for(given, values_of(slots), items_along(grouped, given.primal->whole_groups));
+    const HostValues known = values_of(slots);
+    const std::array<int64_t, 3> items = items_along(grouped, given.primal->whole_groups);
+    const Derived& derived = derived_for(given, known, items);
     Arguments arguments(derived, grouped, slots);
     TapeArrays own;
     TapeArrays& tapes = tape ? *tape : own;

@@ -1,5 +1,6 @@
 // Random differentiable kernels as text.
 #pragma once
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>

@@ -1,6 +1,8 @@
 // The derivative kernels as text, how adjoints are added up, and what is refused.
 #include "autodiff/transform.h"
 
+#include <cstdlib>
+
 #include "autodiff/derivative_test.h"
 
 namespace pumice::derive::test {

@@ -3,6 +3,7 @@
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include <algorithm>
 #include <clocale>
 #include <future>
 #include <locale>

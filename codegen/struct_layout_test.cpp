@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "codegen/codegen.h"

@@ -3,6 +3,7 @@
 #include "codegen/transpose.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>

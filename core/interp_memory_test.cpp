@@ -1,4 +1,6 @@
 // What kernels mean: local and private memory, barriers, atomics, structs and arguments.
+#include <limits>
+
 #include "core/interp_test.h"
 
 namespace pumice::interp_test {

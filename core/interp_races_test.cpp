@@ -1,4 +1,6 @@
 // The races that the checking device finds, in exact words.
+#include <tuple>
+
 #include "core/interp_test.h"
 
 namespace pumice::interp_test {

@@ -1,4 +1,6 @@
 // Subgroups on the reference interpreter: every operation, for several sizes, and the faults.
+#include <limits>
+
 #include "core/interp.h"
 #include "core/interp_test.h"
 

@@ -1,5 +1,6 @@
 #include "cpu/device.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>

@@ -2,6 +2,7 @@
 // but the processor's own prefetching follows a single stream too closely when it is read fast, and stops at the ends of pages;
 // where a loop strides from page to page it foresees nothing.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <optional>

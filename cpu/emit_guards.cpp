@@ -2,6 +2,7 @@
 // with. Their code has no masks.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
 #include "cpu/emitter.h"

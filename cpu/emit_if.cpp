@@ -1,5 +1,6 @@
 // Ifs: branches where a packet's items go one way, masks where they part.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/error.h"

@@ -1,5 +1,6 @@
 // Scalar ops: the rows' LLVM texts filled, maths functions, casts.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/ascii.h"

@@ -3,6 +3,7 @@
 // them. A gather or a scatter would take an access for every lane.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <set>
 
 #include "core/error.h"

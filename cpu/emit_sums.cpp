@@ -1,6 +1,7 @@
 // Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/sums.h). Where a
 // packet adds to one place, its lanes have to be added up. That is done late, for many adds at once.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/error.h"

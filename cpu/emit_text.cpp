@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/error.h"
 #include "core/evaluate.h"

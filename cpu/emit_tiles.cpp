@@ -2,6 +2,7 @@
 // Instead of one element a lane and iteration, what 16 iterations touch is moved at once: 16 elements side by side of each lane's
 // row, by whole vectors, through a tile of the stack in which the lanes lie side by side, transposed in registers on the way.
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "cpu/emitter.h"

@@ -1,6 +1,7 @@
 // The main job's second half: a photograph is blurred and noised, and recovered by the gradient of a program.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "samples/deblur/deblur.h"
 

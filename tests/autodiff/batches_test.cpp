@@ -1,4 +1,6 @@
 // Batches of so many directions that they go in parts: each direction is what it is alone, and the primal has run once.
+#include <cmath>
+
 #include "tests/autodiff/derivatives.h"
 
 using namespace pumice;

@@ -1,5 +1,7 @@
 // What any kernel's derivatives must fulfil, on the device under test.
 #pragma once
+#include <cmath>
+
 #include "tests/device/suite.h"
 
 namespace suite {

@@ -1,5 +1,7 @@
 // Random differentiable kernels on the device under test: forward mode against central differences, reverse mode against forward
 // mode, whole, for a batch of three, and in halves whose tape is used twice.
+#include <cmath>
+
 #include "autodiff/random_kernel.h"
 #include "tests/autodiff/derivatives.h"
 #include "tests/fuzz/seeds.h"

@@ -1,6 +1,8 @@
 // Random indices that wrap on the way: through casts to 8 and 16 bits, products, shifts and masks, of 32 and 64 bits. Items that are far
 // apart reach one element then, to which the reverse sweep must not add plainly. The derivatives of each kernel fulfil what any kernel's
 // must, on the device under test, and are the interpreter's.
+#include <cmath>
+#include <cstdio>
 #include <random>
 
 #include "tests/autodiff/derivatives.h"

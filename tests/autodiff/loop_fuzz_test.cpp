@@ -1,5 +1,6 @@
 // Random kernels whose items all loop over the same parameters, one loop after another, on the device under test: reverse mode against
 // forward mode, and against the adjoint that the interpreter runs of the kernel with Math::strict, whose sums stay where they are.
+#include <cmath>
 #include <random>
 
 #include "tests/autodiff/derivatives.h"

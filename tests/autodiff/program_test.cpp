@@ -1,4 +1,6 @@
 // Derivatives of programs. Numbers in the names are those of shared/cases/autodiff.md.
+#include <cmath>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;

@@ -1,6 +1,7 @@
 // Random stencils of one to three dimensions, over whole ranges and inner ones, with indices that are plain, clamped, wrapped or
 // transposed: reverse mode (whole, in halves, and where nobody needs the result) against forward mode, on the device under test, and both
 // against the interpreter.
+#include <cmath>
 #include <random>
 
 #include "tests/autodiff/derivatives.h"

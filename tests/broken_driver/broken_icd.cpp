@@ -2,6 +2,7 @@
 #include <vulkan/vk_icd.h>
 #include <vulkan/vulkan.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 

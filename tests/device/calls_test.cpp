@@ -1,6 +1,7 @@
 // Functions that streams call, beside waits, copies and reports of other threads: what may wait for what, and that nothing else does.
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <random>
 #include <thread>

@@ -1,4 +1,6 @@
 // Whole algorithms against host loops. Numbers in the names are those of shared/cases/kernels.md.
+#include <cmath>
+
 #include "tests/device/suite.h"
 
 using namespace pumice;

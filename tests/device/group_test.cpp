@@ -1,5 +1,6 @@
 // Subgroups and groups: what items do together. Numbers are lines of cases/kernels.md.
 #include <limits>
+#include <set>
 
 #include "core/interp.h"
 #include "tests/device/suite.h"

@@ -1,5 +1,6 @@
 // A program's locale, which groups digits and writes a comma: kernels, messages and what is printed have the same text in each.
 #include <clocale>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

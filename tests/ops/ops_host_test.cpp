@@ -1,5 +1,6 @@
 // The rows of ops.def and their host column, checked without a device: documented corners at every width, special functions against
 // std:: and known constants, half conversions over all patterns.
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>

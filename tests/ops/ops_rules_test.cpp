@@ -1,4 +1,5 @@
 // The derivative columns of ops.def: against central differences of the host column, and at documented corners.
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
