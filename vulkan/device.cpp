@@ -67,6 +67,11 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
     load_pipeline_cache();
+    if (!context.wrapped)  // what an application's device is made of is the application's to order
+        queue.at_exit = [this] {
+            save_pipeline_cache();
+            keep_objects(context.vk);
+        };
     const Plan& p = context.plan;
     debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.mapped ? "mapped, " : "staged, ",
                          p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",

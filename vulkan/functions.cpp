@@ -78,6 +78,17 @@ DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice dev
     return functions;
 }
 
+void keep_objects(DeviceFunctions& functions) {
+#define PUMICE_VULKAN_KEEP(name) functions.name = [](auto...) {};
+    PUMICE_VULKAN_KEEP(DestroyPipeline) PUMICE_VULKAN_KEEP(DestroyPipelineLayout) PUMICE_VULKAN_KEEP(DestroyPipelineCache)
+    PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
+    PUMICE_VULKAN_KEEP(DestroyDescriptorPool) PUMICE_VULKAN_KEEP(DestroyCommandPool) PUMICE_VULKAN_KEEP(DestroySemaphore)
+    PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
+#undef PUMICE_VULKAN_KEEP
+    functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };
+    functions.GetPipelineCacheData = [](auto...) { return VK_INCOMPLETE; };
+}
+
 #define PUMICE_VULKAN_MISSING(name) \
     if (!functions.name) return "vk" #name;
 std::string missing(const InstanceFunctions& functions) {

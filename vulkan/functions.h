@@ -61,6 +61,9 @@ struct DeviceFunctions {
 const GlobalFunctions* global_functions(std::string& reason);
 InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
 DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
+/// Functions that do nothing take the place of those that destroy objects or wait for the queue: for the end of the process, when
+/// static objects of an application are destroyed after those of drivers and layers.
+void keep_objects(DeviceFunctions& functions);
 /// The name of the first one that is not there and not said above to be optional; "" where none is missing.
 std::string missing(const InstanceFunctions& functions);
 std::string missing(const DeviceFunctions& functions);

@@ -37,6 +37,8 @@ public:
 
     /// Guards the functions of the first group; the caller locks it.
     std::mutex mutex;
+    /// Runs when the process exits, behind the queue's work, while drivers and layers are still there.
+    std::function<void()> at_exit;
 
     // ---- with the mutex held ----
     /// Where to record one command with these accesses; end() follows. Several Vulkan commands may be recorded in between, if

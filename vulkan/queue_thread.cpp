@@ -58,6 +58,7 @@ void Queue::end_all() {
         } catch (...) {
         }
         queue->stop();
+        if (queue->at_exit) queue->at_exit();
     }
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "core/debug.h"
 #include "tests/error/error_suite.h"
@@ -367,6 +368,19 @@ TEST_F(Environment, TheProgramEndsWithWorkPending) {
         {
             static Array<int> kept = Device::open().zeros<int>(1 << 16);
             static Stream stream = kept.device().stream();
+            for (int k = 0; k < 50; ++k) plus_one(ndrange(1 << 16).on(stream), kept);
+            std::exit(0);
+        },
+        testing::ExitedWithCode(0), "");
+    // Made before drivers and layers are loaded, and so destroyed after what these keep.
+    EXPECT_EXIT(
+        {
+            static std::optional<Device> device;
+            static Stream stream;
+            static Array<int> kept;
+            device = Device::open();
+            stream = device->stream();
+            kept = device->zeros<int>(1 << 16);
             for (int k = 0; k < 50; ++k) plus_one(ndrange(1 << 16).on(stream), kept);
             std::exit(0);
         },

@@ -229,9 +229,9 @@ struct Devices {
 /// The interpreter and the device that the tests run on. Programs share them, so that kernels of the library are compiled once;
 /// after 64 programs they are opened anew, or what they keep of each kernel would take all memory.
 Devices devices() {
-    static std::optional<Devices> shared;
+    static std::unique_ptr<Devices> shared;
     static int programs = 0;
-    if (programs++ % 64 == 0) shared.reset(), shared.emplace();
+    if (programs++ % 64 == 0) shared.reset(), shared = std::make_unique<Devices>();
     return *shared;
 }
 
