@@ -17,6 +17,7 @@
 #include <llvm-c/IRReader.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <llvm-c/OrcEE.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -66,6 +67,10 @@ struct Llvm {
     PUMICE_LLVM_FUNCTIONS(X)
 #undef X
     decltype(&::LLVMGetVersion) LLVMGetVersion = nullptr;  ///< null before version 16
+    // For version 17 alone: create_jit().
+    decltype(&::LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator) LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator = nullptr;
+    decltype(&::LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+        LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager = nullptr;
     bool complete = false;
     std::string unavailable;
     Machine host;
@@ -116,7 +121,11 @@ struct Llvm {
         if (!complete && unavailable.empty())
             unavailable = text("The library libLLVM ", version, " of this machine lacks the function ", lacks, ".");
         major = unsigned(version);
-        LLVMGetVersion = reinterpret_cast<decltype(LLVMGetVersion)>(dlsym(library, "LLVMGetVersion"));
+#define X(function) function = reinterpret_cast<decltype(function)>(dlsym(library, #function));
+        X(LLVMGetVersion)
+        X(LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator)
+        X(LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+#undef X
         return complete;
     }
     static std::string missing(const std::string& asked, const std::string& absent) {
@@ -241,7 +250,7 @@ private:
 class OrcLoader final : public Loader, public std::enable_shared_from_this<OrcLoader> {
 public:
     OrcLoader(const Llvm& l, Resolve resolve) : l(l), resolve(std::move(resolve)) {
-        const std::string problem = l.taken(l.LLVMOrcCreateLLJIT(&jit, l.LLVMOrcCreateLLJITBuilder()));
+        const std::string problem = l.taken(create_jit());
         if (!problem.empty()) fail("LLVM cannot make native code on this machine: ", problem, ".");
         session = l.LLVMOrcLLJITGetExecutionSession(jit);
         l.LLVMOrcExecutionSessionSetErrorReporter(session, [](void* self, LLVMErrorRef error) {
@@ -280,6 +289,17 @@ private:
         }
     };
 
+    LLVMErrorRef create_jit() {
+        const LLVMOrcLLJITBuilderRef builder = l.LLVMOrcCreateLLJITBuilder();
+        // JITLink, which version 17 took for x86-64, asks the process for a function that is in libLLVM: dlopen has kept it local.
+        // Versions before it take RTDyld by themselves, and later ones do not ask.
+        if (l.major == 17 && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
+            l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+            l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
+                return static_cast<OrcLoader*>(self)->l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
+            }, this);
+        return l.LLVMOrcCreateLLJIT(&jit, builder);
+    }
     /// A library without code. ORC cannot remove one, so they are used again.
     LLVMOrcJITDylibRef take_library() {
         if (!unused.empty()) {
