@@ -26,8 +26,10 @@ public:
     explicit Blocking(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k.values.size()) {
         for (const MemoryId m : only_added_to(k)) added[m.id] = true;
         const auto& order = uniformity.structure().order();
-        for (const InstId id : order)
+        for (const InstId id : order) {
             for (const Value v : k.operands(k[id])) ++uses[v.id];
+            returns = returns || (k[id].op == Op::return_ && uniformity.structure().around(id).id != none);
+        }
         barriers = std::any_of(order.begin(), order.end(),
                                [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
     }
@@ -51,7 +53,7 @@ private:
     /// The step, 1 or -1, of a loop that can be cut: all the group's items run it alike. Else 0.
     int64_t step_of(InstId id) const {
         const Inst& loop = from[id];
-        if (loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
+        if (returns || loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
         if (!uniformity.structure().jumps_to(id).empty() || uniformity.parting(id) > Scope::group) return 0;
         bool whole = true;
         each_inside(from, loop, [&](InstId inner) {
@@ -195,6 +197,7 @@ private:
     const Uniformity uniformity;
     std::vector<bool> added;
     std::vector<int> uses;
+    bool returns = false;   ///< from within something: guard refuses barriers behind that, even where all items return
     bool barriers = false;  ///< there are some, or will be for the sake of sums
     std::map<uint32_t, Table> tables;  ///< of the instructions whose results they hold
 };

@@ -42,6 +42,21 @@ TEST(Sums, AlongRows) {
     rows<uint32_t>("uint");
 }
 
+/// All items return or none: no barrier may come behind that (random program 300445).
+TEST(Sums, BehindAReturnOfAllItems) {
+    const auto add = kernel("returns_before", [](InOut<float> sums, Val<int> n, Val<int> limit) {
+        $if(n > limit) { $return; }
+        auto plus = cast<float>(global_index() % 5);
+        $for(j, range(n)) { atomic_add(sums[j], plus); }
+    });
+    const Device d = device();
+    for (const int limit : {200, 10}) {
+        const Array<float> sums = d.zeros<float>(100);
+        add(ndrange(500).group(64), sums, 100, limit);
+        expect_sums(sums.download(), std::vector<double>(100, limit == 200 ? 1000.0 : 0.0), std::to_string(limit));
+    }
+}
+
 /// Blocks of a loop that ends next to the last whole number: the next one would begin behind it.
 TEST(Sums, LoopsToTheLastInteger) {
     static constexpr int first = 2'147'483'647 - 100;
