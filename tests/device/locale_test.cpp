@@ -44,7 +44,8 @@ bool make_locale() {
     std::error_code problem;
     std::filesystem::create_directories(folder, problem);
     const std::string made = (folder / "PUMICE_TEST").string();
-    const bool there = std::filesystem::exists(made) || std::system(("localedef -i de_DE -f UTF-8 " + made + " 2>/dev/null").c_str()) == 0;
+    // localedef makes the folder where it fails, too: a Debian 13 without the package locales.
+    const bool there = std::filesystem::exists(made + "/LC_NUMERIC") || std::system(("localedef -i de_DE -f UTF-8 " + made + " 2>/dev/null").c_str()) == 0;
     if (!there) return false;
     setenv("LOCPATH", folder.c_str(), 1);
     return true;
