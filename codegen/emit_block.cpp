@@ -240,15 +240,17 @@ Expression Emitter::leaf(const Inst& i) {
     }
 }
 
-/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits.
+/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits. What is
+/// divided by a constant zero is undefined on lavapipe.
 std::string Emitter::zero_pattern(const Inst& i) const {
     if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
     const auto operands = k.operands(i);
-    for (size_t o = 0; o < (i.op == Op::div ? 1u : 2u); ++o) {
+    for (size_t o = 0; o < 2; ++o) {
         uint64_t bits = 0;
         if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
         const auto operand = [&](size_t n) { return i.type == Scalar::f16 ? text("float($", n, ")") : text("$", n); };
-        const std::string zero = text(i.op == Op::div ? "pm_zero_over(" : "pm_times_zero(", operand(1 - o), ", ", operand(o), ")");
+        const char* const function = i.op != Op::div ? "pm_times_zero(" : o == 0 ? "pm_zero_over(" : "pm_over_zero(";
+        const std::string zero = text(function, operand(1 - o), ", ", operand(o), ")");
         const std::string made = i.type == Scalar::f16 ? "float16_t(" + zero + ")" : zero;
         return i.op == Op::fma ? made + " + $2" : made;
     }

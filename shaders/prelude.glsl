@@ -176,7 +176,7 @@ bool pm_isnan(double x) {
     return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
 }
 
-// x * 0 and 0 / x, of either zero.
+// x * 0, 0 / x and x / 0, of either zero.
 float pm_times_zero(float x, float zero) {
     uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u;
     return uintBitsToFloat((bits & 0x7fffffffu) >= 0x7f800000u ? 0x7fc00000u : sign);
@@ -192,6 +192,15 @@ float pm_zero_over(float x, float zero) {
 double pm_zero_over(double x, double zero) {
     uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(zero).y) & 0x80000000u;
     return packDouble2x32(uvec2(0u, pm_isnan(x) || ((unpackDouble2x32(x).y & 0x7fffffffu) | unpackDouble2x32(x).x) == 0u ? 0x7ff80000u : sign));
+}
+float pm_over_zero(float x, float zero) {
+    uint bits = floatBitsToUint(x), sign = (bits ^ floatBitsToUint(zero)) & 0x80000000u, size = bits & 0x7fffffffu;
+    return uintBitsToFloat(size == 0u || size > 0x7f800000u ? 0x7fc00000u : 0x7f800000u | sign);
+}
+double pm_over_zero(double x, double zero) {
+    uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(zero).y) & 0x80000000u;
+    bool nan = pm_isnan(x) || ((unpackDouble2x32(x).y & 0x7fffffffu) | unpackDouble2x32(x).x) == 0u;
+    return packDouble2x32(uvec2(0u, nan ? 0x7ff80000u : 0x7ff00000u | sign));
 }
 
 bool pm_isinf(float x) {

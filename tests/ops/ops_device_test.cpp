@@ -4,6 +4,7 @@
 #include <pumice/pumice.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "core/evaluate.h"
@@ -225,6 +226,32 @@ TEST(OpsOnDevice, AnglesOfAnySize) {
         expect("sin", x[i], s[i], std::sin(double(x[i])), 3);
         expect("cos", x[i], c[i], std::cos(double(x[i])), 3);
         expect("tan", x[i], t[i], std::tan(double(x[i])), 5);
+    }
+}
+
+/// Drivers know products and quotients of constant zeros by themselves, some of them wrongly.
+TEST(OpsOnDevice, ConstantZeros) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const std::vector<float> x{1.5f, -2.0f, 0.0f, -0.0f, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 1e-30f};
+    const auto k = kernel("constant_zeros", Math::strict, [](Out<float, 2> y, In<float> x) {
+        auto i = global_index();
+        y(i, 0) = x[i] / 0.0f;
+        y(i, 1) = x[i] / -0.0f;
+        y(i, 2) = 0.0f / x[i];
+        y(i, 3) = x[i] * 0.0f;
+        y(i, 4) = -0.0f * x[i];
+    });
+    const Device device = Device::open();
+    Array<float, 2> y = device.zeros<float>({int64_t(x.size()), 5});
+    k(ndrange(int64_t(x.size())), y, device.upload(x));
+    const std::vector<float> got = y.download();
+    for (size_t i = 0; i < x.size(); ++i) {
+        const float zero = 0, want[] = {x[i] / zero, x[i] / -zero, zero / x[i], x[i] * zero, -zero * x[i]};
+        for (size_t n = 0; n < 5; ++n) {
+            const float is = got[5 * i + n];
+            EXPECT_TRUE(std::isnan(want[n]) ? std::isnan(is) : is == want[n] && std::signbit(is) == std::signbit(want[n]))
+                << "case " << n << " of " << x[i] << " is " << is << ", want " << want[n] << " on " << device.name();
+        }
     }
 }
 
