@@ -279,7 +279,8 @@ TEST_F(Environment, ACacheFolderThatOthersCanWrite) {
 
 /// As for a service, or in a container whose user has no entry in the list of users.
 TEST_F(Environment, AHomeThatIsNot) {
-    for (const char* home : {"/nonexistent", "/proc", "/dev/null", ""})
+    const fs::path absent = folder("absent_home");  // drivers make it, where they can
+    for (const std::string& home : {absent.string(), std::string("/proc"), std::string("/dev/null"), std::string()})
         EXPECT_EXIT(
             {
                 set("HOME", home);
@@ -288,6 +289,7 @@ TEST_F(Environment, AHomeThatIsNot) {
                 end(right());
             },
             testing::ExitedWithCode(0), "");
+    fs::remove_all(absent);
 }
 
 TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
