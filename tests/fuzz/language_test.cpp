@@ -40,16 +40,12 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
                   << fuzz::told(smallest);
 }
 
-/// Parts of programs that are known to fail and are left out; PUMICE_FUZZ_WITHOUT= says otherwise.
-void leave_out_known(fuzz::Options& options) { options.leave_out(fuzz::Part::call_reads); }
-
 TEST(Fuzz, ProgramsAgreeWithTheInterpreter) {
     Manner how;
     if (const char* seconds = std::getenv("PUMICE_FUZZ_APART")) how.apart = std::max(1, std::atoi(seconds));
     how.survey = std::getenv("PUMICE_FUZZ_SURVEY") != nullptr;
     how.traces = std::getenv("PUMICE_FUZZ_TRACE") != nullptr;
-    fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
-    if (!std::getenv("PUMICE_FUZZ_WITHOUT")) leave_out_known(options);
+    const fuzz::Options options = how.apart ? fuzz::options_apart() : fuzz::options_for(Device::open());
     fuzz::each_seed(100, [&](uint64_t seed) { check_seed(seed, options, how); });
     EXPECT_EQ(how.failures, 0);
 }
