@@ -240,8 +240,8 @@ Expression Emitter::leaf(const Inst& i) {
     }
 }
 
-/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits. What is
-/// divided by a constant zero is undefined on lavapipe.
+/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits. A
+/// quotient by a constant zero is undefined on lavapipe.
 std::string Emitter::zero_pattern(const Inst& i) const {
     if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
     const auto operands = k.operands(i);
