@@ -32,7 +32,7 @@ Value Recording::cast_to(Scalar type, Value v) {
             result.handle = cast<T>(Val<From>(v.handle), here().file, here().line).handle;
         });
     });
-    return result;
+    return program.smooth && type == Scalar::f16 ? tamed(result) : result;
 }
 
 /// v times 1 + d, plus e: d of `ulps` of its type, of a direction that the seed chooses.
@@ -190,8 +190,8 @@ Value Recording::operation(const Expr& e) {
         case 2: result.handle = detail::emit_op(e.how, {operands[0], operands[1]}, here()); break;
         default: result.handle = detail::emit_op(e.how, {operands[0], operands[1], operands[2]}, here()); break;
     }
-    if (program.smooth) return moved(result, row.ulps, row.absolute);
-    return result.type == Scalar::f16 ? tamed(result) : result;
+    if (program.smooth) result = moved(result, row.ulps, row.absolute);
+    return result.type == Scalar::f16 ? tamed(result) : result;  // an infinite half times zero is undefined in contracting maths
 }
 
 Value Recording::call(const Expr& e) {
