@@ -264,6 +264,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
     const Scalar from = k.type_of(operands[0]);
     if (const std::string zero = zero_pattern(i); !zero.empty()) return zero;
     if (i.op == Op::select) return "$0 ? $1 : $2";
+    if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
+        return "pm_float_of_unsigned($0)";
     if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
     if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);
     uint64_t bits = 0;

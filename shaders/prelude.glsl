@@ -203,6 +203,11 @@ double pm_over_zero(double x, double zero) {
     return packDouble2x32(uvec2(0u, nan ? 0x7ff80000u : 0x7ff00000u | sign));
 }
 
+// Where a driver's own conversion rounds twice. A set last bit stands for all that the shift loses.
+float pm_float_of_unsigned(uint x) {
+    return int(x) < 0 ? 2.0 * float(int((x >> 1) | (x & 1u))) : float(int(x));
+}
+
 bool pm_isinf(float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
 }

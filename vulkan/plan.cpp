@@ -99,6 +99,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // Mesa's NIR took a signed 64-bit comparison of a widened 32-bit integer with a constant for always true or always false: seen in
     // 22.3, right in 25.0. All of its drivers share NIR.
     plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
+    // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds again: one
+    // number in 400 is wrong in its last place.
+    plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;

@@ -33,6 +33,7 @@ struct Plan {
     int64_t most_iterations = 0;          ///< of all loops of a work-item: more are ended silently; 0: no such limit
     bool idle_lanes = false;              ///< lanes without an item of the group keep loops going
     bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
+    bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory

@@ -142,6 +142,13 @@ TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
     }
 }
 
+TEST(Plan, SwiftShaderConvertsUnsignedIntegersWithTwoRoundings) {
+    Snapshot s = unified();
+    EXPECT_FALSE(make_plan(s, {}).unsigned_rounds_twice);
+    s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    EXPECT_TRUE(make_plan(s, {}).unsigned_rounds_twice);
+}
+
 TEST(Plan, SmallTypesNeedStorageToo) {
     Snapshot s = unified();
     s.shader_int8 = s.shader_int16 = s.shader_float16 = true;

@@ -131,6 +131,43 @@ void float_corners() {
     float_corners_of<T, double>();
 }
 
+/// Numbers just beside a tie between two floats of F, of each length: one rounding decides them, and two go wrong.
+template <class T, class F>
+void rounded_once() {
+    if (!has_type<T>() || !has_type<F>()) return;
+    SCOPED_TRACE(text(name_of(*scalar_of<T>()), " to ", name_of(*scalar_of<F>())));
+    constexpr int mantissa = std::is_same_v<F, half> ? 11 : std::numeric_limits<F>::digits;
+    std::vector<T> x{T(0), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
+    for (int top = 0; top < std::numeric_limits<T>::digits; ++top) {
+        const uint64_t one = uint64_t(1) << top, tie = top >= mantissa ? one >> mantissa : 0;
+        for (const uint64_t first : {one, one | one >> 1})  // bits of the mantissa
+            for (const uint64_t by : {0, 1, 2, 3, 5})       // more or less than the tie
+                for (const bool less : {false, true}) {
+                    const T v = T(first + tie + (less ? 0 - by : by));
+                    x.push_back(v);
+                    if (std::is_signed_v<T>) x.push_back(T(0 - uint64_t(v)));
+                }
+    }
+    std::vector<F> expected;
+    for (const T v : x) expected.push_back(F(v));
+    const auto k = kernel("to_float", Math::strict, [](Out<F> y, In<T> x) { y[global_index()] = cast<F>(x[global_index()]); });
+    Array<F> y = device().zeros<F>(int64_t(x.size()));
+    k(ndrange(int64_t(x.size())), y, device().upload(x));
+    const std::vector<F> got = y.download();
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(double(got[i]), double(expected[i])) << +x[i];
+}
+
+template <class... Ts>
+void each_rounded_once() {
+    (rounded_once<Ts, float>(), ...);
+    (rounded_once<Ts, double>(), ...);
+    (rounded_once<Ts, half>(), ...);
+}
+
+TEST(Types, IntegersBecomeFloatsByOneRounding) {
+    each_rounded_once<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>();
+}
+
 TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
     integer_corners<int8_t>(), float_corners<int8_t>();
     integer_corners<int16_t>(), float_corners<int16_t>();
