@@ -113,6 +113,9 @@ function(pumice_device_test target)
         if(device STREQUAL "lavapipe_bare")  # without most of what Vulkan does not promise
             list(APPEND environment PUMICE_VULKAN_BARE=1)
         endif()
+        if(device STREQUAL "lavapipe_pairs")  # 64-bit integers as pairs of 32-bit ones
+            list(APPEND environment PUMICE_VULKAN_PAIRS=1)
+        endif()
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
             list(APPEND environment PUMICE_VULKAN_STAGING=1)
         endif()

@@ -284,7 +284,7 @@ std::string Emitter::pattern_of(const Inst& i) const {
     if (pattern.empty())
         fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),
              strict(i) ? " under strict maths" : "", ", for which shaders/ has no function");
-    if (options.ordered_as_unsigned && from == Scalar::i64)
+    if (options.ordered_as_unsigned && !pair && from == Scalar::i64)
         for (const Op op : {Op::lt, Op::le, Op::gt, Op::ge})
             if (i.op == op) return ordered_as_unsigned(pattern);
     return pattern;

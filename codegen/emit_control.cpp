@@ -123,7 +123,7 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
         if (type == Scalar::u64) return text(step, " != ", zero, " && ", up);
         return text(less(zero, step), " ? ", up, " : ", step, " != ", zero, " && ", down);
     }
-    if (options.ordered_as_unsigned && type == Scalar::i64) {
+    if (options.ordered_as_unsigned && !options.pairs && type == Scalar::i64) {
         const auto ordered = [&](std::string_view pattern, const std::string& a, const std::string& b) {
             return fill(ordered_as_unsigned(pattern), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}}).text;
         };
@@ -199,9 +199,10 @@ void Emitter::for_statement(const Inst& i) {
     uint64_t bits = 1;
     if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
 
-    if (i.immediate) interface.need("GL_EXT_control_flow_attributes");
+    const bool unrolled = i.immediate && !(options.unrolled_imprecise && k.math == Math::strict);
+    if (unrolled) interface.need("GL_EXT_control_flow_attributes");
     const std::string head =
-        text(i.immediate ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],
+        text(unrolled ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],
              " = ", from, "; ", condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
     loops.push_back({results});
     yields.push_back(results);

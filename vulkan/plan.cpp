@@ -102,6 +102,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds again: one
     // number in 400 is wrong in its last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    // SwiftShader's copies of an unrolled body come without their decorations: a division by a constant becomes a product, for one.
+    plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;

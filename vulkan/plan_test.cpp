@@ -142,11 +142,13 @@ TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
     }
 }
 
-TEST(Plan, SwiftShaderConvertsUnsignedIntegersWithTwoRoundings) {
+TEST(Plan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).unsigned_rounds_twice);
+    EXPECT_FALSE(make_plan(s, {}).unrolled_imprecise);
     s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     EXPECT_TRUE(make_plan(s, {}).unsigned_rounds_twice);
+    EXPECT_TRUE(make_plan(s, {}).unrolled_imprecise);
 }
 
 TEST(Plan, SmallTypesNeedStorageToo) {

@@ -376,4 +376,29 @@ TEST(Loops, ManyIterationsBetweenBarriers) {
     }
 }
 
+/// Copies of an unrolled body round as the body does.
+TEST(Loops, StrictMathsHoldsInUnrolledOnes) {
+    const auto quotients = kernel("quotients", Math::strict, [](InOut<float> x) {
+        auto i = global_index();
+        Private<float, 2> kept;
+        $for (j, range(0, 2)) { kept[j] = x[i] + cast<float>(j); }
+        Var sum = 0.0f;
+        $for (j, range(0, 5).unroll()) { sum = kept[1] / 4.75f - sum * cast<float>(j); }
+        x[i] = sum;
+    });
+    std::vector<float> x(64), want;
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = 1 + float(i) * 0.37f;
+        float sum = 0;
+        for (int j = 0; j < 5; ++j) {
+            const volatile float product = sum * float(j);  // not fused with the difference
+            sum = (x[i] + 1) / 4.75f - product;
+        }
+        want.push_back(sum);
+    }
+    Array<float> a = device().upload(x);
+    quotients(ndrange(64), a);
+    EXPECT_EQ(a.download(), want);
+}
+
 }  // namespace

@@ -148,13 +148,25 @@ void rounded_once() {
                     if (std::is_signed_v<T>) x.push_back(T(0 - uint64_t(v)));
                 }
     }
-    std::vector<F> expected;
-    for (const T v : x) expected.push_back(F(v));
-    const auto k = kernel("to_float", Math::strict, [](Out<F> y, In<T> x) { y[global_index()] = cast<F>(x[global_index()]); });
+    const auto k = kernel("to_float_and_back", Math::strict, [](Out<F> y, Out<T> back, In<T> x) {
+        auto i = global_index();
+        y[i] = cast<F>(x[i]);
+        back[i] = cast<T>(cast<F>(x[i]));  // not x[i]
+    });
     Array<F> y = device().zeros<F>(int64_t(x.size()));
-    k(ndrange(int64_t(x.size())), y, device().upload(x));
+    Array<T> back = device().zeros<T>(int64_t(x.size()));
+    k(ndrange(int64_t(x.size())), y, back, device().upload(x));
     const std::vector<F> got = y.download();
-    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(double(got[i]), double(expected[i])) << +x[i];
+    const std::vector<T> got_back = back.download();
+    const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    for (size_t i = 0; i < x.size(); ++i) {
+        const F expected = F(x[i]);
+        EXPECT_EQ(double(got[i]), double(expected)) << +x[i];
+        EXPECT_EQ(got_back[i], double(expected) >= end    ? std::numeric_limits<T>::max()
+                               : double(expected) < -end ? std::numeric_limits<T>::min()
+                                                         : T(double(expected)))
+            << +x[i];
+    }
 }
 
 template <class... Ts>
@@ -164,7 +176,7 @@ void each_rounded_once() {
     (rounded_once<Ts, half>(), ...);
 }
 
-TEST(Types, IntegersBecomeFloatsByOneRounding) {
+TEST(Types, IntegersBecomeFloatsByOneRoundingAndStayRounded) {
     each_rounded_once<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>();
 }
 
