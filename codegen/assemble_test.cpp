@@ -51,6 +51,25 @@ void main() { p.b = double(uint(a[0])); }
               (std::vector<std::string>{"Shader", "Float64", "StorageBuffer8BitAccess", "PhysicalStorageBufferAddresses"}));
 }
 
+/// spirv-val takes the decoration on conversions.
+TEST(assemble, exact_conversions) {
+    const auto count = [](const std::string& text, const std::string& what) {
+        size_t found = 0;
+        for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++found;
+        return found;
+    };
+    const auto plain = assemble(R"(#version 450
+layout(set = 0, binding = 0, std430) buffer A { int a[2]; uint b[2]; float c; double d; };
+void main() { a[0] = int(float(a[1])); b[0] = uint(float(b[1])); c = float(d); d = double(c + 1); }
+)",
+                                "conversions");
+    const auto exact = with_exact_conversions(plain);
+    EXPECT_EQ(count(disassemble(plain), "NoContraction"), 0u);
+    EXPECT_EQ(count(disassemble(exact), "NoContraction"), 6u) << disassemble(exact);
+    EXPECT_EQ(validate(exact), "");
+    EXPECT_EQ(with_exact_conversions(assemble(copy, "copy")), assemble(copy, "copy"));
+}
+
 TEST(assemble, works_from_several_threads) {
     warm_up();
     std::vector<std::vector<uint32_t>> results(8);

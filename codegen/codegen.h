@@ -33,6 +33,7 @@ struct Options {
     bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
     bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 does, and is done by way of i32
     bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
+    bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
@@ -44,9 +45,9 @@ struct Options {
 /// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
 inline auto key_parts(const Options& o) {
     const auto& [comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
-                 ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
+                 ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
     return std::tie(comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
-                    ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
+                    ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

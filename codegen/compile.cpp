@@ -36,6 +36,7 @@ Shader compile(const ir::Kernel& recorded, const Options& options) {
         if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
         clock.lap();
         shader.spirv = assemble(shader.glsl, shader.name);
+        if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
         const double assembling = clock.lap();
         shader.capabilities = capabilities_of(shader.spirv);
         if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));

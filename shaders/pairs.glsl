@@ -185,7 +185,7 @@ double pm_i64_to_f64(uvec2 a) {
 uvec2 pm_to_u64(float x) {
     if (!(x >= 1.0)) return uvec2(0u);
     if (x >= 18446744073709551616.0) return uvec2(0xffffffffu);
-    if (x < 4294967296.0) return uvec2(uint(min(x, 4294967040.0)), 0u);
+    if (x < 4294967296.0) return uvec2(uint(x), 0u);
     precise float high = trunc(x * 2.3283064365386963e-10), low = x - high * 4294967296.0;
     return uvec2(uint(low), uint(high));
 }

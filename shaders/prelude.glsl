@@ -241,27 +241,26 @@ double pm_copysign(double x, double y) {
     return packDouble2x32(uvec2(bits.x, int(unpackDouble2x32(y).y) < 0 ? magnitude ^ 0x80000000u : magnitude));
 }
 
-// Truncates and saturates; NaN gives 0. The minimum is with the largest float of the integer's range: without it Mesa takes
-// int(float(i)) for i, though float(i) rounds.
+// Truncates and saturates; NaN gives 0. 2147483520 is the largest float below 2^31.
 int pm_f32_to_i32(float x) {
     if (pm_isnan(x)) return 0;
-    return x >= 2147483648.0 ? 0x7fffffff : x < -2147483648.0 ? int(0x80000000u) : int(min(x, 2147483520.0));
+    return x >= 2147483648.0 ? 0x7fffffff : x < -2147483648.0 ? int(0x80000000u) : int(x);
 }
 
 uint pm_f32_to_u32(float x) {
     if (pm_isnan(x)) return 0u;
-    return x >= 4294967296.0 ? 0xffffffffu : x <= 0.0 ? 0u : uint(min(x, 4294967040.0));
+    return x >= 4294967296.0 ? 0xffffffffu : x <= 0.0 ? 0u : uint(x);
 }
 
 int64_t pm_f32_to_i64(float x) {
     if (pm_isnan(x)) return 0l;
     if (x >= 9223372036854775808.0) return 0x7fffffffffffffffl;
-    return x < -9223372036854775808.0 ? int64_t(0x8000000000000000ul) : int64_t(min(x, 9223371487098961920.0));
+    return x < -9223372036854775808.0 ? int64_t(0x8000000000000000ul) : int64_t(x);
 }
 
 uint64_t pm_f32_to_u64(float x) {
     if (pm_isnan(x)) return 0ul;
-    return x >= 18446744073709551616.0 ? 0xfffffffffffffffful : x <= 0.0 ? 0ul : uint64_t(min(x, 18446742974197923840.0));
+    return x >= 18446744073709551616.0 ? 0xfffffffffffffffful : x <= 0.0 ? 0ul : uint64_t(x);
 }
 
 int pm_f64_to_i32(double x) {
@@ -277,12 +276,12 @@ uint pm_f64_to_u32(double x) {
 int64_t pm_f64_to_i64(double x) {
     if (pm_isnan(x)) return 0l;
     if (x >= 9223372036854775808.0lf) return 0x7fffffffffffffffl;
-    return x < -9223372036854775808.0lf ? int64_t(0x8000000000000000ul) : int64_t(min(x, 9223372036854774784.0lf));
+    return x < -9223372036854775808.0lf ? int64_t(0x8000000000000000ul) : int64_t(x);
 }
 
 uint64_t pm_f64_to_u64(double x) {
     if (pm_isnan(x)) return 0ul;
-    return x >= 18446744073709551616.0lf ? 0xfffffffffffffffful : x <= 0.0lf ? 0ul : uint64_t(min(x, 18446744073709549568.0lf));
+    return x >= 18446744073709551616.0lf ? 0xfffffffffffffffful : x <= 0.0lf ? 0ul : uint64_t(x);
 }
 
 float pm_sign(float x) {

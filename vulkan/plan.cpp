@@ -99,6 +99,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // Mesa's NIR took a signed 64-bit comparison of a widened 32-bit integer with a constant for always true or always false: seen in
     // 22.3, right in 25.0. All of its drivers share NIR.
     plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
+    // Mesa's NIR drops inexact pairs of conversions: int(float(i)) in 22.3, and a float's way to half and back, too, in 25.0.
+    plan.exact_conversions = mesa_version(s) > 0;
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds again: one
     // number in 400 is wrong in its last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;

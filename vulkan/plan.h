@@ -35,6 +35,7 @@ struct Plan {
     bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
     bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
+    bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory

@@ -132,6 +132,13 @@ TEST(Plan, DriversThatEndLoopsAreAsked) {
     EXPECT_EQ(make_plan(s, {}).most_iterations, 65535);
 }
 
+TEST(Plan, MesaKeepsDecoratedConversions) {
+    Snapshot s = unified();
+    EXPECT_FALSE(make_plan(s, {}).exact_conversions);
+    s.driver = "Mesa 25.0.7-2+deb13u1";
+    EXPECT_TRUE(make_plan(s, {}).exact_conversions);
+}
+
 TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).ordered_as_unsigned);

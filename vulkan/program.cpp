@@ -190,6 +190,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.ordered_as_unsigned = plan.ordered_as_unsigned;
     options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
     options.unrolled_imprecise = plan.unrolled_imprecise;
+    options.exact_conversions = plan.exact_conversions;
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;

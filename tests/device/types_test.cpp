@@ -180,6 +180,46 @@ TEST(Types, IntegersBecomeFloatsByOneRoundingAndStayRounded) {
     each_rounded_once<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>();
 }
 
+/// A number's way to a narrower type and on to another: the narrower one rounds, though what is behind it is wide enough.
+template <class From, class Narrow, class To>
+void by_way_of() {
+    if (!has_type<From>() || !has_type<Narrow>() || !has_type<To>()) return;
+    std::vector<From> x;
+    for (int i = 0; i < 400; ++i) x.push_back(From((i % 2 ? -1 : 1) * std::ldexp(1 + i * 0.00267890123456789, std::is_integral_v<From> ? i % 31 : i % 15)));
+    for (const Math math : {Math::strict, Math::contract}) {
+        SCOPED_TRACE(text(name_of(*scalar_of<From>()), " to ", name_of(*scalar_of<Narrow>()), " to ", name_of(*scalar_of<To>())));
+        const auto k = kernel("by_way_of", math, [](Out<To> y, In<From> x) { y[global_index()] = cast<To>(cast<Narrow>(x[global_index()])); });
+        Array<To> y = device().zeros<To>(int64_t(x.size()));
+        k(ndrange(int64_t(x.size())), y, device().upload(x));
+        const std::vector<To> got = y.download();
+        for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(double(got[i]), double(To(double(Narrow(x[i]))))) << double(x[i]);
+    }
+}
+
+TEST(Types, NarrowedNumbersStayNarrow) {
+    by_way_of<float, half, float>(), by_way_of<double, half, float>(), by_way_of<double, float, double>();
+    by_way_of<int, float, double>(), by_way_of<int64_t, float, double>(), by_way_of<int16_t, half, float>();
+}
+
+TEST(Types, ProductsOfHalvesAreHalves) {
+    if (!has_type<half>()) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no halves";
+    const auto k = kernel("half_products", Math::strict, [](InOut<half> x) {
+        auto i = global_index();
+        x[i] = x[i] * x[i] * x[i] * x[i];
+    });
+    std::vector<half> x, want;
+    for (int i = 0; i < 400; ++i) {
+        x.push_back(half(0.5f + float(i) / 512));
+        half product = x.back();
+        for (int n = 0; n < 3; ++n) product = half(float(product) * float(x.back()));
+        want.push_back(product);
+    }
+    Array<half> a = device().upload(x);
+    k(ndrange(400), a);
+    const std::vector<half> got = a.download();
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(float(got[i]), float(want[i])) << float(x[i]);
+}
+
 TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
     integer_corners<int8_t>(), float_corners<int8_t>();
     integer_corners<int16_t>(), float_corners<int16_t>();
