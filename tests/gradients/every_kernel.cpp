@@ -210,6 +210,8 @@ private:
         double tolerance = 1e-12;
         size_t scalar = 0;
         const auto coarser = [&](Scalar type) { tolerance = std::max(tolerance, type == Scalar::f16 ? 1e-2 : type == Scalar::f32 ? 1e-5 : 0); };
+        for (const ir::Inst& i : kernel.recorded()->insts)  // numbers may pass through a narrower type
+            if (is_float(i.type)) coarser(i.type);
         for (const HostArgument& a : arguments) {
             if (a.is_array) {
                 for (const Leaf& leaf : a.element->leaves) coarser(leaf.type);
