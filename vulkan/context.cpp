@@ -148,10 +148,14 @@ Context::Context(const Origin& origin, Snapshot what, Plan how, std::string name
         make_device(origin);
     }
     vk = device_functions(origin.vk, device);
-    if (const std::string none = missing(vk); !none.empty()) {
+    const auto refuse = [&](const std::string& reason) {
         if (!wrapped && vk.DestroyDevice) vk.DestroyDevice(device, nullptr);
-        fail("the device ", name, " cannot be used: its driver has no ", none);
-    }
+        fail("the device ", name, " cannot be used: ", reason);
+    };
+    if (const std::string none = missing(vk); !none.empty()) refuse("its driver has no " + none);
+    snapshot.buffer_memory_types = buffer_memory_types();
+    plan_memory(snapshot, plan);
+    if (!plan.unusable.empty()) refuse(plan.unusable);
     if (!wrapped) vk.GetDeviceQueue(device, plan.queue_family, 0, &queue);
 }
 
@@ -196,6 +200,29 @@ void Context::make_device(const Origin& origin) {
     info.enabledExtensionCount = uint32_t(plan.extensions.size());
     info.ppEnabledExtensionNames = plan.extensions.data();
     check(origin.vk.CreateDevice(origin.physical, &info, nullptr, &device), "vkCreateDevice");
+}
+
+VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
+    VkBufferCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = VkDeviceSize(bytes);
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (plan.device_addresses) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    if (wrapped)  // for what the application does with it
+        info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                      VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+    return info;
+}
+
+/// The specification has them depend on a buffer's usage and flags alone, not on its size. All of them where the driver does not say.
+uint32_t Context::buffer_memory_types() {
+    const VkBufferCreateInfo info = buffer_info(plan.alignment);
+    VkBuffer buffer{};
+    if (vk.CreateBuffer(device, &info, nullptr, &buffer) != VK_SUCCESS) return ~0u;
+    VkMemoryRequirements needs{};
+    vk.GetBufferMemoryRequirements(device, buffer, &needs);
+    vk.DestroyBuffer(device, buffer, nullptr);
+    return needs.memoryTypeBits;
 }
 
 Context::~Context() {

@@ -69,10 +69,12 @@ public:
     // The queue's two functions. They do not throw.
     VkResult submit(const VkSubmitInfo& info);
     VkResult wait_idle();
+    /// Of the buffers that arrays and staging are in, of so many bytes.
+    VkBufferCreateInfo buffer_info(int64_t bytes) const;
 
     const std::string name;      ///< "vulkan:0 llvmpipe (...)"
-    const Snapshot snapshot;
-    const Plan plan;
+    Snapshot snapshot;           ///< this and the plan stay as the constructor has made them
+    Plan plan;
     const bool validates;        ///< messages are collected
     const bool wrapped;          ///< device and queue are an application's, which uses them too
     DeviceFunctions vk;
@@ -81,6 +83,7 @@ public:
 
 private:
     void make_device(const Origin& origin);
+    uint32_t buffer_memory_types();
 
     Messages* const messages;            // where it validates
     std::function<void()> lock, unlock;  // the queue, where the application uses it, too

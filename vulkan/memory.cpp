@@ -24,14 +24,7 @@ Block::~Block() {
 
 std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map) {
     auto block = std::make_unique<Block>(context, id, bytes);
-    VkBufferCreateInfo buffer{};
-    buffer.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    buffer.size = VkDeviceSize(bytes);
-    buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (context.plan.device_addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    if (context.wrapped)  // for what the application does with it
-        buffer.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+    const VkBufferCreateInfo buffer = context.buffer_info(bytes);
     VkResult result = context.vk.CreateBuffer(context.device, &buffer, nullptr, &block->buffer);
     if (out_of_memory(result)) return nullptr;
     context.check(result, "vkCreateBuffer");

@@ -19,14 +19,16 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags special = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
                                           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
-/// The first memory type with all of `wanted`, in the largest heap that has one. Drivers list faster types first.
-std::optional<uint32_t> memory_type(const VkPhysicalDeviceMemoryProperties& memory, VkMemoryPropertyFlags wanted) {
+/// The first memory type for buffers with all of `wanted`, in the largest heap that has one. Drivers list faster types first.
+std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wanted) {
+    const VkPhysicalDeviceMemoryProperties& memory = s.memory;
     std::optional<uint32_t> best;
     VkDeviceSize best_size = 0;
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const VkMemoryType& type = memory.memoryTypes[i];
         const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
-        if ((type.propertyFlags & wanted) != wanted || (type.propertyFlags & special) || size <= best_size) continue;
+        const bool fits = (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & special) && (s.buffer_memory_types >> i & 1);
+        if (!fits || size <= best_size) continue;
         best = i;
         best_size = size;
     }
@@ -40,33 +42,6 @@ std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>&
         for (uint32_t i = 0; i < families.size(); ++i)
             if (families[i].queueCount > 0 && (families[i].queueFlags & wanted) == wanted) return i;
     return std::nullopt;
-}
-
-void plan_memory(const Snapshot& s, const Switches& switches, Plan& plan) {
-    // Arrays are mapped only where that memory is both the device's own and cached for the host: host reads of write-combined
-    // memory over a bus are slower than any copy.
-    const auto unified = memory_type(s.memory, local | visible | cached);
-    auto device = memory_type(s.memory, local);
-    const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
-    if (unified && device && heap(*unified) >= heap(*device)) device = unified, plan.mapped = !switches.staging;
-    if (!device) device = memory_type(s.memory, 0);
-    const auto upload = memory_type(s.memory, visible);
-    const auto download = memory_type(s.memory, visible | cached);
-    if (!device || !upload) {
-        plan.unusable = "it has no memory that both host and device can use";
-        return;
-    }
-    plan.array_memory = *device;
-    plan.upload_memory = *upload;
-    plan.download_memory = download.value_or(*upload);
-    plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
-    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
-    plan.max_block_bytes = std::min(s.max_allocation_bytes, plan.limits.memory);
-    if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
-    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
-    plan.limits.max_array_bytes = plan.max_block_bytes;
-    if (!plan.device_addresses)
-        plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
 }
 
 /// 22 of "Mesa 22.3.6 (LLVM 15.0.6)", 0 of other drivers.
@@ -153,6 +128,35 @@ bool Plan::supports(Feature feature) const {
     return false;
 }
 
+void plan_memory(const Snapshot& s, Plan& plan) {
+    // Arrays are mapped only where that memory is both the device's own and cached for the host: host reads of write-combined
+    // memory over a bus are slower than any copy.
+    const auto unified = memory_type(s, local | visible | cached);
+    auto device = memory_type(s, local);
+    const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
+    plan.mapped = false;
+    if (unified && device && heap(*unified) >= heap(*device)) device = unified, plan.mapped = !plan.always_staged;
+    if (!device) device = memory_type(s, 0);
+    const auto upload = memory_type(s, visible);
+    const auto download = memory_type(s, visible | cached);
+    if (!device || !upload) {
+        plan.unusable = "it has no memory that both host and device can use";
+        return;
+    }
+    plan.array_memory = *device;
+    plan.upload_memory = *upload;
+    plan.download_memory = download.value_or(*upload);
+    plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
+    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
+    // Not maxMemoryAllocationSize: drivers allocate more than they promise there, and say so where they do not.
+    plan.max_block_bytes = plan.limits.memory;
+    if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
+    plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
+    plan.limits.max_array_bytes = plan.max_block_bytes;
+    if (!plan.device_addresses)
+        plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
+}
+
 Plan make_plan(const Snapshot& s, const Switches& switches) {
     Plan plan;
     const auto refuse = [&](std::string reason) {
@@ -167,7 +171,8 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     if (!family) return refuse("it has no queue that computes");
     plan.queue_family = *family;
     plan_features(s, switches, plan);
-    plan_memory(s, switches, plan);
+    plan.always_staged = switches.staging;
+    plan_memory(s, plan);
     if (!plan.unusable.empty()) return plan;
 
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;

@@ -45,6 +45,7 @@ struct Plan {
     uint32_t max_bindings = 0;            ///< storage buffers of one kernel; further arrays go by address
 
     uint32_t array_memory = 0;            ///< memory type of arrays
+    bool always_staged = false;           ///< arrays are never mapped
     bool mapped = false;                  ///< arrays are read and written by the host in place
     uint32_t upload_memory = 0;           ///< memory types of the staging memory
     uint32_t download_memory = 0;
@@ -57,5 +58,8 @@ struct Plan {
 };
 
 Plan make_plan(const Snapshot& snapshot, const Switches& switches);
+
+/// The memory of arrays and staging, again: once the device is open it is known which types buffers may have.
+void plan_memory(const Snapshot& snapshot, Plan& plan);
 
 }  // namespace pumice::vulkan

@@ -25,7 +25,6 @@ Snapshot least() {
     s.name = "least";
     s.api_version = VK_API_VERSION_1_2;
     s.timeline_semaphore = true;
-    s.max_allocation_bytes = GiB;
     VkPhysicalDeviceLimits& l = s.limits;
     l.maxStorageBufferRange = 1u << 27;
     l.maxPushConstantsSize = 128;
@@ -55,7 +54,7 @@ Snapshot discrete() {
     add_memory(s, 8 * GiB, {device_local});
     add_memory(s, 16 * GiB, {coherent, coherent | cached});
     add_memory(s, GiB / 4, {device_local | coherent});
-    s.max_allocation_bytes = 4 * GiB;
+    s.max_buffer_bytes = 4 * GiB;
     s.buffer_device_address = true;
     s.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
     s.max_push_descriptors = 32;
@@ -99,11 +98,27 @@ TEST(Plan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
     EXPECT_EQ(plan.limits.max_array_bytes, 4 * GiB);
 }
 
+/// Intel's Xe2 lists a compressed type first.
+TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
+    Snapshot s = least();
+    add_memory(s, 8 * GiB, {device_local, device_local});
+    add_memory(s, 16 * GiB, {coherent, coherent | cached});
+    Plan plan = make_plan(s, {});
+    EXPECT_EQ(plan.array_memory, 0u);
+    s.buffer_memory_types = 0b1110;
+    plan_memory(s, plan);
+    EXPECT_EQ(plan.array_memory, 1u);
+    EXPECT_EQ(plan.download_memory, 3u);
+    s.buffer_memory_types = 0b0011;
+    plan_memory(s, plan);
+    EXPECT_EQ(plan.unusable, "it has no memory that both host and device can use");
+}
+
 TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
     Snapshot s = unified();
     s.buffer_device_address = true;
-    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB);
+    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, 2 * GiB);
     s.max_buffer_bytes = GiB / 2 + 100;
     EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
 }

@@ -19,7 +19,6 @@ struct Snapshot {
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};
-    int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory
     int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 where the device does not say
     uint32_t max_push_descriptors = 0;
     int subgroup_size = 1;
@@ -28,6 +27,7 @@ struct Snapshot {
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;
     VkPhysicalDeviceMemoryProperties memory{};
+    uint32_t buffer_memory_types = ~0u;  ///< a bit for each memory type that a buffer may have: known once the device is open
 
     // features, by the names that Vulkan gives them
     bool timeline_semaphore = false, buffer_device_address = false, scalar_block_layout = false;
