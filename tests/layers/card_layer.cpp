@@ -1,0 +1,370 @@
+// A Vulkan layer that makes a software driver look like a graphics card. It still executes everything. PUMICE_TEST_CARD names the card:
+// "discrete" has memory of its own, most of which the host cannot map, and begins with a memory type that no buffer may have, as
+// Intel's Xe2 does; "poor" is a discrete card with the least that Pumice is meant to run on. For tests alone: it stands below the
+// validation layer, which then sees what the card says.
+#include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+namespace {
+
+/// What the card says, where it differs from the driver below.
+struct Card {
+    const char* name;
+    uint32_t storage_buffers = 0;     ///< bound by a stage; 0: as many as the driver
+    uint32_t offset_alignment = 0;    ///< of storage buffers, in bytes; 0: the driver's
+    uint32_t group_size = 0;          ///< work-items in a group; 0: the driver's
+    uint32_t shared_bytes = 0;        ///< of a group's memory; 0: the driver's
+    bool device_addresses = true;
+    bool push_descriptors = true;
+    bool shared_int64_atomics = true;
+    bool float_atomics = true;
+};
+constexpr Card cards[] = {
+    {.name = "discrete"},
+    {.name = "poor",
+     .storage_buffers = 4,
+     .offset_alignment = 256,
+     .group_size = 128,
+     .shared_bytes = 16384,
+     .device_addresses = false,
+     .push_descriptors = false,
+     .shared_int64_atomics = false,
+     .float_atomics = false},
+};
+
+const Card& card() {
+    static const Card& chosen = [&]() -> const Card& {
+        const char* wanted = std::getenv("PUMICE_TEST_CARD");
+        for (const Card& c : cards)
+            if (wanted && std::strcmp(wanted, c.name) == 0) return c;
+        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete and poor\n", wanted ? wanted : "");
+        std::abort();
+    }();
+    return chosen;
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------------------
+
+constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr VkMemoryType memory_types[] = {
+    {local, 0},             // for images alone
+    {local, 0},
+    {visible, 1},
+    {visible | cached, 1},
+    {local | visible, 2},   // a window of 256 MiB
+};
+constexpr uint32_t types_of_buffers = 0b11110;
+
+/// All types of the card are this one of the driver: the first that the host can map.
+uint32_t driver_type(const VkPhysicalDeviceMemoryProperties& driver) {
+    for (uint32_t i = 0; i < driver.memoryTypeCount; ++i)
+        if ((driver.memoryTypes[i].propertyFlags & visible) == visible) return i;
+    return 0;
+}
+
+VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryProperties& driver) {
+    VkPhysicalDeviceMemoryProperties m{};
+    const VkDeviceSize size = driver.memoryHeaps[driver.memoryTypes[driver_type(driver)].heapIndex].size;
+    m.memoryHeapCount = 3;
+    m.memoryHeaps[0] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+    m.memoryHeaps[1] = {size, 0};
+    m.memoryHeaps[2] = {VkDeviceSize(256) << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+    m.memoryTypeCount = std::size(memory_types);
+    std::copy(std::begin(memory_types), std::end(memory_types), m.memoryTypes);
+    return m;
+}
+
+// ---- the functions of the next layer or driver, by the loader's tables ------------------------------------------------------------
+
+// Asked for once, when an instance or device is made: later on the loader answers with the first layer's functions, not the next one's.
+
+struct Instance {
+    VkInstance handle{};
+    PFN_vkGetInstanceProcAddr get{};
+    PFN_vkDestroyInstance destroy{};
+    PFN_vkGetPhysicalDeviceProperties properties{};
+    PFN_vkGetPhysicalDeviceProperties2 properties2{};
+    PFN_vkGetPhysicalDeviceFeatures2 features2{};
+    PFN_vkGetPhysicalDeviceMemoryProperties memory_properties{};
+    PFN_vkGetPhysicalDeviceMemoryProperties2 memory_properties2{};
+    PFN_vkEnumerateDeviceExtensionProperties extensions{};
+};
+struct Device {
+    VkDevice handle{};
+    PFN_vkGetDeviceProcAddr get{};
+    PFN_vkDestroyDevice destroy{};
+    PFN_vkGetBufferMemoryRequirements buffer_requirements{};
+    PFN_vkGetBufferMemoryRequirements2 buffer_requirements2{};
+    PFN_vkAllocateMemory allocate{};
+    PFN_vkFreeMemory release{};
+    PFN_vkMapMemory map{};
+    uint32_t driver_memory_type = 0;
+    std::map<VkDeviceMemory, uint32_t> type_of;  ///< of the card's types
+};
+
+std::mutex mutex;
+std::map<void*, Instance> instances;
+std::map<void*, Device> devices;
+
+/// Handles of one instance or device begin with the same pointer, the loader's table.
+template <class Handle>
+void* table_of(Handle handle) {
+    return *reinterpret_cast<void**>(handle);
+}
+template <class Handle>
+Instance instance_of(Handle handle) {
+    const std::lock_guard lock(mutex);
+    return instances.at(table_of(handle));
+}
+template <class Handle>
+Device& device_of(Handle handle) {
+    const std::lock_guard lock(mutex);
+    return devices.at(table_of(handle));
+}
+
+// ---- what the card says of itself ---------------------------------------------------------------------------------------------------
+
+void describe(VkPhysicalDeviceProperties& p) {
+    p.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    VkPhysicalDeviceLimits& l = p.limits;
+    if (card().storage_buffers) {
+        l.maxPerStageDescriptorStorageBuffers = card().storage_buffers;
+        l.maxDescriptorSetStorageBuffers = card().storage_buffers;
+    }
+    if (card().offset_alignment) l.minStorageBufferOffsetAlignment = card().offset_alignment;
+    if (card().shared_bytes) l.maxComputeSharedMemorySize = card().shared_bytes;
+    if (card().group_size) {
+        l.maxComputeWorkGroupInvocations = card().group_size;
+        const uint32_t extents[] = {card().group_size, card().group_size, 64};
+        for (int axis = 0; axis < 3; ++axis) l.maxComputeWorkGroupSize[axis] = std::min(l.maxComputeWorkGroupSize[axis], extents[axis]);
+    }
+}
+VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* p) {
+    instance_of(device).properties(device, p);
+    describe(*p);
+}
+VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2* p) {
+    instance_of(device).properties2(device, p);
+    describe(p->properties);
+}
+
+VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* f) {
+    instance_of(device).features2(device, f);
+    for (auto* next = static_cast<VkBaseOutStructure*>(f->pNext); next; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
+            auto& v12 = *reinterpret_cast<VkPhysicalDeviceVulkan12Features*>(next);
+            v12.bufferDeviceAddress = v12.bufferDeviceAddress && card().device_addresses;
+            v12.shaderSharedInt64Atomics = v12.shaderSharedInt64Atomics && card().shared_int64_atomics;
+        }
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT && !card().float_atomics) {
+            auto& atomics = *reinterpret_cast<VkPhysicalDeviceShaderAtomicFloatFeaturesEXT*>(next);
+            atomics.shaderBufferFloat32AtomicAdd = atomics.shaderSharedFloat32AtomicAdd = false;
+        }
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL device_extensions(VkPhysicalDevice device, const char* layer, uint32_t* count,
+                                                 VkExtensionProperties* extensions) {
+    const VkResult result = instance_of(device).extensions(device, layer, count, extensions);
+    // Renamed, not taken out: the caller has made room for as many as it was told of.
+    if (extensions && !card().push_descriptors)
+        for (uint32_t i = 0; i < *count; ++i)
+            if (std::strcmp(extensions[i].extensionName, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0)
+                std::snprintf(extensions[i].extensionName, VK_MAX_EXTENSION_NAME_SIZE, "VK_PUMICE_hidden");
+    return result;
+}
+
+VkPhysicalDeviceMemoryProperties driver_memory(VkPhysicalDevice device) {
+    VkPhysicalDeviceMemoryProperties m;
+    instance_of(device).memory_properties(device, &m);
+    return m;
+}
+VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* m) {
+    *m = card_memory(driver_memory(device));
+}
+VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* m) {
+    instance_of(device).memory_properties2(device, m);
+    m->memoryProperties = card_memory(m->memoryProperties);
+}
+
+// ---- its memory ---------------------------------------------------------------------------------------------------------------------
+
+VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
+    device_of(device).buffer_requirements(device, buffer, needs);
+    needs->memoryTypeBits = types_of_buffers;
+}
+VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info, VkMemoryRequirements2* needs) {
+    device_of(device).buffer_requirements2(device, info, needs);
+    needs->memoryRequirements.memoryTypeBits = types_of_buffers;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice handle, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks,
+                                        VkDeviceMemory* memory) {
+    Device& device = device_of(handle);
+    VkMemoryAllocateInfo below = *info;
+    below.memoryTypeIndex = device.driver_memory_type;
+    const VkResult result = device.allocate(handle, &below, callbacks, memory);
+    if (result == VK_SUCCESS) {
+        const std::lock_guard lock(mutex);
+        device.type_of[*memory] = info->memoryTypeIndex;
+    }
+    return result;
+}
+VKAPI_ATTR void VKAPI_CALL release(VkDevice handle, VkDeviceMemory memory, const VkAllocationCallbacks* callbacks) {
+    Device& device = device_of(handle);
+    {
+        const std::lock_guard lock(mutex);
+        device.type_of.erase(memory);
+    }
+    device.release(handle, memory, callbacks);
+}
+VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags,
+                                   void** data) {
+    Device& device = device_of(handle);
+    {
+        const std::lock_guard lock(mutex);
+        if (!(memory_types[device.type_of.at(memory)].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) return VK_ERROR_MEMORY_MAP_FAILED;
+    }
+    return device.map(handle, memory, offset, size, flags, data);
+}
+
+// ---- making and ending, and the loader's questions ----------------------------------------------------------------------------------
+
+/// The link to the next layer in a chain of create infos; it is moved on to the one after that.
+template <class Link>
+auto* take_link(const void* chain, VkStructureType type) {
+    auto* link = static_cast<Link*>(const_cast<void*>(chain));
+    while (link && !(link->sType == type && link->function == VK_LAYER_LINK_INFO)) link = static_cast<Link*>(const_cast<void*>(link->pNext));
+    auto* info = link->u.pLayerInfo;
+    link->u.pLayerInfo = info->pNext;
+    return info;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
+    const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
+    const PFN_vkGetInstanceProcAddr get = next->pfnNextGetInstanceProcAddr;
+    const VkResult result = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"))(info, callbacks, instance);
+    if (result != VK_SUCCESS) return result;
+    Instance made;
+    made.handle = *instance;
+    made.get = get;
+    const auto ask = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(get(*instance, name)); };
+    ask(made.destroy, "vkDestroyInstance");
+    ask(made.properties, "vkGetPhysicalDeviceProperties");
+    ask(made.properties2, "vkGetPhysicalDeviceProperties2");
+    ask(made.features2, "vkGetPhysicalDeviceFeatures2");
+    ask(made.memory_properties, "vkGetPhysicalDeviceMemoryProperties");
+    ask(made.memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
+    ask(made.extensions, "vkEnumerateDeviceExtensionProperties");
+    const std::lock_guard lock(mutex);
+    instances[table_of(*instance)] = made;
+    return result;
+}
+VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocationCallbacks* callbacks) {
+    if (!handle) return;
+    const Instance instance = instance_of(handle);
+    void* const table = table_of(handle);
+    instance.destroy(handle, callbacks);
+    const std::lock_guard lock(mutex);
+    instances.erase(table);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info, const VkAllocationCallbacks* callbacks,
+                                             VkDevice* device) {
+    const auto* next = take_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
+    const PFN_vkGetDeviceProcAddr get = next->pfnNextGetDeviceProcAddr;
+    const auto create = reinterpret_cast<PFN_vkCreateDevice>(
+        next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
+    const VkResult result = create(physical, info, callbacks, device);
+    if (result != VK_SUCCESS) return result;
+    Device made;
+    made.handle = *device;
+    made.get = get;
+    const auto ask = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(get(*device, name)); };
+    ask(made.destroy, "vkDestroyDevice");
+    ask(made.buffer_requirements, "vkGetBufferMemoryRequirements");
+    ask(made.buffer_requirements2, "vkGetBufferMemoryRequirements2");
+    ask(made.allocate, "vkAllocateMemory");
+    ask(made.release, "vkFreeMemory");
+    ask(made.map, "vkMapMemory");
+    made.driver_memory_type = driver_type(driver_memory(physical));
+    const std::lock_guard lock(mutex);
+    devices[table_of(*device)] = made;
+    return result;
+}
+VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCallbacks* callbacks) {
+    if (!handle) return;
+    void* const table = table_of(handle);
+    device_of(handle).destroy(handle, callbacks);
+    const std::lock_guard lock(mutex);
+    devices.erase(table);
+}
+
+template <class F>
+PFN_vkVoidFunction plain(F* function) {
+    return reinterpret_cast<PFN_vkVoidFunction>(function);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name);
+
+PFN_vkVoidFunction of_devices(const std::string& name) {
+    static const std::map<std::string, PFN_vkVoidFunction> ours = {
+        {"vkGetDeviceProcAddr", plain(device_function)},
+        {"vkDestroyDevice", plain(destroy_device)},
+        {"vkGetBufferMemoryRequirements", plain(buffer_requirements)},
+        {"vkGetBufferMemoryRequirements2", plain(buffer_requirements2)},
+        {"vkGetBufferMemoryRequirements2KHR", plain(buffer_requirements2)},
+        {"vkAllocateMemory", plain(allocate)},
+        {"vkFreeMemory", plain(release)},
+        {"vkMapMemory", plain(map)},
+    };
+    const auto found = ours.find(name);
+    return found == ours.end() ? nullptr : found->second;
+}
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
+    if (const auto ours = of_devices(name)) return ours;
+    return device_of(device).get(device, name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, const char* name) {
+    static const std::map<std::string, PFN_vkVoidFunction> ours = {
+        {"vkGetInstanceProcAddr", plain(instance_function)},
+        {"vkCreateInstance", plain(create_instance)},
+        {"vkDestroyInstance", plain(destroy_instance)},
+        {"vkCreateDevice", plain(create_device)},
+        {"vkGetPhysicalDeviceProperties", plain(properties)},
+        {"vkGetPhysicalDeviceProperties2", plain(properties2)},
+        {"vkGetPhysicalDeviceProperties2KHR", plain(properties2)},
+        {"vkGetPhysicalDeviceFeatures2", plain(features2)},
+        {"vkGetPhysicalDeviceFeatures2KHR", plain(features2)},
+        {"vkGetPhysicalDeviceMemoryProperties", plain(memory_properties)},
+        {"vkGetPhysicalDeviceMemoryProperties2", plain(memory_properties2)},
+        {"vkGetPhysicalDeviceMemoryProperties2KHR", plain(memory_properties2)},
+        {"vkEnumerateDeviceExtensionProperties", plain(device_extensions)},
+    };
+    if (const auto found = ours.find(name); found != ours.end()) return found->second;
+    if (const auto found = of_devices(name)) return found;
+    return instance ? instance_of(instance).get(instance, name) : nullptr;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
+    version->loaderLayerInterfaceVersion = 2;
+    version->pfnGetInstanceProcAddr = instance_function;
+    version->pfnGetDeviceProcAddr = device_function;
+    version->pfnGetPhysicalDeviceProcAddr = nullptr;
+    return VK_SUCCESS;
+}
