@@ -60,6 +60,12 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
+# Where the loader finds the layers of lavapipe_discrete and lavapipe_poor.
+set(card_manifests ${PROJECT_BINARY_DIR}/tests/layers/manifests)
+find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
+    PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
+mark_as_advanced(PUMICE_VALIDATION_MANIFESTS)
+
 # pumice_device_test(target [GTEST] [THOROUGH] [NAME name] [FILTER tests] [DEVICES device...]): the program, or of it these of
 # GoogleTest's tests, once a device, as NAME.DEVICE, with validation on for the Vulkan ones. Without the driver the entry says
 # SKIPPED, or fails where PUMICE_REQUIRE_DRIVERS is on. THOROUGH ones are left to .ci/run by ./test.
@@ -115,6 +121,11 @@ function(pumice_device_test target)
         endif()
         if(device STREQUAL "lavapipe_pairs")  # 64-bit integers as pairs of 32-bit ones
             list(APPEND environment PUMICE_VULKAN_PAIRS=1)
+        endif()
+        if(device MATCHES "_(discrete|poor)$")  # below a layer that makes it look like a graphics card (tests/layers)
+            # Loaders before 1.3.250 order layers as their folders, later ones as their names: validation comes first.
+            list(APPEND environment PUMICE_TEST_CARD=${CMAKE_MATCH_1} VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
+                VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_card)
         endif()
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
             list(APPEND environment PUMICE_VULKAN_STAGING=1)
