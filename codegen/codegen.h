@@ -25,6 +25,7 @@ struct Options {
     bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
     bool local_float_atomics = false;     ///< and in local memory
     std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
+    std::vector<bool> shifted;            ///< per parameter: its binding begins before the array, whose first element is a field
     bool wide_offsets = false;            ///< element offsets in 64 bits
     bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory; else
                                           ///< those of 64 bits are done under locks
@@ -44,9 +45,9 @@ struct Options {
 };
 /// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
 inline auto key_parts(const Options& o) {
-    const auto& [comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
+    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
                  ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
-    return std::tie(comments, float_atomics, local_float_atomics, by_address, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
+    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
                     ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
 }
 
@@ -61,6 +62,7 @@ struct Field {
         argument,     ///< scalar parameter `index`, widened to at least 32 bits
         extent,       ///< extent along `axis` of array parameter `index` (i32, or i64 with wide_offsets)
         address,      ///< device address of array parameter `index` (u64)
+        first,        ///< element of the binding with which array parameter `index` begins (u32)
         launch,       ///< the launch's number, for what it prints and requires (u32)
     };
     Kind kind;

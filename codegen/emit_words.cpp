@@ -42,11 +42,12 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
     std::string word, place;
     if (interface.all_in_words(i.memory)) {
         const bool halves = element.is_scalar() && element.size == 2;
-        std::string inside;  // where an array begins in a word; an address is told to the word
+        std::string inside;  // at which byte of the word, or of the binding, an array begins; an address is told to the word
         if (interface.by_address(i.memory)) {
             const std::string address = interface.field(Field::Kind::address, k[i.memory].argument, 0, Scalar::u64);
             inside = wide ? text("int64_t(", address, " & 3ul)") : text("(", address, ".x & 3u)");
         }
+        if (interface.shifted(i.memory)) inside = text("(", interface.first_element(i.memory), " * ", element.size, "u)");
         const auto plus = [](const std::string& term) { return term.empty() ? "" : " + " + term; };
         std::string at, before;
         if (halves) {  // in units of the scalar

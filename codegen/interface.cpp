@@ -27,10 +27,14 @@ std::string field_name(const Field& f) {
         case Field::Kind::argument: return argument;
         case Field::Kind::extent: return argument + "_extent_" + axis_names[f.axis];
         case Field::Kind::address: return argument + "_address";
+        case Field::Kind::first: return argument + "_first";
         case Field::Kind::launch: return "launch";
     }
     library_bug("a push-constant field has no kind");
 }
+
+/// Functions read it, too: it is no constant of main.
+bool everywhere(Field::Kind kind) { return kind == Field::Kind::address || kind == Field::Kind::first; }
 
 bool same(const Field& a, const Field& b) { return a.kind == b.kind && a.index == b.index && a.axis == b.axis; }
 
@@ -57,11 +61,11 @@ std::string Interface::field(Field::Kind kind, int index, int axis, Scalar type)
     const Field f{kind, index, axis, 0, type};
     if (std::none_of(fields.begin(), fields.end(), [&](const Field& g) { return same(f, g); })) fields.push_back(f);
     if (kind != Field::Kind::address) need_type(type);
-    return kind == Field::Kind::address ? text(holder(f), ".", field_name(f)) : field_name(f);
+    return everywhere(kind) ? text(holder(f), ".", field_name(f)) : field_name(f);
 }
 
 const char* Interface::holder(const Field& f) const {
-    const bool of_launch = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address;
+    const bool of_launch = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || everywhere(f.kind);
     return with_block && of_launch ? "block" : "push";
 }
 
@@ -69,6 +73,13 @@ bool Interface::by_address(MemoryId m) const {
     const size_t argument = size_t(k[m].argument);
     return k[m].kind == MemoryKind::array && argument < options.by_address.size() && options.by_address[argument];
 }
+
+bool Interface::shifted(MemoryId m) const {
+    const size_t argument = size_t(k[m].argument);
+    return k[m].kind == MemoryKind::array && argument < options.shifted.size() && options.shifted[argument];
+}
+
+std::string Interface::first_element(MemoryId m) { return field(Field::Kind::first, k[m].argument, 0, Scalar::u32); }
 
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
@@ -106,6 +117,8 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
     const Memory& memory = k[m];
     std::string pattern = names[m.id];
     for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
+    // In words the caller counts from the binding's beginning, since elements need not begin a word.
+    if (shifted(m) && !all_in_words(m)) pattern = text(names[m.id], "[", first_element(m), " + uint($0)]");
     if (by_address(m)) {
         const bool words = all_in_words(m);
         std::string address = field(Field::Kind::address, memory.argument, 0, Scalar::u64);
@@ -324,7 +337,7 @@ std::vector<std::string> Interface::push_constants() {
     sort_fields();
     std::vector<std::string> out;
     for (const Field& f : fields)
-        if (f.kind != Field::Kind::address)
+        if (!everywhere(f.kind))
             out.push_back(text("const ", push_type(f), " ", field_name(f), " = ", holder(f), ".", field_name(f), ";"));
     return out;
 }

@@ -17,7 +17,7 @@ public:
     Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage, bool with_block = false);
 
     /// The text that reads a field of the push-constant block, which has the field from now on: in main the name of a constant
-    /// (see push_constants), of addresses the member itself, everywhere. `index` counts from 0, names from 1.
+    /// (see push_constants), of addresses and first elements the member itself, everywhere. `index` counts from 0, names from 1.
     std::string field(Field::Kind kind, int index, int axis, Scalar type);
     /// An element of a memory, to load from or store to; in GLSL's storage type, see stored_as_bits and glsl_type. One index, or
     /// one a dimension where the memory is nested.
@@ -35,6 +35,9 @@ public:
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
     bool by_address(ir::MemoryId m) const;
+    /// The array begins within its binding, with this element.
+    bool shifted(ir::MemoryId m) const;
+    std::string first_element(ir::MemoryId m);
     /// Whether the device's subgroups can do what the kernel wants of them; else it sees subgroups of one item.
     bool subgroups() const { return (usage.subgroup_needs & ~options.subgroups) == 0; }
 

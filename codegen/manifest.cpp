@@ -43,6 +43,7 @@ const char* name_of(Field::Kind kind) {
         case Field::Kind::argument: return "argument";
         case Field::Kind::extent: return "extent";
         case Field::Kind::address: return "address";
+        case Field::Kind::first: return "first";
         case Field::Kind::launch: return "launch";
     }
     return "?";
@@ -50,7 +51,8 @@ const char* name_of(Field::Kind kind) {
 
 Json field(const Field& f) {
     Json out = {{"kind", name_of(f.kind)}};
-    const bool of_argument = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address;
+    const bool of_argument = f.kind == Field::Kind::argument || f.kind == Field::Kind::extent || f.kind == Field::Kind::address ||
+                             f.kind == Field::Kind::first;
     if (of_argument) out["argument"] = f.index + 1;
     if (!of_argument || f.kind == Field::Kind::extent)
         if (f.kind != Field::Kind::launch) out["axis"] = axis_names[f.axis];

@@ -76,6 +76,7 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.by_address = {false}; },
         [](Options& o) { o.by_address = {true}; },
         [](Options& o) { o.by_address = {false, true}; },
+        [](Options& o) { o.shifted = {true}; },
         [](Options& o) { o.wide_offsets = true; },
         [](Options& o) { o.int64_atomics = false; },
         [](Options& o) { o.memory_barriers = false; },

@@ -126,6 +126,7 @@ private:
     void make_locks();  // without it
     std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch);  // without it
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block);
+    BoundBelow bound_place(const Variant& variant, int argument, const Launch::Array& array) const;
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
                      const Extents& base);

@@ -146,6 +146,13 @@ std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Lau
     return block;
 }
 
+/// Where an argument's binding begins, and with which element the array does: at its beginning, but in variants that say otherwise.
+BoundBelow Device::bound_place(const Variant& variant, int argument, const Launch::Array& array) const {
+    const bool below = argument >= 0 && size_t(argument) < variant.shifted.size() && variant.shifted[size_t(argument)];
+    if (!below) return {array.offset, 0};
+    return bound_below(array, variant.element_bytes[size_t(argument)], context.snapshot.limits).value_or(BoundBelow{array.offset, 0});
+}
+
 void Device::list_accesses(const Variant& variant, const Launch& launch) {
     accesses.clear();
     for (const Variant::Use& use : variant.uses) {
@@ -153,7 +160,8 @@ void Device::list_accesses(const Variant& variant, const Launch& launch) {
         if (!array.memory) continue;
         const Range& range = static_cast<const Buffer*>(array.memory)->range;
         // Shaders may reach small elements through whole words.
-        const int64_t begin = range.offset + array.offset, end = begin + array.bytes;
+        // Of what is bound below an array all is counted, since the validation layer does so.
+        const int64_t begin = range.offset + bound_place(variant, use.argument, array).begin, end = range.offset + array.offset + array.bytes;
         accesses.push_back({range.block->id, begin / 4 * 4, (end + 3) / 4 * 4, use.write});
     }
 }
@@ -179,8 +187,9 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
         const bool some = array.memory && array.bytes > 0;
         const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
         // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
-        const int64_t bytes = some ? (array.bytes + 3) / 4 * 4 : dummy.bytes;
-        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.offset + (some ? array.offset : 0)), VkDeviceSize(bytes)};
+        const int64_t begin = some ? bound_place(variant, argument, array).begin : 0;
+        const int64_t bytes = some ? (array.offset - begin + array.bytes + 3) / 4 * 4 : dummy.bytes;
+        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.offset + begin), VkDeviceSize(bytes)};
         VkDescriptorBufferInfo& last = variant.buffers[i];
         same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
@@ -215,6 +224,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
             const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
             return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
         }
+        case Kind::first: return uint64_t(bound_place(variant, field.index, launch.arguments[size_t(field.index)].array).first);
         case Kind::start:
         case Kind::group_base:
         case Kind::group_count: break;

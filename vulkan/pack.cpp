@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Changes whenever the layout below does.
-constexpr uint32_t layout_version = 3;
+constexpr uint32_t layout_version = 4;
 
 struct Writer {
     std::string bytes;

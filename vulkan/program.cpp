@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/interp_program.h"
 #include "core/named.h"
+#include "vulkan/device.h"
 #include "vulkan/group.h"
 
 namespace pumice::vulkan {
@@ -54,6 +55,17 @@ int64_t elements(const Launch::Array& array) {
 
 }  // namespace
 
+std::optional<BoundBelow> bound_below(const Launch::Array& array, int64_t element_bytes, const VkPhysicalDeviceLimits& limits) {
+    const int64_t step = int64_t(limits.minStorageBufferOffsetAlignment);
+    // After so many steps the rests repeat.
+    for (int64_t n = 0, begin = array.offset / step * step; n < element_bytes && begin >= 0; ++n, begin -= step) {
+        const int64_t before = array.offset - begin;
+        if (before + array.bytes > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
+        if (before % element_bytes == 0) return BoundBelow{begin, before / element_bytes};
+    }
+    return std::nullopt;
+}
+
 Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
     : shader(std::move(with)), locks(binds_locks(shader)) {
     check_limits(context, shader, kernel);
@@ -71,11 +83,16 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
     for (const codegen::Binding& binding : shader.bindings)
         if (binding.argument >= 0)
             uses.push_back({binding.argument, binding.access != ir::Access::in});
+    shifted.resize(kernel.params.size());
     for (const auto* fields : {&shader.push, &shader.block})
         for (const codegen::Field& field : *fields)
-            if (field.kind == codegen::Field::Kind::address)
+            if (field.kind == codegen::Field::Kind::first) shifted[size_t(field.index)] = true;
+            else if (field.kind == codegen::Field::Kind::address)
                 uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
-    for (const ir::Parameter& parameter : kernel.params) argument_types.push_back(parameter.type);
+    for (const ir::Parameter& parameter : kernel.params) {
+        argument_types.push_back(parameter.type);
+        element_bytes.push_back(parameter.is_array ? kernel[parameter.memory].element.size : 0);
+    }
     buffers.resize(shader.bindings.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
         VkWriteDescriptorSet write{};
@@ -211,14 +228,23 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
             ++bound;
             continue;
         }
+        const bool has_address = plan.device_addresses && (!array || !array->memory || static_cast<const Buffer*>(array->memory)->range.block->address);
+        const int64_t element_bytes = (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
+        if (unaligned && !has_address && bound < bindings && bound_below(*array, element_bytes, limits)) {
+            ++bound;
+            options.shifted.resize(kernel->params.size());
+            options.shifted[size_t(parameter)] = true;
+            continue;
+        }
         if (!plan.device_addresses) {
             const std::string which = text(kernel->label(size_t(parameter)), " of ", named(*kernel));
             if (large)
                 fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
                      limits.maxStorageBufferRange, " and has no device addresses");
-            if (unaligned)
-                fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at multiples of ",
-                     limits.minStorageBufferOffsetAlignment, " and has no device addresses");
+            if (unaligned && bound < bindings)
+                fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at most ",
+                     limits.maxStorageBufferRange, " bytes from a multiple of ", limits.minStorageBufferOffsetAlignment,
+                     " on and has no device addresses");
             fail(named(*kernel), " has ", arrays.size(), " array arguments, and ", context.name, " binds at most ",
                  bindings, " and has no device addresses");
         }

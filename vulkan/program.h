@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -13,6 +14,14 @@
 namespace pumice::vulkan {
 
 using Extents = std::array<int64_t, 3>;
+
+/// How a binding reaches an array that does not begin where a binding may.
+struct BoundBelow {
+    int64_t begin = 0;  ///< of the binding: bytes from the allocation's start
+    int64_t first = 0;  ///< the array's first element, counted from there
+};
+/// The nearest such place with whole elements between; nothing where there is none in the allocation, or the binding would be too long.
+std::optional<BoundBelow> bound_below(const Launch::Array& array, int64_t element_bytes, const VkPhysicalDeviceLimits& limits);
 
 /// One shader on the device with a pipeline for every group size it was launched with. Handles are destroyed by destroy(), by
 /// whoever knows that the device is done with them.
@@ -34,6 +43,8 @@ public:
     const bool locks;                     ///< it binds the device's locks
     std::vector<Use> uses;                ///< the arrays that the shader touches
     std::vector<Scalar> argument_types;   ///< by parameter; those of arrays mean nothing
+    std::vector<int64_t> element_bytes;   ///< by parameter; those of scalars are 0
+    std::vector<bool> shifted;            ///< by parameter: arrays that begin within their bindings
     VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
     /// Filled at each launch, with the queue's mutex held; `writes` points into `buffers`.
