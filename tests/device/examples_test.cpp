@@ -69,6 +69,7 @@ void check_matmul(int n, int m, int l, bool naive) {
 }
 
 TEST(Examples, Case33_Matmul) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     if (suite::is_checking_device()) return check_matmul(64, 35, 45, true);  // a microsecond an operation
     check_matmul(256, 123, 45, true);
     check_matmul(1024, 512, 2048, false);
@@ -110,6 +111,7 @@ auto transpose_tiled(const char* name) {
 const auto transpose_unpadded = transpose_tiled<0>("transpose_unpadded"), transpose_padded = transpose_tiled<1>("transpose_padded");
 
 TEST(Examples, Case34_Transpose) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     const int n = suite::is_checking_device() ? 64 : 1024, m = n / 2;
     for (const auto& [rows, columns] : {std::pair(n, n), std::pair(n, m)}) {
         Array<int, 2> a = device().upload(suite::iota<int>(rows * columns), {rows, columns});

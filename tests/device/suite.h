@@ -29,6 +29,10 @@ std::string message_of(F&& act) {
     return "(no error)";
 }
 
+#define SKIP_WITHOUT_GROUPS_OF(items)                            \
+    if (suite::device().limits().max_group_size < (items)) \
+    GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no groups of " << (items) << " items"
+
 /// A device that is not `size` long along the group may refuse a size: the largest of the wanted sizes that it takes.
 inline int at_most_group(int wanted) { return int(std::min<int64_t>(wanted, device().limits().max_group_size)); }
 

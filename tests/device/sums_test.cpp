@@ -212,6 +212,7 @@ TEST(Sums, CostlyAndAlike) {
 
 /// Local memory: a row that others read behind a barrier, and one that the loop itself reads.
 TEST(Sums, LocalRows) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
     const auto add = kernel("local_rows", [](Out<float, 2> out) {
         Local<float, 16, 16> tile;
@@ -250,6 +251,7 @@ TEST(Sums, RowsOfALargeArray) {
 
 /// Each item adds its share of a product to every element of a row: products with a matrix in local memory, as adjoints of products are.
 TEST(Sums, RowsOfProducts) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
     for (const int n : {4, 8, 16})
         for (const bool down : {false, true}) {

@@ -64,6 +64,7 @@ void tiles(int height, int width) {
 }
 
 TEST(Sums, Tiles) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
         tiles<float>(height, width);
         tiles<int>(height, width);
@@ -124,6 +125,7 @@ void taken_back(int height, int width, bool clears) {
 }
 
 TEST(Sums, TilesTakenBack) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(16, 2), std::pair(7, 5)})
         for (const bool clears : {true, false}) {
             taken_back<float>(height, width, clears);

@@ -179,19 +179,19 @@ void tiles(bool own) {
 }
 
 TEST(Transposes, ByTiles) {
-    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
+    SKIP_WITHOUT_GROUPS_OF(256);
     tiles(false);
 }
 
 TEST(Transposes, ByTilesThatChange) {
-    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
+    SKIP_WITHOUT_GROUPS_OF(256);
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: not all of the tile is set where the range ends";
     tiles(true);
 }
 
 TEST(Transposes, ByTilesInsideOfABorder) {
     // Conditions that hold for all items of some groups, for some of others, and for none; one adds up to more than an int holds.
-    if (device().limits().max_group_size < 256) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no groups of 256 items";
+    SKIP_WITHOUT_GROUPS_OF(256);
     const auto k = kernel("border", whole_groups, [](Out<int, 2> to, In<int, 2> from) {
         Local<int, 16, 17> tile;
         auto [i, j] = local_index<2>();
@@ -211,6 +211,7 @@ TEST(Transposes, ByTilesInsideOfABorder) {
 }
 
 TEST(Transposes, RowsOfPlanes) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     // The axes the other way round, and the row's number among the places.
     const Device d = device();
     const auto k = kernel("planes", [](Out<int, 3> to, In<int, 3> from) {

@@ -203,6 +203,7 @@ TEST(Wraps, SumsAlongRows) {
 }
 
 TEST(Wraps, Transposes) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -262,6 +263,7 @@ TEST(Wraps, StridedLoops) {
 }
 
 TEST(Wraps, ConditionsOfGroups) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -292,6 +294,7 @@ TEST(Wraps, ConditionsOfGroups) {
 }
 
 TEST(Wraps, StepsOf32Bits) {
+    SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
     const auto k = kernel("steps_wrap", [](Out<int, 2> y, Out<int, 2> z, In<int> x) {
