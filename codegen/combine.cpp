@@ -1,8 +1,12 @@
-// Additions of several items to one place: a subgroup's are added up first, and one item adds the sum.
+// Additions of several items to one place: a subgroup's are added up first, and one item adds the sum. It is elected right behind the sum:
+// behind code with jumps, such as many of our functions have, a subgroup may still be in parts, each of which elects an item.
 #include "codegen/combine.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
+#include "codegen/scalar_text.h"
 #include "core/rewrite.h"
 #include "core/uniformity.h"
 
@@ -31,12 +35,29 @@ private:
         return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
     }
 
+    /// The text of the value has no call of a function of ours, which may jump, and which may be written where the value is used.
+    bool straight(Value v) {
+        const InstId id = from[v].inst;
+        if (id.id == none) return true;
+        const Inst& i = from[id];
+        if (!is_pure(i.op)) return true;  // written in its own place
+        if (const auto known = straight_values.find(v.id); known != straight_values.end()) return known->second;
+        const auto operands = from.operands(i);
+        bool plain = true;
+        if (is_scalar_op(i.op)) plain = op_text(i.op, from.type_of(operands[0]), false).find("pm_") == std::string::npos;
+        if (i.op == Op::cast) plain = !is_float(from.type_of(operands[0])) || is_float(i.type);
+        for (const Value o : operands) plain = plain && straight(o);
+        return straight_values[v.id] = plain;
+    }
+
     void inst(InstId id) override {
         const Inst& i = from[id];
         if (combines(id)) {
             b.loc = i.loc;
             const Value value = of(from.operands(i).back());
+            if (!straight(from.operands(i).back())) flush();
             sums.push_back({id, b.subgroup(Subgroup::reduce_add, {&value, 1})});
+            if (sums.size() == 1) elected = b.subgroup(Subgroup::elect, {});
             return;
         }
         const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(),
@@ -49,11 +70,10 @@ private:
     void flush() {
         if (sums.empty()) return;
         b.loc = from[sums[0].atomic].loc;
-        const Value condition = b.subgroup(Subgroup::elect, {});
         Inst one;
         one.op = Op::if_;
         one.loc = b.loc;
-        control(one, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
+        control(one, {&elected, 1}, {}, [&](int which, std::span<const Value>) {
             for (const Sum& s : sums) {
                 if (which == 1) break;
                 const Inst& i = from[s.atomic];
@@ -72,6 +92,8 @@ private:
     const Uniformity uniformity;
     std::vector<bool> used;
     std::vector<Sum> sums;  ///< of the current block, still to be added
+    Value elected;          ///< for all of them
+    std::map<uint32_t, bool> straight_values;
 };
 
 }  // namespace
