@@ -148,8 +148,7 @@ void plan_memory(const Snapshot& s, Plan& plan) {
     plan.download_memory = download.value_or(*upload);
     plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
     plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
-    // Not maxMemoryAllocationSize: drivers allocate more than they promise there, and say so where they do not.
-    plan.max_block_bytes = plan.limits.memory;
+    plan.max_block_bytes = std::min(s.max_allocation_bytes, plan.limits.memory);
     if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
     plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
     plan.limits.max_array_bytes = plan.max_block_bytes;

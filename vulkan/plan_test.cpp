@@ -25,6 +25,7 @@ Snapshot least() {
     s.name = "least";
     s.api_version = VK_API_VERSION_1_2;
     s.timeline_semaphore = true;
+    s.max_allocation_bytes = GiB;
     VkPhysicalDeviceLimits& l = s.limits;
     l.maxStorageBufferRange = 1u << 27;
     l.maxPushConstantsSize = 128;
@@ -54,7 +55,7 @@ Snapshot discrete() {
     add_memory(s, 8 * GiB, {device_local});
     add_memory(s, 16 * GiB, {coherent, coherent | cached});
     add_memory(s, GiB / 4, {device_local | coherent});
-    s.max_buffer_bytes = 4 * GiB;
+    s.max_allocation_bytes = 4 * GiB;
     s.buffer_device_address = true;
     s.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
     s.max_push_descriptors = 32;
@@ -118,7 +119,7 @@ TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
     Snapshot s = unified();
     s.buffer_device_address = true;
-    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, 2 * GiB);
+    EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB);
     s.max_buffer_bytes = GiB / 2 + 100;
     EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
 }

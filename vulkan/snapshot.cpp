@@ -24,6 +24,7 @@ void read_extensions(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
 
 void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snapshot& s) {
     VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, nullptr, {}, {}, {}, 0, false};
+    VkPhysicalDeviceMaintenance3Properties allocation{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, nullptr, 0, 0};
     VkPhysicalDeviceSubgroupProperties subgroup{};
     subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
     VkPhysicalDeviceDriverProperties driver{};
@@ -33,6 +34,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
     void* head = nullptr;
     chain(head, id);
+    chain(head, allocation);
     chain(head, subgroup);
     if (s.api_version >= VK_API_VERSION_1_2) chain(head, driver);
     if (s.api_version >= VK_API_VERSION_1_3) chain(head, buffer);
@@ -44,6 +46,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
 
     std::memcpy(s.device_uuid.data(), id.deviceUUID, VK_UUID_SIZE);
     std::memcpy(s.driver_uuid.data(), id.driverUUID, VK_UUID_SIZE);
+    s.max_allocation_bytes = int64_t(std::min<uint64_t>(allocation.maxMemoryAllocationSize, INT64_MAX));
     s.max_buffer_bytes = int64_t(std::min<uint64_t>(buffer.maxBufferSize, INT64_MAX));
     if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) s.subgroup_operations = subgroup.supportedOperations;
     s.subgroup_size = std::max(1, int(subgroup.subgroupSize));
