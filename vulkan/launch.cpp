@@ -146,7 +146,7 @@ std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Lau
     return block;
 }
 
-/// Where an argument's binding begins, and with which element the array does: at its beginning, but in variants that say otherwise.
+/// The place of an argument's binding. It is the array's own, but for the arguments that the variant binds below it.
 BoundBelow Device::bound_place(const Variant& variant, int argument, const Launch::Array& array) const {
     const bool below = argument >= 0 && size_t(argument) < variant.shifted.size() && variant.shifted[size_t(argument)];
     if (!below) return {array.offset, 0};

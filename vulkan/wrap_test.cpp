@@ -228,7 +228,7 @@ TEST_P(Wrap, ArraysInOneBuffer) {
     EXPECT_NE(error_of([&] { saxpy(ndrange(512), low, overlaps, 1.0f); }).find("overlap in memory"), std::string::npos);
 }
 
-/// Where no binding may begin: through the buffer's address, or else through a binding that begins below.
+/// No binding may begin there: the array is reached by the buffer's address, or else by a binding that begins below.
 TEST_P(Wrap, ArraysAtOddPlaces) {
     HostBuffer buffer(app, 4096, VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
     const Device device = vulkan::wrap(app.application());

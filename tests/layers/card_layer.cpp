@@ -16,7 +16,7 @@
 
 namespace {
 
-/// What the card says, where it differs from the driver below.
+/// The properties of a card that differ from those of the driver below.
 struct Card {
     const char* name;
     uint32_t storage_buffers = 0;     ///< bound by a stage; 0: as many as the driver
