@@ -26,9 +26,11 @@ struct Options {
     bool local_float_atomics = false;     ///< and in local memory
     std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
     std::vector<bool> shifted;            ///< per parameter: its binding begins before the array, whose first element is a field
+    std::vector<int> shares;              ///< per parameter: the first one whose binding it is in, itself or before it; -1: none. All of
+                                          ///< these are shifted, too
     bool wide_offsets = false;            ///< element offsets in 64 bits
-    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers, in buffers and in local memory; else
-                                          ///< those of 64 bits are done under locks
+    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers in buffers; else they are done under locks
+    bool local_int64_atomics = true;      ///< and in local memory
     bool memory_barriers = true;          ///< false where atomics order all memory, and memory barriers do harm
     bool idle_lanes = false;              ///< subgroups lie along x, and lanes without an item keep loops going: these leave first
     bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
@@ -45,10 +47,10 @@ struct Options {
 };
 /// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
 inline auto key_parts(const Options& o) {
-    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
-                 ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
-    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, wide_offsets, int64_atomics, memory_barriers, idle_lanes,
-                    ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
+    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics, local_int64_atomics, memory_barriers,
+                 idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
+    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics, local_int64_atomics, memory_barriers,
+                    idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.
@@ -79,7 +81,7 @@ struct Binding {
     static constexpr int lock_count = 4096;  ///< a power of two
     int argument = 0;   ///< parameter index; or one of the above; or, behind the last parameter, the ring of what is printed and
                         ///< required (core/ring.h)
-    int binding = 0;    ///< in set 0, storage buffer
+    int binding = 0;    ///< in set 0, storage buffer; with Options::shares several arrays have the same
     ir::Access access = ir::Access::inout;
 };
 

@@ -12,7 +12,9 @@ namespace pumice::codegen {
 using namespace ir;
 
 /// Whoever gets the lock lets it go in the same iteration, and holds no other: items that run in step never wait for one of
-/// themselves, and the device keeps running the group that holds a lock. The barriers keep the accesses between the lock's atomics.
+/// themselves, and the device keeps running the group that holds a lock. Of a subgroup one item at a time tries, where one can be elected:
+/// a compiler that moves the release out of the loop then has no other item of the subgroup waiting for it. Not where the driver
+/// elects lanes without an item. The barriers keep the accesses between the lock's atomics.
 Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
     interface.need_locks();
     const Memory& m = k[i.memory];
@@ -41,11 +43,13 @@ Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
         if (members > 1) number += text(" * ", members, "u");
         if (first > 0) number += text(" + ", first, "u");
         if (local) number += " + 61u * (gl_WorkGroupID.x + 17u * gl_WorkGroupID.y + 257u * gl_WorkGroupID.z)";
+        const bool elects = (options.subgroups & Subgroups::basic) && !options.idle_lanes;
+        if (elects) interface.need("GL_KHR_shader_subgroup_basic");
         const char* const fence = options.memory_barriers ? "            memoryBarrier();\n" : "";
         own_functions[name] =
             text(type, " ", name, "(", wide ? "int64_t" : "uint", " index, ", exchanges ? text(type, " expected, ") : "", type, " value) {\n",
                  "    const uint lock = (", number, ") & ", Binding::lock_count - 1, "u;\n    ", type, " old;\n",
-                 "    for (bool done = false; !done;) {\n        if (atomicExchange(locks[lock], 1u) == 0u) {\n",
+                 "    for (bool done = false; !done;) {\n        if (", elects ? "subgroupElect() && " : "", "atomicExchange(locks[lock], 1u) == 0u) {\n",
                  fence, "            old = ", place, ";\n            ", update, "\n", fence,
                  "            atomicExchange(locks[lock], 0u);\n            done = true;\n        }\n    }\n    return old;\n}\n");
         function_order.push_back(name);

@@ -167,7 +167,7 @@ void Emitter::atomic(const Inst& i) {
     const bool bits = interface.stored_as_bits(i.memory, i.leaf);
     if (size_of(i.type) < 4) return define_atomic(i, atomic_of_word(i, atomic_words[i.immediate]));
     if (size_of(i.type) == 8) {
-        if (interface.by_locks()) return define_atomic(i, atomic_under_lock(i, atomic_words[i.immediate]));
+        if (interface.by_locks(i.memory)) return define_atomic(i, atomic_under_lock(i, atomic_words[i.immediate]));
         interface.need("GL_EXT_shader_atomic_int64");
         interface.need_type(Scalar::u64);
     }

@@ -18,9 +18,10 @@ constexpr std::string_view arithmetic_half = "GL_EXT_shader_explicit_arithmetic_
 constexpr std::string_view storage8 = "GL_EXT_shader_8bit_storage";
 constexpr std::string_view storage16 = "GL_EXT_shader_16bit_storage";
 
-// In the order of Scalar. double is GLSL 4's own. A half travels in the push-constant block as its bits.
+// In the order of Scalar. double is GLSL 4's own. A bool in a buffer is a byte without arithmetic (Options::byte_storage). A half
+// travels in the push-constant block as its bits.
 constexpr GlslType types[scalar_count] = {
-    {"bool", "uint8_t", "uint", Scalar::u32, "", storage8, Feature::int8},
+    {"bool", "uint8_t", "uint", Scalar::u32, "", storage8, std::nullopt},
     {"int8_t", "int8_t", "int", Scalar::i32, arithmetic8, storage8, Feature::int8},
     {"int16_t", "int16_t", "int", Scalar::i32, arithmetic16, storage16, Feature::int16},
     {"int", "int", "int", Scalar::i32, "", "", std::nullopt},

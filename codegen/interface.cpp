@@ -1,6 +1,8 @@
 #include "codegen/interface.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <tuple>
 
 #include "codegen/glsl_type.h"
@@ -83,7 +85,7 @@ std::string Interface::first_element(MemoryId m) { return field(Field::Kind::fir
 
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
-    if (size_of(k[m].element.leaves[leaf].type) == 8 && by_locks()) return false;
+    if (size_of(k[m].element.leaves[leaf].type) == 8 && by_locks(m)) return false;
     // f32 is the one type the options speak of.
     const bool instruction = k[m].element.leaves[leaf].type == Scalar::f32 &&
                              (k[m].kind == MemoryKind::array ? options.float_atomics : options.local_float_atomics);
@@ -144,7 +146,7 @@ void Interface::need_type(Scalar type) {
     const GlslType& t = glsl_type(type, options.pairs);
     if (!options.pairs || !is_pair(type)) types.insert(type);
     need(t.extension);
-    if (t.feature && type != Scalar::boolean) features.insert(*t.feature);
+    if (t.feature) features.insert(*t.feature);
 }
 
 std::string Interface::extension_lines() const {
@@ -179,7 +181,8 @@ std::string Interface::struct_declaration(MemoryId m) {
     uint32_t alignment = 1;
     for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
         const Leaf& l = element.leaves[leaf];
-        if (!usage.memories[m.id].touched[leaf] && glsl_type(l.type).feature) continue;
+        const GlslType& type = glsl_type(l.type);
+        if (!usage.memories[m.id].touched[leaf] && (type.feature || !type.storage_extension.empty())) continue;
         const bool word = in_words(m, leaf);
         const uint32_t size = word ? 4 : uint32_t(size_of(l.type)), offset = word ? l.offset / 4 * 4 : l.offset;
         if (word && !declared.empty() && declared.back().offset == offset) continue;  // the word is there
@@ -225,8 +228,11 @@ std::string Interface::buffer(MemoryId m, int binding) {
     const Memory& memory = k[m];
     const std::string block = text("Arg", memory.argument + 1);
     const char* layout = memory.element.is_scalar() || all_in_words(m) ? "std430" : "scalar";
-    const bool under_locks = usage.memories[m.id].wide_atomics && by_locks();
+    const bool under_locks = usage.memories[m.id].wide_atomics && by_locks(m);
     std::string qualifiers = usage.memories[m.id].exchanged || under_locks ? "restrict coherent " : "restrict ";
+    const size_t argument = size_t(memory.argument);
+    // Others are reached through the same binding.
+    if (argument < options.shares.size() && options.shares[argument] >= 0) qualifiers.erase(0, std::strlen("restrict "));
     if (memory.access == Access::in) qualifiers += "readonly ";
     for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf) {
         const GlslType& t = glsl_type(memory.element.leaves[leaf].type, options.pairs);
@@ -266,6 +272,7 @@ std::string Interface::declarations() {
     std::string blocks;
     if (asks_full_groups) blocks += "layout(constant_id = 3) const bool full_groups = false;\n";
     int binding = 0;
+    std::map<int, int> shared;  // bindings of several arrays, by the first one's parameter
     for (uint32_t id = 0; id < k.memories.size(); ++id) {
         const MemoryId m{id};
         const Memory& memory = k[m];
@@ -275,8 +282,11 @@ std::string Interface::declarations() {
         if (!memory.element.is_scalar() && !all_in_words(m)) blocks += struct_declaration(m);
         if (memory.kind == MemoryKind::array) {
             const bool bound = !by_address(m);
-            blocks += buffer(m, binding);
-            binding += bound;
+            const size_t argument = size_t(memory.argument);
+            const bool shares = bound && argument < options.shares.size() && options.shares[argument] >= 0;
+            const auto [with, first] = shares ? shared.try_emplace(options.shares[argument], binding) : std::pair(shared.end(), bound);
+            blocks += buffer(m, shares ? with->second : binding);
+            binding += first;
         } else if (memory.kind == MemoryKind::local) {
             int64_t count = 1;
             for (const int64_t e : memory.extents) count *= e;

@@ -28,8 +28,10 @@ public:
     bool in_words(ir::MemoryId m, uint32_t leaf) const;
     /// All leaves do so: the memory is an array of words, and its index counts them. Else each word is a member of the element.
     bool all_in_words(ir::MemoryId m) const;
-    /// Atomics of 64 bits are done under the device's locks, which are there from now on; see emit_locks.cpp.
-    bool by_locks() const { return options.pairs || !options.int64_atomics; }
+    /// Atomics of 64 bits on this memory are done under the device's locks; see emit_locks.cpp.
+    bool by_locks(ir::MemoryId m) const {
+        return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);
+    }
     void need_locks() { locks = true; }
     /// The GLSL type of an element's leaf as it lies in memory.
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;

@@ -79,6 +79,8 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.shifted = {true}; },
         [](Options& o) { o.wide_offsets = true; },
         [](Options& o) { o.int64_atomics = false; },
+        [](Options& o) { o.local_int64_atomics = false; },
+        [](Options& o) { o.shares = {0}; },
         [](Options& o) { o.memory_barriers = false; },
         [](Options& o) { o.idle_lanes = true; },
         [](Options& o) { o.ordered_as_unsigned = true; },

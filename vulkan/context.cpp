@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "codegen/codegen.h"
 #include "core/error.h"
@@ -171,16 +172,23 @@ void Context::make_device(const Origin& origin) {
     atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
     atomics.shaderBufferFloat32Atomics = atomics.shaderBufferFloat32AtomicAdd = plan.float_atomics;
     atomics.shaderSharedFloat32Atomics = atomics.shaderSharedFloat32AtomicAdd = plan.local_float_atomics;
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
+    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+    sizes.subgroupSizeControl = true;
+    sizes.computeFullSubgroups = plan.full_subgroups;
     VkPhysicalDeviceVulkan12Features v12{};
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    v12.pNext = plan.float_atomics || plan.local_float_atomics ? &atomics : nullptr;
+    if (plan.float_atomics || plan.local_float_atomics) v12.pNext = &atomics;
+    if (plan.required_subgroup_size > 0) sizes.pNext = std::exchange(v12.pNext, &sizes);
     v12.timelineSemaphore = true;
     v12.bufferDeviceAddress = plan.device_addresses;
     v12.scalarBlockLayout = plan.scalar_block_layout;
-    v12.storageBuffer8BitAccess = v12.shaderInt8 = plan.int8;
+    v12.storageBuffer8BitAccess = plan.byte_storage;
+    v12.shaderInt8 = plan.int8;
     v12.shaderFloat16 = plan.float16;
     v12.shaderSubgroupExtendedTypes = (plan.subgroups & codegen::Subgroups::int64) != 0;
-    v12.shaderBufferInt64Atomics = v12.shaderSharedInt64Atomics = plan.int64_atomics;
+    v12.shaderBufferInt64Atomics = plan.int64_atomics;
+    v12.shaderSharedInt64Atomics = plan.local_int64_atomics;
     VkPhysicalDeviceVulkan11Features v11{};
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     v11.pNext = &v12;

@@ -58,6 +58,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
     : context(origin, std::move(snapshot), std::move(plan), std::move(name)),
       cache(debug::cache_folder()),
       cache_key(device_key(context.snapshot)),
+      pipelines(context, cache, cache_key),
       memory(context),
       queue(context),
       staging_ids(first_staging_id),
@@ -66,10 +67,9 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
-    load_pipeline_cache();
     if (!context.wrapped)  // what an application's device is made of is the application's to order
         queue.at_exit = [this] {
-            save_pipeline_cache();
+            pipelines.save();
             keep_objects(context.vk);
         };
     const Plan& p = context.plan;
@@ -89,8 +89,7 @@ Device::~Device() {
     context.wait_idle();
     reporting.rings.clear();
     locks.words.reset();
-    save_pipeline_cache();
-    context.vk.DestroyPipelineCache(context.device, pipeline_cache, nullptr);
+    pipelines.save();
     for (const auto& kernel : kernels) kernel->destroy(context);
 }
 
@@ -140,28 +139,6 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
         fill(*buffer, 0, (bytes + 3) / 4 * 4, &zeros, 4, 0);
     }
     return buffer;
-}
-
-void Device::load_pipeline_cache() {
-    const std::string stored = cache.read("pipelines-" + cache_key).value_or("");
-    VkPipelineCacheCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-    info.initialDataSize = stored.size();
-    info.pInitialData = stored.data();
-    // The driver checks the data's own header and ignores what is not its own.
-    context.check(context.vk.CreatePipelineCache(context.device, &info, nullptr, &pipeline_cache), "vkCreatePipelineCache");
-    pipeline_cache_bytes = stored.size();
-}
-
-void Device::save_pipeline_cache() {
-    size_t bytes = 0;
-    if (!cache.on() || context.vk.GetPipelineCacheData(context.device, pipeline_cache, &bytes, nullptr) != VK_SUCCESS) return;
-    // Some drivers keep nothing but the header; then there is no file.
-    if (bytes <= sizeof(VkPipelineCacheHeaderVersionOne) || bytes == pipeline_cache_bytes) return;
-    std::string data(bytes, '\0');
-    if (context.vk.GetPipelineCacheData(context.device, pipeline_cache, &bytes, data.data()) != VK_SUCCESS) return;
-    data.resize(bytes);
-    cache.write("pipelines-" + cache_key, data);
 }
 
 int Device::create_stream(Priority priority) {

@@ -92,6 +92,7 @@ public:
     Context context;
     DiskCache cache;
     const std::string cache_key;   ///< device and driver
+    PipelineCache pipelines;
     Memory memory;                 ///< with queue.mutex
     Queue queue;
 
@@ -115,22 +116,20 @@ private:
     uint64_t after(const Buffer& buffer, bool write, int stream) const;
     bool goes_ahead(const Buffer& buffer, bool write, int stream);
     void touched(int stream);
-    void load_pipeline_cache();
-    void save_pipeline_cache();
 
+    using Places = std::vector<Variant::Place>;  // by binding
     uint64_t launch_now(const Program& program, const Launch& launch);
     bool may_go_ahead(const Variant& variant, const Launch& launch, const Buffer* block) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching, with queue.mutex held
-    void list_accesses(const Variant& variant, const Launch& launch);
+    void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
     void make_locks();  // without it
-    std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch);  // without it
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block);
-    BoundBelow bound_place(const Variant& variant, int argument, const Launch::Array& array) const;
-    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const;
-    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
+    std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without it
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Buffer* block);
+    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
+    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                      const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch);
+    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places);
 
     // print and require (report.cpp)
     struct Ring {
@@ -175,8 +174,6 @@ private:
     std::vector<int> unused_streams;                // that were released
     std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before
     std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
-    VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
-    size_t pipeline_cache_bytes = 0;                // as loaded
     std::vector<Access> accesses;                   // of the command being recorded
     std::vector<std::byte> push;                    // its push constants
 

@@ -73,12 +73,13 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
 
 /// The value reached when it is done.
 uint64_t Device::launch_now(const Program& program, const Launch& launch) {
-    const auto [variant, pipeline] = program.variants->choose(context, pipeline_cache, launch);
+    const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*variant, launch);
-    const std::unique_ptr<Buffer> block = argument_block(*variant, launch);
+    const Places places = variant->places(launch, context.snapshot.limits);
+    const std::unique_ptr<Buffer> block = argument_block(*variant, launch, places);
     if (variant->locks && !locks.made) make_locks();
     const std::lock_guard lock(queue.mutex);
-    list_accesses(*variant, launch);
+    list_accesses(*variant, launch, places);
     const auto also_read = [this](const Buffer& buffer) {
         accesses.push_back({buffer.range.block->id, buffer.range.offset, buffer.range.offset + buffer.bytes, false});
     };
@@ -88,8 +89,8 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(*variant, launch, block.get()));
     const uint64_t value = queue.value();
     queue.bind(pipeline);
-    bind_arrays(commands, *variant, launch, block.get());
-    dispatch(commands, *variant, launch);
+    bind_arrays(commands, *variant, places, block.get());
+    dispatch(commands, *variant, launch, places);
     for (const Variant::Use& use : variant->uses)
         if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             used(static_cast<Buffer&>(*memory), use.write);
@@ -134,11 +135,11 @@ void Device::require_addresses(const Variant& variant, const Launch& launch) con
 }
 
 /// The arguments that push constants have no room for, in memory that goes back when the launch is done.
-std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Launch& launch) {
+std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
     if (variant.shader.block_bytes == 0) return nullptr;
     std::vector<std::byte> bytes(variant.shader.block_bytes);
     for (const codegen::Field& field : variant.shader.block) {
-        const uint64_t value = field_value(variant, field, launch);
+        const uint64_t value = field_value(variant, field, launch, places);
         std::memcpy(bytes.data() + field.offset, &value, size_t(size_of(field.type)));
     }
     auto block = std::make_unique<Buffer>(self(), allocate_range(int64_t(bytes.size())), int64_t(bytes.size()));
@@ -146,27 +147,24 @@ std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Lau
     return block;
 }
 
-/// The place of an argument's binding. It is the array's own, but for the arguments that the variant binds below it.
-BoundBelow Device::bound_place(const Variant& variant, int argument, const Launch::Array& array) const {
-    const bool below = argument >= 0 && size_t(argument) < variant.shifted.size() && variant.shifted[size_t(argument)];
-    if (!below) return {array.offset, 0};
-    return bound_below(array, variant.element_bytes[size_t(argument)], context.snapshot.limits).value_or(BoundBelow{array.offset, 0});
-}
-
-void Device::list_accesses(const Variant& variant, const Launch& launch) {
+/// Arrays that are reached by their addresses, and the whole of each binding, since the validation layer counts it so.
+void Device::list_accesses(const Variant& variant, const Launch& launch, const Places& places) {
     accesses.clear();
+    // Shaders may reach small elements through whole words.
+    const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
+        accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
+    };
     for (const Variant::Use& use : variant.uses) {
         const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
-        if (!array.memory) continue;
+        if (!array.memory || variant.binding_of[size_t(use.argument)] >= 0) continue;
         const Range& range = static_cast<const Buffer*>(array.memory)->range;
-        // Shaders may reach small elements through whole words.
-        // Of what is bound below an array all is counted, since the validation layer does so.
-        const int64_t begin = range.offset + bound_place(variant, use.argument, array).begin, end = range.offset + array.offset + array.bytes;
-        accesses.push_back({range.block->id, begin / 4 * 4, (end + 3) / 4 * 4, use.write});
+        add(*range.block, range.offset + array.offset, range.offset + array.offset + array.bytes, use.write);
     }
+    for (size_t i = 0; i < places.size(); ++i)
+        if (places[i].block) add(*places[i].block, places[i].begin, places[i].end, variant.bound[i].write);
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launch& launch, const Buffer* block) {
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Buffer* block) {
     bool same = bound.batch == queue.batch() && bound.variant == &variant;
     if (!same) {
         bound.batch = queue.batch();
@@ -175,21 +173,16 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
     }
     if (variant.buffers.empty()) return;
     const Variant* const now = std::exchange(bound.variant, nullptr);  // until nothing can fail any more
-    const auto whole = [](const Buffer* buffer) {
-        return Launch::Array{const_cast<Buffer*>(buffer), 0, buffer ? buffer->bytes : 0, Launch::Array::ones()};
-    };
-    const Launch::Array of_block = whole(block), of_locks = whole(locks.words.get());
+    const auto whole = [](const Range& range, int64_t bytes) { return Variant::Place{range.block, range.offset, range.offset + bytes}; };
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
-        const int argument = variant.shader.bindings[i].argument;
-        const Launch::Array& array = argument == codegen::Binding::argument_block ? of_block
-                                     : argument == codegen::Binding::locks        ? of_locks
-                                                                                  : launch.arguments[size_t(argument)].array;
-        const bool some = array.memory && array.bytes > 0;
-        const Range& range = some ? static_cast<const Buffer*>(array.memory)->range : dummy;
+        const int argument = variant.bound[i].arguments.front();
+        const Variant::Place place = argument == codegen::Binding::argument_block ? whole(block->range, block->bytes)
+                                     : argument == codegen::Binding::locks        ? whole(locks.words->range, locks.words->bytes)
+                                     : places[i].block                            ? places[i]
+                                                                                  : whole(dummy, dummy.bytes);
         // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
-        const int64_t begin = some ? bound_place(variant, argument, array).begin : 0;
-        const int64_t bytes = some ? (array.offset - begin + array.bytes + 3) / 4 * 4 : dummy.bytes;
-        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.offset + begin), VkDeviceSize(bytes)};
+        const int64_t bytes = (place.end - place.begin + 3) / 4 * 4;
+        const VkDescriptorBufferInfo info{place.block->buffer, VkDeviceSize(place.begin), VkDeviceSize(bytes)};
         VkDescriptorBufferInfo& last = variant.buffers[i];
         same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
@@ -209,7 +202,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Launc
 }
 
 /// What a launch gives a field that is the same for all its dispatches.
-uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch) const {
+uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const {
     using Kind = codegen::Field::Kind;
     const size_t axis = size_t(field.axis);
     switch (field.kind) {
@@ -224,7 +217,12 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
             const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
             return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
         }
-        case Kind::first: return uint64_t(bound_place(variant, field.index, launch.arguments[size_t(field.index)].array).first);
+        case Kind::first: {
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            if (!array.memory) return 0;
+            const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
+            return uint64_t(begin - places[size_t(variant.binding_of[size_t(field.index)])].begin) / uint64_t(variant.element_bytes[size_t(field.index)]);
+        }
         case Kind::start:
         case Kind::group_base:
         case Kind::group_count: break;
@@ -233,7 +231,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
 }
 
 /// Writes the fields for the dispatch whose first group is `base`, of `groups` in all.
-void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Extents& groups,
+void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                          const Extents& base) {
     using Kind = codegen::Field::Kind;
     if (variant.shader.push_bytes == 0) return;
@@ -244,7 +242,7 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
             case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
             case Kind::group_base: value = uint64_t(base[axis]); break;
             case Kind::group_count: value = uint64_t(groups[axis]); break;
-            default: value = field_value(variant, field, launch);
+            default: value = field_value(variant, field, launch, places);
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }
@@ -255,7 +253,7 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
 }
 
 /// One dispatch, or several where the range has more groups along an axis than a dispatch may have.
-void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch) {
+void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places) {
     Extents groups, most;
     for (size_t axis = 0; axis < 3; ++axis) {
         groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
@@ -265,7 +263,7 @@ void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const La
     for (base[2] = 0; base[2] < groups[2]; base[2] += most[2])
         for (base[1] = 0; base[1] < groups[1]; base[1] += most[1])
             for (base[0] = 0; base[0] < groups[0]; base[0] += most[0]) {
-                push_fields(commands, variant, launch, groups, base);
+                push_fields(commands, variant, launch, places, groups, base);
                 uint32_t count[3];
                 for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(groups[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);

@@ -53,16 +53,30 @@ int mesa_version(const Snapshot& s) {
     return version;
 }
 
+/// The subgroup size that pipelines require: the one that the device reports. Without a requirement a driver may run another
+/// size: Intel's reports 32 and runs 8, 16 or 32. There it is 16, its usual choice, since 32 lanes have half the registers.
+int required_subgroup_size(const Snapshot& s) {
+    constexpr uint32_t intel = 0x8086;
+    if (!s.subgroup_size_control || s.max_subgroup_size == 0) return 0;
+    int size = std::clamp(s.vendor == intel ? 16 : s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
+    while (size < s.max_subgroup_size && uint64_t(size) * s.max_group_subgroups < s.limits.maxComputeWorkGroupInvocations) size *= 2;
+    return size;
+}
+
 void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
-    plan.int8 = s.shader_int8 && s.storage_8bit && !switches.bare;
+    plan.byte_storage = s.storage_8bit && !switches.bare;
+    plan.int8 = s.shader_int8 && plan.byte_storage;
     plan.int16 = s.shader_int16 && s.storage_16bit;
     plan.int64 = s.shader_int64 && !switches.pairs;
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
     // Not left out by `bare`: lavapipe ends an item's loops after 65,535 iterations, which waiting for a lock may take.
-    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics && s.shared_int64_atomics;
+    plan.int64_atomics = plan.int64 && s.buffer_int64_atomics;
+    plan.local_int64_atomics = plan.int64 && s.shared_int64_atomics;
+    // MoltenVK makes a memory barrier in divergent flow a barrier of the group, which hangs (its issue 973).
+    plan.locks = s.driver_id != VK_DRIVER_ID_MOLTENVK;
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
     // atomics are LLVM's sequentially consistent ones, and order everything.
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
@@ -84,6 +98,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;
+    plan.required_subgroup_size = plan.subgroups == 0 ? 0 : required_subgroup_size(s);
+    plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
@@ -95,6 +111,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
         plan.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
     }
     if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
+    if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
+        plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     // The specification demands it to be enabled where a device has it; its macro is behind VK_ENABLE_BETA_EXTENSIONS.
     if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
 }
@@ -177,7 +195,8 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
-    plan.limits.subgroup_size = plan.subgroups & codegen::Subgroups::basic ? s.subgroup_size : 1;
+    const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : s.subgroup_size;
+    plan.limits.subgroup_size = plan.subgroups & codegen::Subgroups::basic ? subgroup_size : 1;
     return plan;
 }
 

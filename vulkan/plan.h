@@ -28,7 +28,10 @@ struct Plan {
     // features to enable
     bool device_addresses = false, scalar_block_layout = false;
     bool int8 = false, int16 = false, int64 = false, float16 = false, float64 = false;
-    bool int64_atomics = false;           ///< in buffers and in local memory
+    bool byte_storage = false;            ///< buffers hold bytes; arithmetic on them is int8
+    bool int64_atomics = false;           ///< in buffers
+    bool local_int64_atomics = false;     ///< in local memory
+    bool locks = true;                    ///< a table of locks does for the 64-bit atomics that are not there
     bool memory_barriers = true;          ///< they do what they should
     int64_t most_iterations = 0;          ///< of all loops of a work-item: more are ended silently; 0: no such limit
     bool idle_lanes = false;              ///< lanes without an item of the group keep loops going
@@ -37,6 +40,8 @@ struct Plan {
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
+    int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
+    bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory
 

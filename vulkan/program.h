@@ -5,23 +5,27 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "codegen/codegen.h"
 #include "core/backend.h"
 #include "vulkan/context.h"
+#include "vulkan/memory.h"
+#include "vulkan/pipeline_cache.h"
 
 namespace pumice::vulkan {
 
 using Extents = std::array<int64_t, 3>;
 
-/// How a binding reaches an array that does not begin where a binding may.
-struct BoundBelow {
-    int64_t begin = 0;  ///< of the binding: bytes from the allocation's start
-    int64_t first = 0;  ///< the array's first element, counted from there
+/// An array as bytes of the buffer that its memory lies in.
+struct Placed {
+    int64_t begin = 0, end = 0;
+    int64_t element_bytes = 1;
 };
-/// The nearest such place with whole elements between; nothing where there is none in the allocation, or the binding would be too long.
-std::optional<BoundBelow> bound_below(const Launch::Array& array, int64_t element_bytes, const VkPhysicalDeviceLimits& limits);
+/// The byte at which a binding begins that reaches all of these arrays of one buffer: the last one where a binding may begin and that is
+/// a whole number of elements before each array. Nothing where there is none, or the binding would be too long.
+std::optional<int64_t> common_begin(std::span<const Placed> arrays, const VkPhysicalDeviceLimits& limits);
 
 /// One shader on the device with a pipeline for every group size it was launched with. Handles are destroyed by destroy(), by
 /// whoever knows that the device is done with them.
@@ -33,14 +37,30 @@ public:
     Variant& operator=(const Variant&) = delete;
     void destroy(Context& context);
     /// The pipeline for this launch's group, made at the first use.
-    VkPipeline pipeline(Context& context, VkPipelineCache cache, const ir::Kernel& kernel, const Launch& launch);
+    VkPipeline pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch);
 
     struct Use {
         int argument;
         bool write;
     };
+    /// What a binding is for: arrays of one buffer, mostly one, or one of codegen::Binding's.
+    struct Bound {
+        std::vector<int> arguments;
+        bool write = false;
+    };
+    /// The part of a buffer that a binding is given at a launch, in bytes. No block: there is nothing to bind.
+    struct Place {
+        const Block* block = nullptr;
+        int64_t begin = 0, end = 0;
+    };
+    /// The places of the arrays' bindings, by binding; those of other bindings are left out.
+    std::vector<Place> places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
+
     const codegen::Shader shader;
     const bool locks;                     ///< it binds the device's locks
+    const bool subgroups;                 ///< it uses them
+    std::vector<Bound> bound;             ///< by binding
+    std::vector<int> binding_of;          ///< by parameter; -1: none
     std::vector<Use> uses;                ///< the arrays that the shader touches
     std::vector<Scalar> argument_types;   ///< by parameter; those of arrays mean nothing
     std::vector<int64_t> element_bytes;   ///< by parameter; those of scalars are 0
@@ -74,16 +94,15 @@ public:
         Variant* variant;
         VkPipeline pipeline;
     };
-    /// What runs this launch: through device addresses where an array is too large for a binding, with 64-bit offsets where it
-    /// has too many elements. Any thread.
-    Choice choose(Context& context, VkPipelineCache cache, const Launch& launch);
-    /// Makes the variant that most launches need.
+    /// What runs this launch: through device addresses where an array is too large for a binding, or there are too many, with 64-bit offsets
+    /// where it has too many elements. Any thread.
+    Choice choose(Context& context, PipelineCache& cache, const Launch& launch);
+    /// Makes the variant that most launches need, where that can be told.
     void prepare(Context& context);
     void destroy(Context& context);
 
     const std::shared_ptr<const ir::Kernel> kernel;
     const bool reports;       ///< it prints or requires something, so that a binding is the device's ring
-    const bool wide_atomics;  ///< it has atomics of 64 bits, which may take the device's locks
 
 private:
     struct Made {
@@ -91,13 +110,19 @@ private:
         std::unique_ptr<Variant> variant;
     };
     bool ordinary(const Context& context, const Launch& launch) const;
+    size_t bindings(const Context& context) const;
+    bool crowded(const Context& context) const;
+    void share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const;
     codegen::Options options_for(const Context& context, const Launch* launch) const;
-    Variant& variant(Context& context, const codegen::Options& options);
+    Variant* variant(Context& context, const Launch* launch);
 
     const Source source;
-    std::vector<int> arrays;  // parameter indices
+    std::vector<int> arrays;     // parameter indices
+    const bool wide_in_arrays, wide_in_local;  // atomics of 64 bits
     std::mutex mutex;
-    std::vector<Made> made;   // made[0] is the ordinary one
+    std::vector<Made> made;
+    Variant* usual = nullptr;    // of these: most launches need it
+    size_t for_block = 0;        // bindings that are left for the argument block: 1 once the shader has turned out to need one
 };
 
 }  // namespace pumice::vulkan

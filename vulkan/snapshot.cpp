@@ -30,6 +30,8 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     VkPhysicalDeviceDriverProperties driver{};
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
     VkPhysicalDeviceMaintenance4Properties buffer{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES, nullptr, 0};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes{};
+    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
     VkPhysicalDevicePushDescriptorPropertiesKHR push{};
     push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
     void* head = nullptr;
@@ -38,6 +40,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     chain(head, subgroup);
     if (s.api_version >= VK_API_VERSION_1_2) chain(head, driver);
     if (s.api_version >= VK_API_VERSION_1_3) chain(head, buffer);
+    if (s.sizes_subgroups()) chain(head, sizes);
     if (s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) chain(head, push);
     VkPhysicalDeviceProperties2 all{};
     all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -50,6 +53,11 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     s.max_buffer_bytes = int64_t(std::min<uint64_t>(buffer.maxBufferSize, INT64_MAX));
     if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) s.subgroup_operations = subgroup.supportedOperations;
     s.subgroup_size = std::max(1, int(subgroup.subgroupSize));
+    if (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) {
+        s.min_subgroup_size = int(sizes.minSubgroupSize);
+        s.max_subgroup_size = int(sizes.maxSubgroupSize);
+        s.max_group_subgroups = sizes.maxComputeWorkgroupSubgroups;
+    }
     s.max_push_descriptors = push.maxPushDescriptors;
     s.driver = driver.driverName;
     s.driver_id = driver.driverID;
@@ -61,11 +69,14 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     VkPhysicalDeviceVulkan12Features v12{};
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    VkPhysicalDeviceSubgroupSizeControlFeatures sizes{};
+    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{};
     atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
     void* head = nullptr;
     chain(head, v11);
     chain(head, v12);
+    if (s.sizes_subgroups()) chain(head, sizes);
     if (s.has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) chain(head, atomics);
     VkPhysicalDeviceFeatures2 all{};
     all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -83,6 +94,8 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
     s.buffer_device_address = v12.bufferDeviceAddress;
     s.scalar_block_layout = v12.scalarBlockLayout;
     s.subgroup_extended_types = v12.shaderSubgroupExtendedTypes;
+    s.subgroup_size_control = sizes.subgroupSizeControl;
+    s.full_subgroups = sizes.computeFullSubgroups;
     s.buffer_int64_atomics = v12.shaderBufferInt64Atomics;
     s.shared_int64_atomics = v12.shaderSharedInt64Atomics;
     s.buffer_float32_atomic_add = atomics.shaderBufferFloat32AtomicAdd;
@@ -93,6 +106,10 @@ void read_features(const InstanceFunctions& vk, VkPhysicalDevice device, Snapsho
 
 bool Snapshot::has(const char* extension) const {
     return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+bool Snapshot::sizes_subgroups() const {
+    return api_version >= VK_API_VERSION_1_3 || has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
 }
 
 Snapshot read_snapshot(const InstanceFunctions& vk, VkPhysicalDevice device) {

@@ -23,6 +23,8 @@ struct Snapshot {
     int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 where the device does not say
     uint32_t max_push_descriptors = 0;
     int subgroup_size = 1;
+    int min_subgroup_size = 0, max_subgroup_size = 0;  ///< that a compute pipeline may require; 0: none
+    uint32_t max_group_subgroups = 0;                  ///< of one work-group, where a size is required
     uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlagBits of compute shaders
 
     std::vector<std::string> extensions;
@@ -36,9 +38,11 @@ struct Snapshot {
     bool storage_8bit = false, storage_16bit = false;
     bool buffer_int64_atomics = false, shared_int64_atomics = false;
     bool buffer_float32_atomic_add = false, shared_float32_atomic_add = false;
-    bool subgroup_extended_types = false;
+    bool subgroup_extended_types = false, subgroup_size_control = false, full_subgroups = false;
 
     bool has(const char* extension) const;
+    /// Its version or an extension knows of required subgroup sizes; whether it has them is said by the features.
+    bool sizes_subgroups() const;
     bool software() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 };
 
