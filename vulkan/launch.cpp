@@ -263,6 +263,8 @@ void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const La
     for (base[2] = 0; base[2] < groups[2]; base[2] += most[2])
         for (base[1] = 0; base[1] < groups[1]; base[1] += most[1])
             for (base[0] = 0; base[0] < groups[0]; base[0] += most[0]) {
+                // What the launch writes lies beside what it reads: for all that the validation layer can tell, the dispatches conflict.
+                if (variant.shares_bindings && base != Extents{}) queue.order();
                 push_fields(commands, variant, launch, places, groups, base);
                 uint32_t count[3];
                 for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(groups[axis] - base[axis], most[axis]));

@@ -120,6 +120,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         const size_t number = size_t(binding.binding);
         if (bound.size() <= number) bound.resize(number + 1);
         bound[number].arguments.push_back(binding.argument);
+        shares_bindings |= bound[number].arguments.size() > 1;
         if (binding.argument < 0) continue;
         const bool write = binding.access != ir::Access::in;
         bound[number].write |= write;

@@ -60,6 +60,7 @@ public:
     const bool locks;                     ///< it binds the device's locks
     const bool subgroups;                 ///< it uses them
     std::vector<Bound> bound;             ///< by binding
+    bool shares_bindings = false;         ///< some binding has several arrays
     std::vector<int> binding_of;          ///< by parameter; -1: none
     std::vector<Use> uses;                ///< the arrays that the shader touches
     std::vector<Scalar> argument_types;   ///< by parameter; those of arrays mean nothing

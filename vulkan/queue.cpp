@@ -163,6 +163,8 @@ void Queue::barrier(const Batch& batch, bool last) {
     if (audit) audit->push_back({true, {}});
 }
 
+void Queue::order() { barrier(front ? *front : *open, false); }
+
 /// Gives the driver what goes ahead. The batches before it end with barriers, and so does this one.
 void Queue::submit_front() {
     front->count = 1;

@@ -45,6 +45,8 @@ public:
     /// they need no barrier between them. `ahead`: of everything that a call holds back, where ahead() allows it.
     VkCommandBuffer begin(std::span<const Access> accesses, bool ahead = false);
     void end();
+    /// Orders what is recorded next before end() behind what was recorded since begin().
+    void order();
     /// The value reached when the command between begin() and end() is done.
     uint64_t value() const { return front ? front->value : assigned + 1; }
     /// True where work that comes after this value waits for a call to return.

@@ -107,7 +107,15 @@ Place place_of(const detail::ArrayState& array) {
     Device& backend = wrapped(pumice::Device(array.device), "place");
     if (array.released) throw Error("vulkan::place is called for an array that was released");
     if (!array.memory) return {};
-    const Range& range = static_cast<const Buffer&>(*array.memory).range;
+    const auto& buffer = static_cast<const Buffer&>(*array.memory);
+    // What the application submits comes behind all that was asked of the array so far, its zeros for one.
+    uint64_t last_use;
+    {
+        const std::lock_guard lock(backend.queue.mutex);
+        last_use = buffer.last_use;
+    }
+    backend.queue.reached(last_use);
+    const Range& range = buffer.range;
     return {range.block->buffer, range.offset + array.offset, array.bytes, backend.context.plan.device_addresses};
 }
 
