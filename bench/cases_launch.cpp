@@ -2,6 +2,8 @@
 #include "bench/harness.h"
 #include "bench/kernels.h"
 
+#include <pumice/vulkan.h>
+
 namespace bench {
 namespace {
 
@@ -80,6 +82,57 @@ Measurement batched(Bench& bench, int targets) {
     return m;
 }
 
+/// Ten launches, each behind the one before, and a submit, on an application's device: what it costs the application's thread. The peer
+/// records the same commands by hand.
+Measurement frame(Bench& bench) {
+    constexpr int launches = 10;
+    raw::Device& raw = bench.raw;
+    vulkan::Application application;
+    application.instance = raw::Device::instance();
+    application.physical_device = raw.physical;
+    application.device = raw.device;
+    application.queue = raw.queue;
+    application.queue_family = raw.family;
+    application.features = &raw.features;
+    application.extensions = raw.extensions;
+    application.get_instance_proc_addr = reinterpret_cast<decltype(application.get_instance_proc_addr)>(vkGetInstanceProcAddr);
+    const Device device = vulkan::wrap(application);
+    const Array<float> x = device.full<float>(items, 1.0f), y = device.zeros<float>(items);
+    raw::Pipeline pipeline(raw, "saxpy", saxpy_glsl, 2, 8, 1);
+    raw::Buffer px(raw, items * 4), py(raw, items * 4);
+    px.upload(std::vector<float>(items, 1.0f));
+    const VkDescriptorSet set = pipeline.bindings({&py, &px});
+    const uint32_t push[2] = {word(items), word(factor)};
+    int frames = 0, peer_frames = 0;
+    const auto ours = [&] {
+        const double start = thread_ms();
+        for (int i = 0; i < launches; ++i) saxpy(ndrange(items).group(64), y, x, factor);
+        vulkan::submit(device);
+        const double took = thread_ms() - start;
+        device.synchronize();
+        ++frames;
+        return took;
+    };
+    const auto peer = [&] {
+        const double start = thread_ms();
+        raw.begin();
+        pipeline.bind();
+        for (int i = 0; i < launches; ++i) {
+            if (i > 0) raw.barrier();
+            pipeline.dispatch(set, push, 1);
+        }
+        raw.submit();
+        const double took = thread_ms() - start;
+        raw.wait();
+        ++peer_frames;
+        return took;
+    };
+    const Measurement m = compare_timed(bench, ours, peer);
+    require_same(y.download(), std::vector<float>(items, factor * float(launches * frames)), 0);
+    require_same(py.download<float>(), std::vector<float>(items, factor * float(launches * peer_frames)), 0);
+    return m;
+}
+
 Case afresh(const std::string& name, double target, const std::function<Measurement(Bench&)>& once) {
     return {name, Kind::launch, target, 0, "", [=](Bench& bench) { return compare_afresh(bench, name, once); }};
 }
@@ -90,6 +143,7 @@ std::vector<Case> launch_cases() {
     return {
         afresh("one launch and wait", 1.15, one_launch),
         afresh("1,000 dependent launches, each", 1.25, [](Bench& bench) { return batched(bench, 1); }),
+        {"ten launches and a submit, wrapped", Kind::launch, 2.0, 0, "", frame},
         afresh("1,000 independent launches, each", 1.25, [](Bench& bench) { return batched(bench, batch); }),
     };
 }

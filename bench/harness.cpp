@@ -74,6 +74,27 @@ Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std:
     return m;
 }
 
+Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer) {
+    for (int warm = 0; warm < 10; ++warm) ours(), peer();
+    std::vector<double> a, b, ratios;
+    const double start = now_ms(bench);
+    for (int pair = 0; pair < 100 || now_ms(bench) - start < bench.budget() * 1e3; ++pair) {
+        if (pair % 2) b.push_back(peer());
+        a.push_back(ours());
+        if (pair % 2 == 0) b.push_back(peer());
+        ratios.push_back(a.back() / b.back());
+    }
+    Measurement m;
+    summarise(m, a, b, ratios);
+    return m;
+}
+
+double thread_ms() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return double(t.tv_sec) * 1e3 + double(t.tv_nsec) * 1e-6;
+}
+
 Measurement compare_afresh(const Bench& bench, const std::string& name, const std::function<Measurement(Bench&)>& once) {
     if (bench.round >= 0) {
         Bench own = bench;

@@ -46,6 +46,10 @@ struct Measurement {
 /// Ours and the peer by turns (which goes first, alternates) until the time is spent, at least 8 pairs. `times` is found such
 /// that a measurement takes 2 ms or longer, unless it is given.
 Measurement compare(const Bench& bench, const Side& ours, const Side& peer, std::optional<int> times = {});
+/// The same of sides that say themselves how long one time took, in milliseconds.
+Measurement compare_timed(const Bench& bench, const std::function<double()>& ours, const std::function<double()>& peer);
+/// Milliseconds that the calling thread has computed.
+double thread_ms();
 /// The median of several comparisons of the case with this name, each in a process of its own, that runs `once` there. Whether a
 /// software driver's threads share a core with those that wake them doubles what a launch costs, and stays as it was when they were
 /// started, with the instance and the device: within one process more measurements do not help. What decides it is, among others,

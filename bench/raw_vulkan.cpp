@@ -24,13 +24,18 @@ VkInstance make_instance() {
 
 }  // namespace
 
+/// One for the process, never destroyed, as Pumice's: the threads that lavapipe computes on belong to it.
+VkInstance Device::instance() {
+    static const VkInstance one = make_instance();
+    return one;
+}
+
 Device::Device(uint32_t index) {
-    // One for the process, never destroyed, as Pumice's: the threads that lavapipe computes on belong to it.
-    static const VkInstance instance = make_instance();
+    const VkInstance of = instance();  // loads the functions
     uint32_t count = 0;
-    check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
+    check(vkEnumeratePhysicalDevices(of, &count, nullptr), "vkEnumeratePhysicalDevices");
     std::vector<VkPhysicalDevice> all(count);
-    check(vkEnumeratePhysicalDevices(instance, &count, all.data()), "vkEnumeratePhysicalDevices");
+    check(vkEnumeratePhysicalDevices(of, &count, all.data()), "vkEnumeratePhysicalDevices");
     if (index >= count) throw std::runtime_error("raw Vulkan finds no device " + std::to_string(index));
     physical = all[index];
     VkPhysicalDeviceProperties properties;
@@ -42,7 +47,6 @@ Device::Device(uint32_t index) {
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
     std::vector<VkQueueFamilyProperties> families(count);
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
-    uint32_t family = 0;
     while (family < count && !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT)) ++family;
     if (family == count) throw std::runtime_error(name + " has no queue for compute");
 
@@ -51,8 +55,19 @@ Device::Device(uint32_t index) {
                                        .queueFamilyIndex = family,
                                        .queueCount = 1,
                                        .pQueuePriorities = &priority};
-    VkDeviceCreateInfo info{
-        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue_info};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    features.timelineSemaphore = VK_TRUE;
+    check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
+    std::vector<VkExtensionProperties> offered(count);
+    check(vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, offered.data()), "vkEnumerateDeviceExtensionProperties");
+    for (const VkExtensionProperties& one : offered)
+        if (std::strcmp(one.extensionName, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0) extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+    VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                            .pNext = &features,
+                            .queueCreateInfoCount = 1,
+                            .pQueueCreateInfos = &queue_info,
+                            .enabledExtensionCount = uint32_t(extensions.size()),
+                            .ppEnabledExtensionNames = extensions.data()};
     check(vkCreateDevice(physical, &info, nullptr, &device), "vkCreateDevice");
     volkLoadDevice(device);
     vkGetDeviceQueue(device, family, 0, &queue);
@@ -109,6 +124,18 @@ void Device::submit_and_wait() {
     check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
     VkSubmitInfo submit{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     check(vkQueueSubmit(queue, 1, &submit, fence), "vkQueueSubmit");
+    check(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+    check(vkResetFences(device, 1, &fence), "vkResetFences");
+}
+
+void Device::submit() {
+    barrier();
+    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
+    VkSubmitInfo info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    check(vkQueueSubmit(queue, 1, &info, fence), "vkQueueSubmit");
+}
+
+void Device::wait() {
     check(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
     check(vkResetFences(device, 1, &fence), "vkResetFences");
 }

@@ -36,8 +36,18 @@ public:
     VkDevice device = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
 
-private:
+    /// Makes the results visible to what comes after on the queue, and submits. wait() follows before the next begin().
+    void submit();
+    void wait();
+
+    // What an application tells vulkan::wrap.
+    static VkInstance instance();
     VkQueue queue = VK_NULL_HANDLE;
+    uint32_t family = 0;
+    std::vector<const char*> extensions;
+    VkPhysicalDeviceVulkan12Features features{};
+
+private:
     VkCommandPool pool = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
     VkPhysicalDeviceMemoryProperties memory{};

@@ -60,12 +60,12 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
     GroupLimits with;
     with.limits = context.plan.limits;
     for (int axis = 0; axis < 3; ++axis) with.max_count[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
-    with.software = context.snapshot.software();
+    with.on_host = context.plan.on_host;
     return vulkan::choose_group(kernel, launch.extent, launch.rank, with);
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
-    context.require_alive();
+    queue.make_room();
     const Program& program = static_cast<const Program&>(*executable);
     if (program.variants->reports) launch_reporting(program, launch);
     else launch_now(program, launch);

@@ -187,6 +187,9 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     const auto family = queue_family(s.queue_families);
     if (!family) return refuse("it has no queue that computes");
     plan.queue_family = *family;
+    plan.on_host = s.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    // There a submission takes the host's cores from what else it does, and a batch more is no sooner done.
+    if (plan.on_host) plan.batching = {.when_idle = false, .most_commands = 1024, .most_in_flight = 8};
     plan_features(s, switches, plan);
     plan.always_staged = switches.staging;
     plan_memory(s, plan);

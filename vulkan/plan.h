@@ -20,6 +20,14 @@ struct Switches {
     static Switches from_environment();
 };
 
+/// How commands gather in batches, each of which is one submission.
+struct Batching {
+    bool when_idle = true;       ///< a device that has nothing to do is given each command at once
+    bool by_thread = true;       ///< what nobody submits is submitted a millisecond or so after the last command
+    int most_commands = 64;      ///< in a batch
+    size_t most_in_flight = 64;  ///< batches; a host that runs further ahead waits, which bounds its memory
+};
+
 struct Plan {
     std::string unusable;                 ///< why the device cannot be used, as the end of a sentence; "" when it can
     std::vector<const char*> extensions;  ///< to enable
@@ -44,6 +52,9 @@ struct Plan {
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory
+
+    bool on_host = false;                 ///< work-items run on the host's processor
+    Batching batching;
 
     bool push_descriptors = false;        ///< else descriptor sets
     bool all_by_address = false;          ///< every array through its address

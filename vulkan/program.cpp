@@ -351,7 +351,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
-    options.recall = context.snapshot.software();
+    options.recall = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;
     if (launch)
         for (const int parameter : arrays)

@@ -9,9 +9,6 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr int max_batch = 64, max_software_batch = 1024;
-// Batches; a host that runs further ahead waits, which bounds its memory.
-constexpr size_t max_in_flight = 64, max_software_in_flight = 8;
 constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may bound one
 constexpr uint64_t thread_slice = 20'000'000;   // ns; how long the queue's thread takes to notice that it is to stop
 constexpr uint32_t sets_of_a_pool = 64;
@@ -77,10 +74,6 @@ void Queue::open_batch() {
 std::unique_ptr<Queue::Batch> Queue::new_batch() {
     std::unique_ptr<Batch> batch;
     if (unused.empty()) collect();
-    if (in_flight.size() >= (context.snapshot.software() ? max_software_in_flight : max_in_flight)) {
-        await(in_flight.front()->value);
-        collect();
-    }
     if (!unused.empty()) {
         batch = std::move(unused.back());
         unused.pop_back();
@@ -137,10 +130,10 @@ VkCommandBuffer Queue::begin(std::span<const Access> accesses, bool ahead) {
 void Queue::end() {
     ++commands;
     if (front) return submit_front();
-    const bool software = context.snapshot.software();
-    const bool full = ++open->count >= (software ? max_software_batch : threshold);
-    if (full || (!software && held.empty() && poll() == submitted)) submit();
-    else attend();
+    const Batching& batching = context.plan.batching;
+    const bool full = ++open->count >= (batching.when_idle ? threshold : batching.most_commands);
+    if (full || (batching.when_idle && held.empty() && poll() == submitted)) submit();
+    else if (batching.by_thread) attend();
 }
 
 /// One global barrier: drivers treat it no worse than many of single buffers, and it lets the tracker forget all.
@@ -200,7 +193,7 @@ void Queue::wait_for(const Signal& signal) {
     open->awaits.push_back(signal.semaphore);
     open->awaited_values.push_back(signal.value);
     awaiting = assigned + 1;
-    attend();
+    if (context.plan.batching.by_thread) attend();
 }
 
 /// Gives a batch to the driver, unless something failed before. After a failure its commands are lost, but the value that was
@@ -232,7 +225,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
         submitted = on_timeline = batch->value;
         if (debug::log() && count > 0) debug::log_line(text("batch ", batch->value, " has ", count, count == 1 ? " command" : " commands"));
         in_flight.push_back(std::move(batch));
-        threshold = std::min(threshold * 2, max_batch);
+        threshold = std::min(threshold * 2, context.plan.batching.most_commands);
         return;
     }
     if (result != VK_ERROR_DEVICE_LOST && context.wait_idle() == VK_SUCCESS) {
@@ -348,6 +341,21 @@ bool Queue::await(uint64_t value, bool until_stopped) {
     } while (result == VK_TIMEOUT);
     context.check(result, "vkWaitSemaphores");
     return true;
+}
+
+void Queue::make_room() {
+    context.require_alive();
+    for (;;) {
+        uint64_t oldest;
+        {
+            const std::lock_guard lock(mutex);
+            if (in_flight.size() < context.plan.batching.most_in_flight) return;
+            collect();
+            if (in_flight.size() < context.plan.batching.most_in_flight) return;
+            oldest = in_flight.front()->value;
+        }
+        await(oldest);
+    }
 }
 
 void Queue::wait(uint64_t value) {

@@ -22,10 +22,9 @@ namespace pumice::vulkan {
 /// recorded: where two conflict there is a barrier between them, and a barrier towards device and host ends every batch. On an
 /// application's device there is one at its beginning, too, and both concern all that the application does.
 ///
-/// On hardware a batch is submitted at once when the device has nothing else to do; while it is busy, up to 64 commands gather. On a
-/// software driver, whose threads take the host's cores from it, up to 1024 gather in any case. A thread of the queue's own
-/// submits what nobody does, a millisecond or so after the last command, and runs what is called. It is started when there is
-/// something for it, and ends with the queue. A queue that is still there when the program exits finishes its work.
+/// The plan says how commands gather (Batching). A thread of the queue's own submits what nobody does, unless the plan leaves that to the
+/// application, and runs what is called. It is started when there is something for it, and ends with the queue. A queue that is
+/// still there when the program exits finishes its work.
 ///
 /// A call holds back everything that is recorded after it. What the call itself waits for goes ahead of that: each call reserves
 /// values of the timeline in front of its own, for commands that depend on nothing held back (ahead()). They are submitted at once.
@@ -86,6 +85,8 @@ public:
     VkDescriptorSet descriptor_set(VkDescriptorSetLayout layout, uint32_t storage_buffers);
 
     // ---- without the mutex ----
+    /// Before a command is recorded: waits while too many batches are in flight. Throws on a lost device.
+    void make_room();
     /// Submits if need be and blocks until the value is reached; throws what went wrong since the last wait.
     void wait(uint64_t value);
     /// Submits if need be; never blocks.

@@ -119,7 +119,7 @@ void Queue::serve() {
             idle = 0;
             continue;
         }
-        if (!open && idle >= idle_ticks) {
+        if ((!open || !context.plan.batching.by_thread) && idle >= idle_ticks) {
             asleep = true;
             wake.wait(lock, [&] { return !asleep || stopping; });
             idle = 0;
@@ -130,7 +130,7 @@ void Queue::serve() {
         ticks = batch == batches ? ticks + 1 : 0;
         batch = batches;
         idle = commands == seen ? idle + 1 : 0;
-        if (open && !stopping && (idle > 0 || ticks >= longest_open)) {
+        if (open && !stopping && context.plan.batching.by_thread && (idle > 0 || ticks >= longest_open)) {
             try {
                 submit();
             } catch (...) {

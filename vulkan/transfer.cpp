@@ -36,7 +36,7 @@ uint64_t Device::after(const Buffer& buffer, bool write, int stream) const {
 }
 
 void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
@@ -64,7 +64,7 @@ bool Device::goes_ahead(const Buffer& buffer, bool write, int stream) {
 }
 
 void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
@@ -77,7 +77,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
 }
 
 void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(from);
     const std::byte* mapped = buffer.range.block->mapped;
@@ -121,7 +121,7 @@ void Device::write_staged(Buffer& to, int64_t offset, const std::byte* from, int
 }
 
 void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(from);
     auto* data = static_cast<std::byte*>(to);
@@ -183,7 +183,7 @@ uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, b
 }
 
 void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(pattern);
@@ -227,7 +227,7 @@ void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::b
 }
 
 void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
-    context.require_alive();
+    queue.make_room();
     if (bytes == 0) return;
     auto& source = static_cast<Buffer&>(from);
     auto& target = static_cast<Buffer&>(to);

@@ -64,6 +64,8 @@ Plan plan_for(const Application& application, const Snapshot& snapshot, const st
         refuse("the feature timelineSemaphore is not enabled in its ", application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
+    // The application says when a frame is complete.
+    plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
     if (plan.queue_family >= snapshot.queue_families.size() ||
         !(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
         refuse("its queue family ", plan.queue_family, " does not compute");

@@ -128,6 +128,32 @@ TEST_P(Wrap, TheSharedQueueKeepsTheOrder) {
     EXPECT_EQ(y.download(), std::vector<float>(out.floats.begin(), out.floats.end()));
 }
 
+PFN_vkQueueSubmit real_submit = nullptr;
+int submissions = 0;
+VKAPI_ATTR VkResult VKAPI_CALL counted_submit(VkQueue queue, uint32_t count, const VkSubmitInfo* info, VkFence fence) {
+    ++submissions;
+    return real_submit(queue, count, info, fence);
+}
+
+TEST_P(Wrap, AFrameIsOneSubmission) {
+    const Device device = vulkan::wrap(app.application());
+    const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
+    device.synchronize();
+    auto& vk = static_cast<vulkan::Device&>(*device.state->backend).context.vk;
+    real_submit = std::exchange(vk.QueueSubmit, counted_submit);
+    for (int frame = 1; frame <= 5; ++frame) {
+        submissions = 0;
+        for (int i = 0; i < 10; ++i) saxpy(ndrange(64), y, x, 1.0f);
+        // No thread submits a part of the frame.
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        EXPECT_EQ(submissions, 0);
+        vulkan::submit(device);
+        EXPECT_EQ(submissions, 1);
+    }
+    vk.QueueSubmit = real_submit;
+    EXPECT_EQ(y.download(), std::vector<float>(64, 50.0f));
+}
+
 PFN_vkCmdPipelineBarrier real_barrier = nullptr;
 std::vector<std::pair<VkPipelineStageFlags, VkPipelineStageFlags>> barriers;  // from, to
 VKAPI_ATTR void VKAPI_CALL noted_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to, VkDependencyFlags flags,
