@@ -85,6 +85,14 @@ public:
     virtual bool done() = 0;
 };
 
+/// The time at which a point in a stream's work was reached, by a clock of the device's.
+class TimeStamp {
+public:
+    virtual ~TimeStamp() = default;
+    /// Seconds since an earlier stamp of the same device. Blocks until both points are reached; throws as a wait does.
+    virtual double since(TimeStamp& earlier) = 0;
+};
+
 /// One device. All functions may be called from several threads at once.
 class Backend : public std::enable_shared_from_this<Backend> {
 public:
@@ -118,6 +126,8 @@ public:
     virtual void release_stream(int stream) = 0;
     /// The point reached when all work given to the stream so far is done.
     virtual std::shared_ptr<EventState> record(int stream) = 0;
+    /// The time at which that point is reached. Where a device has no clock of its own, the host's, read by a call.
+    virtual std::shared_ptr<TimeStamp> stamp(int stream);
     /// Later work on the stream starts after the event.
     virtual void wait_for(int stream, const std::shared_ptr<EventState>& event) = 0;
     /// Runs `act` on the host once all work given to the stream so far is done; later work of the stream starts after it has

@@ -27,7 +27,7 @@ constexpr Switch table[] = {
     {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
     {"PUMICE_VALIDATE", "0, 1", "0",
      "turns Vulkan's validation layers on and checks the IR after every pass; what they find is fatal"},
-    {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile"},
+    {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile, and its launches on the device"},
     {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
     {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},
     {"PUMICE_CPU_TARGET", "native, x86-64-v2, x86-64-v3, x86-64-v4", "native",

@@ -21,7 +21,7 @@ const std::string& value(std::string_view name);
 inline const std::string& device() { return value("PUMICE_DEVICE"); }
 /// PUMICE_VALIDATE: Vulkan's validation layers are on and the IR is verified after every pass; errors are fatal.
 bool validate();
-/// PUMICE_TIME: print how long compiling took.
+/// PUMICE_TIME: print how long compiling took, and the launches of each kernel on the device.
 bool time();
 /// PUMICE_LOG: print what the library decides: devices, cache misses, batches.
 bool log();

@@ -133,6 +133,27 @@ void Stream::release() const {
     state->device = nullptr;
 }
 
+std::chrono::duration<double> Event::elapsed() const {
+    if (!begin)
+        throw Error("the time of an event is asked for that is no timed launch: a launch is timed where its range says so (Range::timed)");
+    return std::chrono::duration<double>(end->since(*begin));
+}
+
+std::chrono::duration<double> Event::elapsed(const Event& since) const {
+    if (!end || !since.end)
+        throw Error("the time between two events is asked for, of which one has no time: Stream::time_stamp and launches over a "
+                    "Range::timed give such");
+    return std::chrono::duration<double>(end->since(*since.end));
+}
+
+Event Stream::time_stamp() const {
+    Backend& backend = *held().device->backend;
+    std::shared_ptr<TimeStamp> end = backend.stamp(held().number);
+    Event event(backend.record(held().number));
+    event.end = std::move(end);
+    return event;
+}
+
 Event Stream::record() const { return Event(held().device->backend->record(held().number)); }
 
 void Stream::wait_for(const Event& event) const {

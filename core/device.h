@@ -1,6 +1,7 @@
 // Devices, streams, events and arrays: the host's side.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/launch_times.h"
 
 namespace pumice {
 
@@ -25,6 +27,7 @@ struct DeviceState {
     std::mutex mutex;
     std::unordered_map<uint64_t, std::shared_ptr<Executable>> executables;
     std::string name;
+    LaunchTimes launch_times;  ///< with PUMICE_TIME
     std::shared_ptr<std::atomic<int64_t>> in_use = std::make_shared<std::atomic<int64_t>>(0);  ///< bytes of living allocations
 
     /// What was compiled for the kernel of this number; null where nothing was.
@@ -64,7 +67,14 @@ public:
     void wait() const { if (state) state->wait(); }
     /// Whether the work before it is done; does not block.
     bool done() const { return !state || state->done(); }
+    /// How long the device took for the launch that gave the event, from when the work before it was done. Blocks until it is. Throws Error
+    /// where the launch was not to be timed (Range::timed).
+    std::chrono::duration<double> elapsed() const;
+    /// How long the device took from the earlier event to this one. Both have a time: that of Stream::time_stamp, or of the end of a launch
+    /// that is timed. Blocks until both are reached. Throws Error where one has no time, or they are of different devices.
+    std::chrono::duration<double> elapsed(const Event& since) const;
     std::shared_ptr<EventState> state;
+    std::shared_ptr<TimeStamp> begin, end;  ///< of what was timed
 };
 
 /// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Work of different streams may
@@ -76,6 +86,8 @@ public:
     Stream(std::shared_ptr<detail::DeviceState> device, Priority priority);
     /// The point reached when all work given to this stream so far is done.
     Event record() const;
+    /// The same, with the time at which the device reaches it: for Event::elapsed. A device may do less at once around it.
+    Event time_stamp() const;
     /// Work given to this stream from now on starts after the event.
     void wait_for(const Event& event) const;
     /// Runs `act` on the host, on a thread of the device's, once all work given to this stream so far is done; what is given to it

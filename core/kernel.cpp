@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/debug.h"
 #include "core/interp_program.h"
 #include "core/memory_limits.h"
 #include "core/observe.h"
@@ -391,7 +392,11 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     // Given by the launch or the kernel.
     const bool fixed = range.group_rank || kernel->group[0];
     if (fixed) check.check_group(device.backend->limits());
-    if (!any) return {};
+    if (!any) {
+        Event nothing;
+        if (range.is_timed) nothing.begin = nothing.end = device.backend->stamp(check.launch.stream);
+        return nothing;
+    }
 
     std::shared_ptr<Executable> executable = device.compiled(state->number);
     if (!executable) executable = state->compile(kernel, check.device);
@@ -401,8 +406,16 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
         if (m.kind == ir::MemoryKind::local && m.size)
             interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
     detail::Observer* observer = detail::observer();
+    const int stream = check.launch.stream;
+    const bool timed = range.is_timed || debug::time();
+    std::shared_ptr<TimeStamp> begin, end;
+    if (timed) begin = device.backend->stamp(stream);
     if (!observer || !observer->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
-    return Event(device.backend->record(check.launch.stream));
+    if (timed) end = device.backend->stamp(stream);
+    if (debug::time()) device.launch_times.add(name(), begin, end);
+    Event event(device.backend->record(stream));
+    if (range.is_timed) event.begin = std::move(begin), event.end = std::move(end);
+    return event;
 }
 
 }  // namespace pumice

@@ -19,11 +19,15 @@ public:
     /// Puts the launch on a stream instead of the default one.
     Range on(const Stream& stream) const;
 
+    /// Has the device take the time of the launch, for Event::elapsed. A device may do less at once around it.
+    Range timed() const;
+
     int rank = 1;                                ///< 0: the kernel's own range
     std::array<int64_t, ir::max_rank> from{}, to = Launch::Array::ones();  ///< the end excluded
     std::array<int64_t, ir::max_rank> group_extents{};                     ///< zeros: the device chooses
     int group_rank = 0;
     Stream stream;
+    bool is_timed = false;
 
 private:
     Range with_group(std::initializer_list<int64_t> extents) const;

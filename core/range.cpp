@@ -24,6 +24,12 @@ Range Range::on(const Stream& s) const {
     return r;
 }
 
+Range Range::timed() const {
+    Range r = *this;
+    r.is_timed = true;
+    return r;
+}
+
 KernelOptions KernelOptions::with(const KernelOptions& more) const {
     KernelOptions all = *this;
     all.whole_groups |= more.whole_groups;

@@ -60,10 +60,12 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
       cache_key(device_key(context.snapshot)),
       pipelines(context, cache, cache_key),
       memory(context),
+      queries(context),
       queue(context),
       staging_ids(first_staging_id),
       upload(context, queue, context.plan.upload_memory, staging_ids),
       download(context, queue, context.plan.download_memory, staging_ids),
+      own_blocks(context, context.plan.download_memory, staging_ids),
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
@@ -73,7 +75,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
             keep_objects(context.vk);
         };
     const Plan& p = context.plan;
-    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.mapped ? "mapped, " : "staged, ",
+    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.arrays[0].mapped ? "mapped, " : "staged, ",
                          p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
                          cache.on() ? "" : ", no disk cache"));
 }
@@ -97,10 +99,10 @@ Range Device::allocate_range(int64_t bytes) {
     const int64_t most = context.plan.max_block_bytes;
     if (bytes > most)
         fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ", most, " bytes there");
-    const auto attempt = [&]() -> std::optional<Range> {
+    const auto attempt = [&](bool spare = false) -> std::optional<Range> {
         const std::lock_guard lock(queue.mutex);
         queue.collect();
-        return memory.allocate(bytes);
+        return memory.allocate(bytes, spare);
     };
     const auto release_and_attempt = [&] {
         {
@@ -110,6 +112,7 @@ Range Device::allocate_range(int64_t bytes) {
         }
         upload.release();
         download.release();
+        own_blocks.release();
         return attempt();
     };
     if (const auto range = attempt()) return *range;
@@ -120,6 +123,7 @@ Range Device::allocate_range(int64_t bytes) {
         queue.finish();
         if (const auto range = release_and_attempt()) return *range;
     }
+    if (const auto range = attempt(true)) return *range;
     fail("cannot allocate ", bytes, " bytes on ", context.name, ": the device has not that much memory left (it has ",
          context.plan.limits.memory, " bytes in all)");
 }

@@ -14,6 +14,7 @@
 #include "vulkan/program.h"
 #include "vulkan/queue.h"
 #include "vulkan/staging.h"
+#include "vulkan/time_stamps.h"
 
 namespace pumice::vulkan {
 
@@ -80,6 +81,7 @@ public:
     int create_stream(Priority priority) override;
     void release_stream(int stream) override;
     std::shared_ptr<EventState> record(int stream) override;
+    std::shared_ptr<TimeStamp> stamp(int stream) override;
     void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
     void call(int stream, std::function<void()> act) override;
     void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
@@ -94,6 +96,7 @@ public:
     const std::string cache_key;   ///< device and driver
     PipelineCache pipelines;
     Memory memory;                 ///< with queue.mutex
+    Queries queries;               ///< with queue.mutex
     Queue queue;
 
 private:
@@ -119,13 +122,13 @@ private:
 
     using Places = std::vector<Variant::Place>;  // by binding
     uint64_t launch_now(const Program& program, const Launch& launch);
-    bool may_go_ahead(const Variant& variant, const Launch& launch, const Buffer* block) const;
+    bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching, with queue.mutex held
     void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
     void make_locks();  // without it
-    std::unique_ptr<Buffer> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without it
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Buffer* block);
+    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without it
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                      const Extents& base);
@@ -168,6 +171,7 @@ private:
     } locks;
     std::atomic<uint64_t> staging_ids;              // of the blocks that copies pass through, in the hazard tracker
     Staging upload, download;
+    StagingBlocks own_blocks;                       // of asynchronous reads
     std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // by the application; with queue.mutex
     Range dummy;                                    // what an array of no elements is bound to
     std::vector<Stream> streams;                    // by id; 0 is the default one

@@ -83,6 +83,7 @@ void keep_objects(DeviceFunctions& functions) {
     PUMICE_VULKAN_KEEP(DestroyPipeline) PUMICE_VULKAN_KEEP(DestroyPipelineLayout) PUMICE_VULKAN_KEEP(DestroyPipelineCache)
     PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
     PUMICE_VULKAN_KEEP(DestroyDescriptorPool) PUMICE_VULKAN_KEEP(DestroyCommandPool) PUMICE_VULKAN_KEEP(DestroySemaphore)
+    PUMICE_VULKAN_KEEP(DestroyQueryPool)
     PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
 #undef PUMICE_VULKAN_KEEP
     functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };

@@ -29,10 +29,11 @@ namespace pumice::vulkan {
     X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool) X(AllocateCommandBuffers) \
     X(BeginCommandBuffer) X(EndCommandBuffer) \
     X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) \
-    X(CmdFillBuffer) X(CmdCopyBuffer) \
+    X(CmdFillBuffer) X(CmdCopyBuffer) X(CmdResetQueryPool) X(CmdWriteTimestamp) \
     X(CreateSemaphore) X(DestroySemaphore) X(GetSemaphoreCounterValue) X(WaitSemaphores) X(SignalSemaphore) \
     X(CreateShaderModule) X(DestroyShaderModule) X(CreateDescriptorSetLayout) X(DestroyDescriptorSetLayout) \
     X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreateComputePipelines) X(DestroyPipeline) \
+    X(CreateQueryPool) X(DestroyQueryPool) X(GetQueryPoolResults) X(InvalidateMappedMemoryRanges) \
     X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData) \
     X(CreateDescriptorPool) X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)
 

@@ -76,37 +76,36 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*variant, launch);
     const Places places = variant->places(launch, context.snapshot.limits);
-    const std::unique_ptr<Buffer> block = argument_block(*variant, launch, places);
+    std::optional<Staging::Piece> block = argument_block(*variant, launch, places);
     if (variant->locks && !locks.made) make_locks();
     const std::lock_guard lock(queue.mutex);
     list_accesses(*variant, launch, places);
-    const auto also_read = [this](const Buffer& buffer) {
-        accesses.push_back({buffer.range.block->id, buffer.range.offset, buffer.range.offset + buffer.bytes, false});
+    const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
+        accesses.push_back({block.id, offset, offset + bytes, false});
     };
-    if (block) also_read(*block);
+    if (block) also_read(*block->block, block->offset, block->bytes);
     // A read: launches that share the locks need no order.
-    if (variant->locks) also_read(*locks.words);
-    const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(*variant, launch, block.get()));
+    if (variant->locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
+    const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(*variant, launch));
     const uint64_t value = queue.value();
     queue.bind(pipeline);
-    bind_arrays(commands, *variant, places, block.get());
+    bind_arrays(commands, *variant, places, block ? &*block : nullptr);
     dispatch(commands, *variant, launch, places);
     for (const Variant::Use& use : variant->uses)
         if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             used(static_cast<Buffer&>(*memory), use.write);
-    if (block) used(*block, false);
+    if (block) block->until(value);
     touched(launch.stream);
     queue.end();
     return value;
 }
 
 /// Inside of a call: whether the launch depends on nothing that the call holds back.
-bool Device::may_go_ahead(const Variant& variant, const Launch& launch, const Buffer* block) const {
+bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
     uint64_t last = 0;
     for (const Variant::Use& use : variant.uses)
         if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
             last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
-    if (block) last = std::max(last, block->last_write);
     if (variant.locks) last = std::max(last, locks.words->last_write);
     return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
 }
@@ -134,17 +133,15 @@ void Device::require_addresses(const Variant& variant, const Launch& launch) con
         }
 }
 
-/// The arguments that push constants have no room for, in memory that goes back when the launch is done.
-std::unique_ptr<Buffer> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
-    if (variant.shader.block_bytes == 0) return nullptr;
-    std::vector<std::byte> bytes(variant.shader.block_bytes);
+/// The arguments that push constants have no room for, where the host writes them in place: no copy, and nothing to wait for.
+std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
+    if (variant.shader.block_bytes == 0) return std::nullopt;
+    Staging::Piece piece = upload.take((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
     for (const codegen::Field& field : variant.shader.block) {
         const uint64_t value = field_value(variant, field, launch, places);
-        std::memcpy(bytes.data() + field.offset, &value, size_t(size_of(field.type)));
+        std::memcpy(piece.data() + field.offset, &value, size_t(size_of(field.type)));
     }
-    auto block = std::make_unique<Buffer>(self(), allocate_range(int64_t(bytes.size())), int64_t(bytes.size()));
-    write(*block, 0, bytes.data(), int64_t(bytes.size()));
-    return block;
+    return piece;
 }
 
 /// Arrays that are reached by their addresses, and the whole of each binding, since the validation layer counts it so.
@@ -164,7 +161,7 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const P
         if (places[i].block) add(*places[i].block, places[i].begin, places[i].end, variant.bound[i].write);
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Buffer* block) {
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block) {
     bool same = bound.batch == queue.batch() && bound.variant == &variant;
     if (!same) {
         bound.batch = queue.batch();
@@ -173,10 +170,10 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
     }
     if (variant.buffers.empty()) return;
     const Variant* const now = std::exchange(bound.variant, nullptr);  // until nothing can fail any more
-    const auto whole = [](const Range& range, int64_t bytes) { return Variant::Place{range.block, range.offset, range.offset + bytes}; };
+    const auto whole = [](const auto& range, int64_t bytes) { return Variant::Place{&*range.block, range.offset, range.offset + bytes}; };
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         const int argument = variant.bound[i].arguments.front();
-        const Variant::Place place = argument == codegen::Binding::argument_block ? whole(block->range, block->bytes)
+        const Variant::Place place = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
                                      : argument == codegen::Binding::locks        ? whole(locks.words->range, locks.words->bytes)
                                      : places[i].block                            ? places[i]
                                                                                   : whole(dummy, dummy.bytes);

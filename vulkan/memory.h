@@ -10,6 +10,9 @@
 
 namespace pumice::vulkan {
 
+struct Block;
+std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
+
 /// One allocation from the driver with one buffer over all of it; or an application's buffer.
 struct Block {
     Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
@@ -23,12 +26,19 @@ struct Block {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkBuffer buffer = VK_NULL_HANDLE;
     std::byte* mapped = nullptr;       ///< where the memory type is host-visible and mapping was asked for
+    bool is_cached = false;            ///< for the host, which else reads it slowly
+    bool is_spare = false;             ///< of arrays for which the best memory had no room
+    /// Before the host reads what the device has written there: drops the host's stale copies where memory is not coherent.
+    void invalidate(int64_t offset, int64_t size);
+    /// Where the host reads arrays in place, else null.
+    const std::byte* readable() const { return is_cached ? mapped : nullptr; }
     VkDeviceAddress address = 0;       ///< where the device has addresses
     Suballocator ranges;
 
 private:
+    friend std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
     Context& context;
-    bool owned = true;
+    bool owned = true, is_coherent = true;
 };
 
 struct Range {
@@ -43,14 +53,16 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
 class Memory {
 public:
     explicit Memory(Context& context) : context(context) {}
-    /// `bytes` > 0 and at most Plan::max_block_bytes; nothing where the driver has no memory left.
-    std::optional<Range> allocate(int64_t bytes);
+    /// `bytes` > 0 and at most Plan::max_block_bytes; nothing where the driver has no memory left. `spare`: in memory of any type for
+    /// arrays, else in the best.
+    std::optional<Range> allocate(int64_t bytes, bool spare = false);
     void release(const Range& range);
     /// Gives every block without a range back to the driver.
     void release_empty();
 
 private:
     Block* new_block(int64_t bytes);
+    Block* new_spare_block(int64_t bytes);
     void trim(int64_t keep);
 
     Context& context;

@@ -12,7 +12,8 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags reached = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 // Memory that buffers cannot be bound to without more ado.
@@ -147,25 +148,34 @@ bool Plan::supports(Feature feature) const {
 }
 
 void plan_memory(const Snapshot& s, Plan& plan) {
-    // Arrays are mapped only where that memory is both the device's own and cached for the host: host reads of write-combined
-    // memory over a bus are slower than any copy.
-    const auto unified = memory_type(s, local | visible | cached);
-    auto device = memory_type(s, local);
     const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
-    plan.mapped = false;
-    if (unified && device && heap(*unified) >= heap(*device)) device = unified, plan.mapped = !plan.always_staged;
-    if (!device) device = memory_type(s, 0);
+    const bool integrated = s.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    const auto local_type = memory_type(s, local), unified = memory_type(s, local | visible | cached), window = memory_type(s, local | visible);
+    plan.arrays.clear();
+    const auto add = [&](std::optional<uint32_t> type, bool mapped) {
+        const auto same = [&](const Plan::ArrayMemory& one) { return one.type == type; };
+        if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same)) plan.arrays.push_back({*type, mapped && !plan.always_staged});
+    };
+    // The device's own memory that is cached for the host. Where the driver parts the host's memory into heaps, any of them is as good.
+    if (unified && (integrated || heap(*unified) >= heap(*local_type))) add(unified, true);
+    // All of a card's memory within the host's reach: written in place, and read by a copy, as it is not cached. A small window is not for arrays.
+    if (window && heap(*window) >= heap(*local_type)) add(window, true);
+    add(local_type, false);
+    // The host's memory, across a bus.
+    add(memory_type(s, visible | cached), true);
+    add(memory_type(s, visible), true);
+    if (plan.arrays.empty()) add(memory_type(s, 0), false);
     const auto upload = memory_type(s, visible);
-    const auto download = memory_type(s, visible | cached);
-    if (!device || !upload) {
+    auto download = memory_type(s, visible | cached);
+    if (!download) download = memory_type(s, reached | cached);
+    if (plan.arrays.empty() || !upload) {
         plan.unusable = "it has no memory that both host and device can use";
         return;
     }
-    plan.array_memory = *device;
     plan.upload_memory = *upload;
     plan.download_memory = download.value_or(*upload);
     plan.alignment = int64_t(std::max<VkDeviceSize>(256, s.limits.minStorageBufferOffsetAlignment));
-    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(*device), INT64_MAX));
+    plan.limits.memory = int64_t(std::min<VkDeviceSize>(heap(plan.arrays[0].type), INT64_MAX));
     plan.max_block_bytes = std::min(s.max_allocation_bytes, plan.limits.memory);
     if (s.max_buffer_bytes > 0) plan.max_block_bytes = std::min(plan.max_block_bytes, s.max_buffer_bytes);
     plan.max_block_bytes -= plan.max_block_bytes % plan.alignment;
@@ -187,6 +197,7 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     const auto family = queue_family(s.queue_families);
     if (!family) return refuse("it has no queue that computes");
     plan.queue_family = *family;
+    plan.time_stamp_bits = s.queue_families[*family].timestampValidBits;
     plan.on_host = s.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
     // There a submission takes the host's cores from what else it does, and a batch more is no sooner done.
     if (plan.on_host) plan.batching = {.when_idle = false, .most_commands = 1024, .most_in_flight = 8};

@@ -56,13 +56,19 @@ struct Plan {
     bool on_host = false;                 ///< work-items run on the host's processor
     Batching batching;
 
+    uint32_t time_stamp_bits = 0;         ///< of the clock that the queue writes; 0: none
+
     bool push_descriptors = false;        ///< else descriptor sets
     bool all_by_address = false;          ///< every array through its address
     uint32_t max_bindings = 0;            ///< storage buffers of one kernel; further arrays go by address
 
-    uint32_t array_memory = 0;            ///< memory type of arrays
+    /// A memory type for arrays.
+    struct ArrayMemory {
+        uint32_t type = 0;
+        bool mapped = false;              ///< the host writes arrays in place, and reads them so where the memory is cached for it
+    };
+    std::vector<ArrayMemory> arrays;      ///< the best first; the others for when it has no room left
     bool always_staged = false;           ///< arrays are never mapped
-    bool mapped = false;                  ///< arrays are read and written by the host in place
     uint32_t upload_memory = 0;           ///< memory types of the staging memory
     uint32_t download_memory = 0;
     int64_t alignment = 256;              ///< of allocations, and what their sizes are rounded up to; a power of two

@@ -83,16 +83,16 @@ TEST(Plan, SaysWhyADeviceCannotBeUsed) {
 }
 
 TEST(Plan, UnifiedMemoryIsMappedUnlessStagingIsForced) {
-    EXPECT_TRUE(make_plan(unified(), {}).mapped);
+    EXPECT_TRUE(make_plan(unified(), {}).arrays[0].mapped);
     Switches switches;
     switches.staging = true;
-    EXPECT_FALSE(make_plan(unified(), switches).mapped);
+    EXPECT_FALSE(make_plan(unified(), switches).arrays[0].mapped);
 }
 
 TEST(Plan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
     const Plan plan = make_plan(discrete(), {});
-    EXPECT_FALSE(plan.mapped);
-    EXPECT_EQ(plan.array_memory, 0u);
+    EXPECT_FALSE(plan.arrays[0].mapped);
+    EXPECT_EQ(plan.arrays[0].type, 0u);
     EXPECT_EQ(plan.upload_memory, 1u);
     EXPECT_EQ(plan.download_memory, 2u);
     EXPECT_EQ(plan.limits.memory, 8 * GiB);
@@ -105,10 +105,10 @@ TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
     add_memory(s, 8 * GiB, {device_local, device_local});
     add_memory(s, 16 * GiB, {coherent, coherent | cached});
     Plan plan = make_plan(s, {});
-    EXPECT_EQ(plan.array_memory, 0u);
+    EXPECT_EQ(plan.arrays[0].type, 0u);
     s.buffer_memory_types = 0b1110;
     plan_memory(s, plan);
-    EXPECT_EQ(plan.array_memory, 1u);
+    EXPECT_EQ(plan.arrays[0].type, 1u);
     EXPECT_EQ(plan.download_memory, 3u);
     s.buffer_memory_types = 0b0011;
     plan_memory(s, plan);

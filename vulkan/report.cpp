@@ -123,7 +123,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
 void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     const Range& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
-    if (range.block->mapped) return void(std::memcpy(to.data(), range.block->mapped + range.offset + offset, to.size_bytes()));
+    if (const std::byte* place = range.block->readable()) return void(std::memcpy(to.data(), place + range.offset + offset, to.size_bytes()));
     Staging::Piece piece = download.take(int64_t(to.size_bytes()));
     uint64_t value;
     {
@@ -131,7 +131,7 @@ void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
         value = copy_out(*ring.buffer, offset, piece, queue.ahead());
     }
     queue.wait(value);
-    std::memcpy(to.data(), piece.data(), to.size_bytes());
+    std::memcpy(to.data(), piece.received(), to.size_bytes());
 }
 
 /// Takes what launches up to this value, which is reached, have reported. With reporting.taking.

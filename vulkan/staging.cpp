@@ -1,5 +1,8 @@
 #include "vulkan/staging.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/error.h"
 
 namespace pumice::vulkan {
@@ -65,6 +68,34 @@ void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
         return;
     }
     uses[number - uses.front().number].value = value;  // one that is in hand stays, and so do all after it
+}
+
+std::shared_ptr<Block> StagingBlocks::take(int64_t bytes) {
+    {
+        const std::lock_guard lock(mutex);
+        // One that is not much too large.
+        const auto fits = [&](const auto& block) { return block->bytes >= bytes && block->bytes / 4 <= bytes; };
+        const auto found = std::find_if(unused.begin(), unused.end(), fits);
+        if (found != unused.end()) {
+            std::shared_ptr<Block> block = std::move(*found);
+            unused.erase(found);
+            return block;
+        }
+    }
+    return make_block(context, ids++, memory_type, int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(bytes, 4096)))), true);
+}
+
+void StagingBlocks::give_back(std::shared_ptr<Block> block) {
+    const std::lock_guard lock(mutex);
+    unused.push_back(std::move(block));
+    int64_t kept = 0;
+    for (const auto& one : unused) kept += one->bytes;
+    for (; kept > most_kept; unused.erase(unused.begin())) kept -= unused.front()->bytes;
+}
+
+void StagingBlocks::release() {
+    const std::lock_guard lock(mutex);
+    unused.clear();
 }
 
 void Staging::release() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "vulkan/memory.h"
 #include "vulkan/queue.h"
@@ -31,6 +32,8 @@ public:
         Piece(Piece&&) = default;
         ~Piece();
         std::byte* data() const { return block->mapped + offset; }
+        /// What the device has copied there.
+        const std::byte* received() const { return block->invalidate(offset, bytes), data(); }
         /// The device uses it until the value is reached.
         void until(uint64_t value) { last = value; }
 
@@ -71,6 +74,26 @@ private:
     std::deque<Use> uses;   // oldest first
     int64_t head = 0;       // where the next piece begins
     uint64_t pieces = 0;    // taken so far
+};
+
+/// Blocks of host-visible memory for one copy each, used again and again. Any thread.
+class StagingBlocks {
+public:
+    StagingBlocks(Context& context, uint32_t memory_type, std::atomic<uint64_t>& ids) : context(context), memory_type(memory_type), ids(ids) {}
+    /// Of `bytes` or more; null where there is no memory.
+    std::shared_ptr<Block> take(int64_t bytes);
+    /// Once neither host nor device uses it.
+    void give_back(std::shared_ptr<Block> block);
+    /// Gives the memory of unused ones back to the driver.
+    void release();
+
+private:
+    static constexpr int64_t most_kept = int64_t(64) << 20;  ///< bytes, unused
+    Context& context;
+    const uint32_t memory_type;
+    std::atomic<uint64_t>& ids;
+    std::mutex mutex;
+    std::vector<std::shared_ptr<Block>> unused;
 };
 
 }  // namespace pumice::vulkan

@@ -49,8 +49,8 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
         last = std::max(buffer.last_use, queue.awaited());
         busy = last > queue.poll();
     }
-    // Inside a call the device may be busy with what comes after it.
-    if (busy && (bytes <= small_write || queue.in_call())) return write_staged(buffer, offset, data, bytes, 0);
+    // Inside a call the device may be busy with what comes after it. A card takes a copy in its own time.
+    if (busy && (bytes <= small_write || queue.in_call() || !buffer.range.block->is_cached)) return write_staged(buffer, offset, data, bytes, 0);
     if (busy) queue.wait(last);
     // Coherent memory: the device sees it with the next submission.
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
@@ -69,7 +69,7 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
-    if (!mapped || bytes <= small_write || goes_ahead(buffer, true, stream)) return write_staged(buffer, offset, data, bytes, stream);
+    if (!buffer.range.block->readable() || bytes <= small_write || goes_ahead(buffer, true, stream)) return write_staged(buffer, offset, data, bytes, stream);
     std::byte* place = mapped + buffer.range.offset + offset;
     const std::lock_guard lock(queue.mutex);
     queue.call([=] { std::memcpy(place, data, size_t(bytes)); });
@@ -80,7 +80,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     queue.make_room();
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(from);
-    const std::byte* mapped = buffer.range.block->mapped;
+    const std::byte* mapped = buffer.range.block->readable();
     if (goes_ahead(buffer, false, stream)) return read(from, offset, to, bytes);
     if (mapped) {
         const std::byte* place = mapped + buffer.range.offset + offset;
@@ -90,7 +90,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
         return;
     }
     // The ring would have to wait for the host to take earlier pieces out: a block of its own.
-    std::shared_ptr<Block> block = make_block(context, staging_ids++, context.plan.download_memory, bytes, true);
+    std::shared_ptr<Block> block = own_blocks.take(bytes);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
     const Access both[] = {access(buffer, offset, bytes, false), {block->id, 0, bytes, true}};
@@ -98,7 +98,11 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     context.vk.CmdCopyBuffer(queue.begin(both), buffer.range.block->buffer, block->buffer, 1, &region);
     used(buffer, false);
     queue.end();
-    queue.call([=, block = std::move(block)] { std::memcpy(to, block->mapped, size_t(bytes)); });
+    queue.call([=, this, block = std::move(block)]() mutable {
+        block->invalidate(0, bytes);
+        std::memcpy(to, block->mapped, size_t(bytes));
+        own_blocks.give_back(std::move(block));
+    });
     streams.at(size_t(stream)).last = queue.last();
 }
 
@@ -125,7 +129,7 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(from);
     auto* data = static_cast<std::byte*>(to);
-    const std::byte* mapped = buffer.range.block->mapped;
+    const std::byte* mapped = buffer.range.block->readable();
     if (mapped) {
         uint64_t last;
         {
@@ -151,7 +155,7 @@ void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t by
     const auto take_out = [&] {
         if (!before) return;
         queue.wait(before->value);
-        std::memcpy(before->to, before->piece.data(), size_t(before->piece.bytes));
+        std::memcpy(before->to, before->piece.received(), size_t(before->piece.bytes));
         before.reset();
     };
     for (int64_t done = 0; done < bytes;) {

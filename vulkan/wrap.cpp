@@ -64,6 +64,7 @@ Plan plan_for(const Application& application, const Snapshot& snapshot, const st
         refuse("the feature timelineSemaphore is not enabled in its ", application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
+    plan.time_stamp_bits = snapshot.queue_families[plan.queue_family].timestampValidBits;
     // The application says when a frame is complete.
     plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
     if (plan.queue_family >= snapshot.queue_families.size() ||

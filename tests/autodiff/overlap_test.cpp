@@ -2,10 +2,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
 #include "tests/device/suite.h"
+#include "vulkan/vulkan.h"
 
 using namespace pumice;
 using suite::device;
@@ -32,6 +34,13 @@ const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
     $for (k, range(n)) { s = sin(s); }
     a[i] = s;
 });
+
+/// lavapipe of Mesa 25.0 takes memory of its own by mmap and does not look whether it got some.
+bool crashes_without_memory(const Device& device) {
+    if (device.name().find("llvmpipe") == std::string::npos) return false;
+    const std::vector<vulkan::Found> all = vulkan::list();
+    return std::any_of(all.begin(), all.end(), [](const vulkan::Found& one) { return one.driver.find("Mesa 25") != std::string::npos; });
+}
 
 /// While it lives, the process gets only so many bytes more of memory.
 class MemoryLimit {
@@ -223,6 +232,7 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
 #endif
+    if (crashes_without_memory(d)) GTEST_SKIP() << "SKIPPED: this driver crashes where it gets no memory for itself";
     const Array<float> large = d.full<float>(1 << 21, 1.0f), shadow = d.full<float>(1 << 21, 1.0f);
     const auto steps = [&](Array<float>& a) {
         for (int step = 0; step < 200; ++step) square(ndrange(4), a);

@@ -1,0 +1,77 @@
+#include "vulkan/time_stamps.h"
+
+#include "core/error.h"
+#include "vulkan/device.h"
+
+namespace pumice::vulkan {
+namespace {
+constexpr uint32_t queries_of_a_pool = 128;
+}
+
+Queries::~Queries() {
+    for (VkQueryPool pool : pools) context.vk.DestroyQueryPool(context.device, pool, nullptr);
+}
+
+Query Queries::take() {
+    if (unused.empty()) {
+        VkQueryPoolCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+        info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+        info.queryCount = queries_of_a_pool;
+        VkQueryPool pool = VK_NULL_HANDLE;
+        context.check(context.vk.CreateQueryPool(context.device, &info, nullptr, &pool), "vkCreateQueryPool");
+        pools.push_back(pool);
+        for (uint32_t i = queries_of_a_pool; i-- > 0;) unused.push_back({pool, i});
+    }
+    const Query query = unused.back();
+    unused.pop_back();
+    return query;
+}
+
+Stamp::~Stamp() {
+    const auto open = device.lock();
+    if (!open) return;
+    const std::lock_guard lock(open->queue.mutex);
+    open->queue.retire(value, [queries = &open->queries, query = query] { queries->give_back(query); });
+}
+
+uint64_t Stamp::ticks(Device& open) {
+    open.queue.wait(value);
+    uint64_t read = 0;
+    const VkQueryResultFlags flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT;
+    open.context.check(open.context.vk.GetQueryPoolResults(open.context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, flags),
+                       "vkGetQueryPoolResults");
+    return read;
+}
+
+double Stamp::since(TimeStamp& earlier) {
+    const auto open = device.lock();
+    auto* const other = dynamic_cast<Stamp*>(&earlier);
+    if (!other || other->device.lock() != open)
+        throw Error("the time between two events of different devices is asked for: their clocks differ");
+    if (!open) throw Error("the time of an event is asked for, and its device is gone");
+    const Context& context = open->context;
+    const uint32_t bits = context.plan.time_stamp_bits;
+    const uint64_t mask = bits < 64 ? (uint64_t(1) << bits) - 1 : ~uint64_t(0);
+    const uint64_t past = (ticks(*open) - other->ticks(*open)) & mask;
+    // The upper half of the clock's range is time that went backwards.
+    const double signed_past = past > mask / 2 ? -double((~past & mask) + 1) : double(past);
+    return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
+}
+
+std::shared_ptr<TimeStamp> Device::stamp(int stream) {
+    if (context.plan.time_stamp_bits == 0) return Backend::stamp(stream);
+    queue.make_room();
+    const std::lock_guard lock(queue.mutex);
+    const Query query = queries.take();
+    const bool ahead = queue.in_call() && queue.ahead(streams.at(size_t(stream)).last);
+    const VkCommandBuffer commands = queue.begin({}, ahead);
+    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
+    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
+    auto stamp = std::make_shared<Stamp>(self(), query, queue.value());
+    touched(stream);
+    queue.end();
+    return stamp;
+}
+
+}  // namespace pumice::vulkan

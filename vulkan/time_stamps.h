@@ -1,0 +1,52 @@
+// Times that the device's own clock tells.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/backend.h"
+#include "vulkan/context.h"
+
+namespace pumice::vulkan {
+
+class Device;
+
+/// A query of a pool, written once.
+struct Query {
+    VkQueryPool pool = VK_NULL_HANDLE;
+    uint32_t index = 0;
+};
+
+/// The queries of a device, used again and again. Guarded by the queue's mutex.
+class Queries {
+public:
+    explicit Queries(Context& context) : context(context) {}
+    ~Queries();
+    Queries(const Queries&) = delete;
+    Queries& operator=(const Queries&) = delete;
+    /// Throws Error where the driver refuses.
+    Query take();
+    void give_back(const Query& query) { unused.push_back(query); }
+
+private:
+    Context& context;
+    std::vector<VkQueryPool> pools;
+    std::vector<Query> unused;
+};
+
+/// It does not keep the device; what it reads after the device is gone is an Error.
+class Stamp : public TimeStamp {
+public:
+    Stamp(std::weak_ptr<Device> device, Query query, uint64_t value) : device(std::move(device)), query(query), value(value) {}
+    ~Stamp() override;
+    double since(TimeStamp& earlier) override;
+
+private:
+    /// Of the device's clock, whose upper bits are not there on some.
+    uint64_t ticks(Device& device);
+
+    const std::weak_ptr<Device> device;
+    const Query query;
+    const uint64_t value;  ///< of the timeline, when it is written
+};
+
+}  // namespace pumice::vulkan
