@@ -122,7 +122,7 @@ function(pumice_device_test target)
         if(device STREQUAL "lavapipe_pairs")  # 64-bit integers as pairs of 32-bit ones
             list(APPEND environment PUMICE_VULKAN_PAIRS=1)
         endif()
-        if(device MATCHES "_(discrete|poor)$")  # below a layer that makes it look like a graphics card (tests/layers)
+        if(device MATCHES "_(discrete|reached|poor)$")  # below a layer that makes it look like a graphics card (tests/layers)
             # Loaders before 1.3.250 order layers as their folders, later ones as their names: validation comes first.
             list(APPEND environment PUMICE_TEST_CARD=${CMAKE_MATCH_1} VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
                 VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_card)

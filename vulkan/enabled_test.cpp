@@ -13,6 +13,7 @@ Snapshot all() {
     s.shader_int8 = s.shader_int16 = s.shader_int64 = s.shader_float16 = s.shader_float64 = true;
     s.storage_8bit = s.storage_16bit = s.buffer_int64_atomics = s.shared_int64_atomics = true;
     s.buffer_float32_atomic_add = s.shared_float32_atomic_add = s.subgroup_extended_types = true;
+    s.subgroup_size_control = s.full_subgroups = true;
     s.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME};
     return s;
 }
@@ -20,7 +21,8 @@ Snapshot all() {
 int count(const Snapshot& s) {
     return s.timeline_semaphore + s.buffer_device_address + s.scalar_block_layout + s.shader_int8 + s.shader_int16 + s.shader_int64 +
            s.shader_float16 + s.shader_float64 + s.storage_8bit + s.storage_16bit + s.buffer_int64_atomics + s.shared_int64_atomics +
-           s.buffer_float32_atomic_add + s.shared_float32_atomic_add + s.subgroup_extended_types;
+           s.buffer_float32_atomic_add + s.shared_float32_atomic_add + s.subgroup_extended_types +
+           s.subgroup_size_control + s.full_subgroups;
 }
 
 TEST(Enabled, NothingIsOnUnlessItIsEnabled) {

@@ -20,15 +20,15 @@ constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags special = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
                                           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
-/// The first memory type for buffers with all of `wanted`, in the largest heap that has one. Drivers list faster types first.
-std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wanted) {
+/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one. Drivers list faster types first.
+std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special) {
     const VkPhysicalDeviceMemoryProperties& memory = s.memory;
     std::optional<uint32_t> best;
     VkDeviceSize best_size = 0;
     for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
         const VkMemoryType& type = memory.memoryTypes[i];
         const VkDeviceSize size = memory.memoryHeaps[type.heapIndex].size;
-        const bool fits = (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & special) && (s.buffer_memory_types >> i & 1);
+        const bool fits = (type.propertyFlags & wanted) == wanted && !(type.propertyFlags & unwanted) && (s.buffer_memory_types >> i & 1);
         if (!fits || size <= best_size) continue;
         best = i;
         best_size = size;
@@ -162,8 +162,8 @@ void plan_memory(const Snapshot& s, Plan& plan) {
     if (window && heap(*window) >= heap(*local_type)) add(window, true);
     add(local_type, false);
     // The host's memory, across a bus.
-    add(memory_type(s, visible | cached), true);
-    add(memory_type(s, visible), true);
+    add(memory_type(s, visible | cached, special | local), true);
+    add(memory_type(s, visible, special | local), true);
     if (plan.arrays.empty()) add(memory_type(s, 0), false);
     const auto upload = memory_type(s, visible);
     auto download = memory_type(s, visible | cached);

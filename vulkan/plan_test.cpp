@@ -115,6 +115,101 @@ TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
     EXPECT_EQ(plan.unusable, "it has no memory that both host and device can use");
 }
 
+/// A card whose memory is all within the host's reach (resizable BAR): written in place, and the host's memory for what has no room.
+TEST(Plan, MemoryInReachIsWrittenInPlaceAndASmallWindowIsNot) {
+    EXPECT_FALSE(make_plan(discrete(), {}).arrays[0].mapped);
+    Snapshot s = least();
+    add_memory(s, 8 * GiB, {device_local, device_local | coherent});
+    add_memory(s, 16 * GiB, {coherent, coherent | cached});
+    const Plan plan = make_plan(s, {});
+    ASSERT_EQ(plan.arrays.size(), 4u);
+    EXPECT_EQ(plan.arrays[0].type, 1u);
+    EXPECT_TRUE(plan.arrays[0].mapped);
+    EXPECT_EQ(plan.arrays[1].type, 0u);
+    EXPECT_FALSE(plan.arrays[1].mapped);
+    EXPECT_EQ(plan.arrays[2].type, 3u);
+    EXPECT_TRUE(plan.arrays[2].mapped);
+    EXPECT_EQ(plan.arrays[3].type, 2u);
+}
+
+/// RADV parts the memory that an integrated GPU shares with the host.
+TEST(Plan, AnIntegratedDeviceMapsArraysInWhicheverHeap) {
+    Snapshot s = least();
+    s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    add_memory(s, 8 * GiB, {device_local, device_local | coherent});
+    add_memory(s, 4 * GiB, {device_local | coherent, device_local | coherent | cached});
+    EXPECT_EQ(make_plan(s, {}).arrays[0].type, 3u);
+    EXPECT_TRUE(make_plan(s, {}).arrays[0].mapped);
+    s.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    EXPECT_EQ(make_plan(s, {}).arrays[0].type, 1u);
+}
+
+TEST(Plan, CachedMemoryIsReadThoughItBeIncoherent) {
+    Snapshot s = least();
+    add_memory(s, 8 * GiB, {device_local});
+    add_memory(s, 16 * GiB, {coherent, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | cached});
+    EXPECT_EQ(make_plan(s, {}).upload_memory, 1u);
+    EXPECT_EQ(make_plan(s, {}).download_memory, 2u);
+}
+
+TEST(Plan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
+    Snapshot s = unified();
+    s.subgroup_size = 64;
+    s.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
+    s.limits.maxComputeWorkGroupInvocations = 1024;
+    EXPECT_EQ(make_plan(s, {}).required_subgroup_size, 0);
+    EXPECT_EQ(make_plan(s, {}).limits.subgroup_size, 64);
+    s.subgroup_size_control = s.full_subgroups = true;
+    s.min_subgroup_size = 32;
+    s.max_subgroup_size = 64;
+    s.max_group_subgroups = 32;
+    EXPECT_EQ(make_plan(s, {}).required_subgroup_size, 64);
+    EXPECT_TRUE(make_plan(s, {}).full_subgroups);
+    EXPECT_TRUE(enables(make_plan(s, {}), VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+    s.api_version = VK_API_VERSION_1_3;
+    EXPECT_FALSE(enables(make_plan(s, {}), VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+    // Intel's reports 32, and runs 16 unless it is told.
+    s.vendor = 0x8086;
+    s.subgroup_size = 32;
+    s.min_subgroup_size = 8;
+    s.max_subgroup_size = 32;
+    s.max_group_subgroups = 64;
+    EXPECT_EQ(make_plan(s, {}).limits.subgroup_size, 16);
+    s.max_group_subgroups = 32;  // a group of 1,024 has no 64 subgroups
+    EXPECT_EQ(make_plan(s, {}).limits.subgroup_size, 32);
+    Switches switches;
+    switches.bare = true;
+    EXPECT_EQ(make_plan(s, switches).required_subgroup_size, 0);
+}
+
+TEST(Plan, AtomicsOf64BitsAreByStorage) {
+    Snapshot s = unified();
+    s.shader_int64 = s.buffer_int64_atomics = true;
+    EXPECT_TRUE(make_plan(s, {}).int64_atomics);
+    EXPECT_FALSE(make_plan(s, {}).local_int64_atomics);
+    EXPECT_TRUE(make_plan(s, {}).locks);
+    s.driver_id = VK_DRIVER_ID_MOLTENVK;
+    EXPECT_FALSE(make_plan(s, {}).locks);
+}
+
+TEST(Plan, BytesInBuffersNeedNoArithmeticOnBytes) {
+    Snapshot s = unified();
+    s.storage_8bit = true;
+    EXPECT_TRUE(make_plan(s, {}).byte_storage);
+    EXPECT_FALSE(make_plan(s, {}).supports(Feature::int8));
+    s.shader_int8 = true;
+    EXPECT_TRUE(make_plan(s, {}).supports(Feature::int8));
+}
+
+TEST(Plan, BatchesOfADeviceThatIsNoHostGoAtOnce) {
+    Snapshot s = unified();
+    s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    EXPECT_TRUE(make_plan(s, {}).batching.when_idle);
+    s.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+    EXPECT_FALSE(make_plan(s, {}).batching.when_idle);
+    EXPECT_TRUE(make_plan(s, {}).on_host);
+}
+
 TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
     Snapshot s = unified();

@@ -1,18 +1,24 @@
 // A Vulkan layer that makes a software driver look like a graphics card. It still executes everything. PUMICE_TEST_CARD names the card:
 // "discrete" has memory of its own, most of which the host cannot map, and begins with a memory type that no buffer may have, as
-// Intel's Xe2 does; "poor" is a discrete card with the least that Pumice is meant to run on. For tests alone: it stands below the
-// validation layer, which then sees what the card says.
+// Intel's Xe2 does; "reached" has memory of its own that the host writes in place, and memory for reading that is not coherent; "poor" is
+// a discrete card with the least that Pumice is meant to run on. PUMICE_TEST_FAULT names what goes wrong, see Fault. For tests alone: it
+// stands below the validation layer, which then sees what the card says.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -27,9 +33,11 @@ struct Card {
     bool push_descriptors = true;
     bool shared_int64_atomics = true;
     bool float_atomics = true;
+    bool in_reach = false;            ///< the host maps all of the card's memory
 };
 constexpr Card cards[] = {
     {.name = "discrete"},
+    {.name = "reached", .in_reach = true},
     {.name = "poor",
      .storage_buffers = 4,
      .offset_alignment = 256,
@@ -46,10 +54,29 @@ const Card& card() {
         const char* wanted = std::getenv("PUMICE_TEST_CARD");
         for (const Card& c : cards)
             if (wanted && std::strcmp(wanted, c.name) == 0) return c;
-        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete and poor\n", wanted ? wanted : "");
+        std::fprintf(stderr, "card_layer: PUMICE_TEST_CARD is \"%s\", and the cards are discrete, reached and poor\n", wanted ? wanted : "");
         std::abort();
     }();
     return chosen;
+}
+
+/// What goes wrong on the card. The numbers count calls from the beginning of the process.
+struct Fault {
+    VkDeviceSize local_bytes = 0, host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
+    int lost_at = 0;               ///< "lost": the submission that loses the device; 0: none
+    bool lies = false;             ///< "lies": no pipeline can be made of a shader with doubles, which the card says it has
+};
+const Fault& fault() {
+    static const Fault one = [] {
+        const char* const name = std::getenv("PUMICE_TEST_FAULT");
+        if (!name) return Fault{};
+        if (std::strcmp(name, "full") == 0) return Fault{.local_bytes = VkDeviceSize(96) << 20, .host_bytes = VkDeviceSize(512) << 20};
+        if (std::strcmp(name, "lost") == 0) return Fault{.lost_at = 10};
+        if (std::strcmp(name, "lies") == 0) return Fault{.lies = true};
+        std::fprintf(stderr, "card_layer: PUMICE_TEST_FAULT is \"%s\", and the faults are full, lost and lies\n", name);
+        std::abort();
+    }();
+    return one;
 }
 
 // ---- memory ---------------------------------------------------------------------------------------------------------------------
@@ -57,14 +84,25 @@ const Card& card() {
 constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-constexpr VkMemoryType memory_types[] = {
+constexpr VkMemoryType types_of_window[] = {
     {local, 0},             // for images alone
     {local, 0},
     {visible, 1},
     {visible | cached, 1},
-    {local | visible, 2},   // a window of 256 MiB
+    {local | visible, 2},   // 256 MiB
 };
-constexpr uint32_t types_of_buffers = 0b11110;
+constexpr VkMemoryPropertyFlags incoherent = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | cached;
+constexpr VkMemoryType types_in_reach[] = {
+    {local, 0},             // for images alone
+    {local | visible, 0},
+    {visible, 1},
+    {incoherent, 1},
+};
+/// Images alone are in the first.
+std::span<const VkMemoryType> memory_types() {
+    return card().in_reach ? std::span<const VkMemoryType>(types_in_reach) : std::span<const VkMemoryType>(types_of_window);
+}
+uint32_t types_of_buffers() { return (1u << memory_types().size()) - 2; }
 
 /// All types of the card are this one of the driver: the first that the host can map.
 uint32_t driver_type(const VkPhysicalDeviceMemoryProperties& driver) {
@@ -80,8 +118,8 @@ VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryPropert
     m.memoryHeaps[0] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
     m.memoryHeaps[1] = {size, 0};
     m.memoryHeaps[2] = {VkDeviceSize(256) << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
-    m.memoryTypeCount = std::size(memory_types);
-    std::copy(std::begin(memory_types), std::end(memory_types), m.memoryTypes);
+    m.memoryTypeCount = uint32_t(memory_types().size());
+    std::copy(memory_types().begin(), memory_types().end(), m.memoryTypes);
     return m;
 }
 
@@ -100,6 +138,14 @@ struct Instance {
     PFN_vkGetPhysicalDeviceMemoryProperties2 memory_properties2{};
     PFN_vkEnumerateDeviceExtensionProperties extensions{};
 };
+/// An allocation on the card.
+struct Memory {
+    uint32_t type = 0;
+    VkDeviceSize bytes = 0;
+    std::byte* driver_place = nullptr;   ///< where it is mapped
+    std::vector<std::byte> host_copy;    ///< what the host sees of incoherent memory: as it was when it was last invalidated
+};
+
 struct Device {
     VkDevice handle{};
     PFN_vkGetDeviceProcAddr get{};
@@ -110,7 +156,13 @@ struct Device {
     PFN_vkFreeMemory release{};
     PFN_vkMapMemory map{};
     uint32_t driver_memory_type = 0;
-    std::map<VkDeviceMemory, uint32_t> type_of;  ///< of the card's types
+    PFN_vkInvalidateMappedMemoryRanges invalidate{};
+    PFN_vkQueueSubmit submit{};
+    PFN_vkCreateShaderModule make_module{};
+    PFN_vkCreateComputePipelines make_pipelines{};
+    std::map<VkDeviceMemory, Memory> memories;
+    VkDeviceSize local_bytes = 0, host_bytes = 0;  ///< allocated of the card's own memory, and of the host's
+    std::set<VkShaderModule> with_doubles;
 };
 
 std::mutex mutex;
@@ -202,41 +254,102 @@ VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysica
 
 VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
     device_of(device).buffer_requirements(device, buffer, needs);
-    needs->memoryTypeBits = types_of_buffers;
+    needs->memoryTypeBits = types_of_buffers();
 }
 VKAPI_ATTR void VKAPI_CALL buffer_requirements2(VkDevice device, const VkBufferMemoryRequirementsInfo2* info, VkMemoryRequirements2* needs) {
     device_of(device).buffer_requirements2(device, info, needs);
-    needs->memoryRequirements.memoryTypeBits = types_of_buffers;
+    needs->memoryRequirements.memoryTypeBits = types_of_buffers();
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice handle, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* callbacks,
                                         VkDeviceMemory* memory) {
     Device& device = device_of(handle);
+    const bool is_local = memory_types()[info->memoryTypeIndex].propertyFlags & local;
+    {
+        const std::lock_guard lock(mutex);
+        const VkDeviceSize most = is_local ? fault().local_bytes : fault().host_bytes;
+        if (most > 0 && (is_local ? device.local_bytes : device.host_bytes) + info->allocationSize > most) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
     VkMemoryAllocateInfo below = *info;
     below.memoryTypeIndex = device.driver_memory_type;
     const VkResult result = device.allocate(handle, &below, callbacks, memory);
     if (result == VK_SUCCESS) {
         const std::lock_guard lock(mutex);
-        device.type_of[*memory] = info->memoryTypeIndex;
+        device.memories[*memory] = {info->memoryTypeIndex, info->allocationSize, nullptr, {}};
+        (is_local ? device.local_bytes : device.host_bytes) += info->allocationSize;
     }
     return result;
 }
 VKAPI_ATTR void VKAPI_CALL release(VkDevice handle, VkDeviceMemory memory, const VkAllocationCallbacks* callbacks) {
     Device& device = device_of(handle);
-    {
+    if (memory) {
         const std::lock_guard lock(mutex);
-        device.type_of.erase(memory);
+        const Memory& gone = device.memories.at(memory);
+        (memory_types()[gone.type].propertyFlags & local ? device.local_bytes : device.host_bytes) -= gone.bytes;
+        device.memories.erase(memory);
     }
     device.release(handle, memory, callbacks);
 }
 VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags,
                                    void** data) {
     Device& device = device_of(handle);
+    Memory* mapped;
     {
         const std::lock_guard lock(mutex);
-        if (!(memory_types[device.type_of.at(memory)].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) return VK_ERROR_MEMORY_MAP_FAILED;
+        mapped = &device.memories.at(memory);
     }
-    return device.map(handle, memory, offset, size, flags, data);
+    const VkMemoryPropertyFlags properties = memory_types()[mapped->type].propertyFlags;
+    if (!(properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) return VK_ERROR_MEMORY_MAP_FAILED;
+    const VkResult result = device.map(handle, memory, offset, size, flags, data);
+    if (result != VK_SUCCESS || (properties & visible) == visible) return result;
+    mapped->driver_place = static_cast<std::byte*>(*data) - offset;
+    mapped->host_copy.assign(mapped->bytes, std::byte(0xcd));
+    *data = mapped->host_copy.data() + offset;
+    return result;
+}
+VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice handle, uint32_t count, const VkMappedMemoryRange* ranges) {
+    Device& device = device_of(handle);
+    for (uint32_t i = 0; i < count; ++i) {
+        Memory* mapped;
+        {
+            const std::lock_guard lock(mutex);
+            mapped = &device.memories.at(ranges[i].memory);
+        }
+        const VkDeviceSize size = ranges[i].size == VK_WHOLE_SIZE ? mapped->bytes - ranges[i].offset : ranges[i].size;
+        std::memcpy(mapped->host_copy.data() + ranges[i].offset, mapped->driver_place + ranges[i].offset, size);
+    }
+    return VK_SUCCESS;
+}
+
+// ---- its faults ---------------------------------------------------------------------------------------------------------------------
+
+VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
+    static std::atomic<int> submissions = 0;
+    if (fault().lost_at > 0 && ++submissions >= fault().lost_at) return VK_ERROR_DEVICE_LOST;
+    return device_of(queue).submit(queue, count, infos, fence);
+}
+VKAPI_ATTR VkResult VKAPI_CALL make_module(VkDevice handle, const VkShaderModuleCreateInfo* info, const VkAllocationCallbacks* callbacks,
+                                           VkShaderModule* module) {
+    Device& device = device_of(handle);
+    const VkResult result = device.make_module(handle, info, callbacks, module);
+    constexpr uint32_t header_words = 5, op_capability = 17, float64 = 10;
+    for (size_t at = header_words; result == VK_SUCCESS && at + 1 < info->codeSize / 4 && (info->pCode[at] & 0xffff) == op_capability; at += 2)
+        if (info->pCode[at + 1] == float64) {
+            const std::lock_guard lock(mutex);
+            device.with_doubles.insert(*module);
+        }
+    return result;
+}
+VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo* infos,
+                                              const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+    Device& device = device_of(handle);
+    for (uint32_t i = 0; i < count && fault().lies; ++i) {
+        const std::lock_guard lock(mutex);
+        if (!device.with_doubles.count(infos[i].stage.module)) continue;
+        std::fill(pipelines, pipelines + count, VkPipeline(VK_NULL_HANDLE));
+        return VK_ERROR_UNKNOWN;
+    }
+    return device.make_pipelines(handle, cache, count, infos, callbacks, pipelines);
 }
 
 // ---- making and ending, and the loader's questions ----------------------------------------------------------------------------------
@@ -298,6 +411,10 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     ask(made.allocate, "vkAllocateMemory");
     ask(made.release, "vkFreeMemory");
     ask(made.map, "vkMapMemory");
+    ask(made.invalidate, "vkInvalidateMappedMemoryRanges");
+    ask(made.submit, "vkQueueSubmit");
+    ask(made.make_module, "vkCreateShaderModule");
+    ask(made.make_pipelines, "vkCreateComputePipelines");
     made.driver_memory_type = driver_type(driver_memory(physical));
     const std::lock_guard lock(mutex);
     devices[table_of(*device)] = made;
@@ -328,6 +445,10 @@ PFN_vkVoidFunction of_devices(const std::string& name) {
         {"vkAllocateMemory", plain(allocate)},
         {"vkFreeMemory", plain(release)},
         {"vkMapMemory", plain(map)},
+        {"vkInvalidateMappedMemoryRanges", plain(card().in_reach ? invalidate : nullptr)},
+        {"vkQueueSubmit", plain(submit)},
+        {"vkCreateShaderModule", plain(make_module)},
+        {"vkCreateComputePipelines", plain(make_pipelines)},
     };
     const auto found = ours.find(name);
     return found == ours.end() ? nullptr : found->second;
