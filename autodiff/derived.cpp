@@ -161,6 +161,7 @@ std::string key_of(const char* what, const Signature& signature) {
     std::string key =
         std::string("derive ") + what + (signature.any_range ? " any " : " ") + std::to_string(signature.width) + ' ';
     for (const Activity a : signature.params) key += "cadn"[int(a)];
+    if (signature.private_elements != Signature().private_elements) key += ' ' + std::to_string(signature.private_elements);
     return key;
 }
 
@@ -169,6 +170,8 @@ std::string key_of(const char* what, const Signature& signature) {
 Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode) {
     Signature signature;
     signature.width = width;
+    for (const Slot& slot : slots)
+        if (slot.value.is_array && slot.value.array) signature.private_elements = slot.value.array->device->backend->limits().private_memory / 4;
     for (size_t i = 0; i < slots.size(); ++i) {
         const Slot& slot = slots[i];
         Activity activity = slot.activity;

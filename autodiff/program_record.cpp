@@ -165,6 +165,8 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
     if (!varies || !useful || is_inactive(kernel) || derivatives_off()) return {};
     Signature signature;
     signature.width = width;
+    for (const HostArgument& a : arguments)
+        if (a.is_array && a.array) signature.private_elements = a.array->device->backend->limits().private_memory / 4;
     for (size_t i = 0; i < arguments.size(); ++i) {
         const bool active = spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
         signature.params.push_back(follows(arguments[i]) ? Activity::active

@@ -8,7 +8,6 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-constexpr int64_t most_in_private = 1024;  ///< elements of private memory that tapes of one kernel take at most
 constexpr Scalar stack_types[] = {Scalar::i8,  Scalar::i16, Scalar::i32, Scalar::i64, Scalar::u8, Scalar::u16,
                                   Scalar::u32, Scalar::u64, Scalar::f16, Scalar::f32, Scalar::f64};
 }  // namespace
@@ -28,7 +27,7 @@ void Sweep::add_stacks() {
     }
     for (Stack& stack : stacks) {
         stack.kind = !stack.bound                                  ? Tape::Size::counted
-                     : !apart && bounded && all <= most_in_private ? Tape::Size::fixed
+                     : !apart && bounded && all <= signature.private_elements ? Tape::Size::fixed
                                                                    : Tape::Size::item;
         const bool counting = part == Part::count;
         const std::string name = text("the tape of ", name_of(stack.type));

@@ -24,6 +24,7 @@ struct Signature {
     int width = 1;
     bool as_reverse = false;  ///< forward mode: functions go by their rules for reverse mode, so that both modes say the same
     bool any_range = false;   ///< reverse mode: right for launches of any size, and Adjoint::fits is not asked
+    int64_t private_elements = 1024;  ///< of an item's own memory that tapes may take: Limits::private_memory in words of 32 bits
     bool operator==(const Signature&) const = default;
 };
 

@@ -185,6 +185,12 @@ TEST(transforms, tapes_are_of_the_size_that_is_needed) {
     const Adjoint small = adjoint(loop("%n = constant 100 : i32"), signature);
     EXPECT_TRUE(small.tapes.empty());
     EXPECT_NE(ir::print(small.kernel).find("private tape_f32: f32[100]"), std::string::npos);
+    // As on a graphics card, where an item has little memory of its own.
+    Signature card = signature;
+    card.private_elements = 99;
+    const Adjoint on_card = adjoint(loop("%n = constant 100 : i32"), card);
+    ASSERT_EQ(on_card.tapes.size(), 1u);
+    EXPECT_TRUE(on_card.tapes[0].size == Tape::Size::item && on_card.tapes[0].count == 100);
     const Adjoint large = adjoint(loop("%n = constant 5000 : i32"), signature);
     ASSERT_EQ(large.tapes.size(), 1u);
     EXPECT_TRUE(large.tapes[0].size == Tape::Size::item && large.tapes[0].count == 5000);

@@ -32,6 +32,7 @@ struct Limits {
     int64_t max_array_bytes = 0;                     ///< of one array
     int64_t memory = 0;                              ///< bytes of the device's memory (its largest heap)
     int subgroup_size = 1;                           ///< items of a subgroup
+    int64_t private_memory = 4096;                   ///< bytes that an item may keep for itself at little cost
 };
 
 /// A kernel compiled for one device. Kept by the kernel, so that it lives as long as either.

@@ -208,6 +208,8 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
 
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
+    // A card sets memory aside for all items that it could run at once: 512 bytes are some 80 MiB of a large one.
+    if (!plan.on_host) plan.limits.private_memory = 512;
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
     const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : s.subgroup_size;
     plan.limits.subgroup_size = plan.subgroups & codegen::Subgroups::basic ? subgroup_size : 1;

@@ -26,6 +26,11 @@ TEST(InPracticePage, Timing) {
 #include "in_practice/timing.inc"
     std::fflush(stdout);
     EXPECT_NE(testing::internal::GetCapturedStdout().find(" GB/s\n"), std::string::npos);
+    testing::internal::CaptureStdout();
+#include "in_practice/device_time.inc"
+    std::fflush(stdout);
+    EXPECT_NE(testing::internal::GetCapturedStdout().find(" ms on the device\n"), std::string::npos);
+    EXPECT_GT(launched.elapsed().count(), 0);
     EXPECT_EQ(y.get(5), 2.0f);
 }
 
