@@ -103,6 +103,7 @@ private:
     friend class Buffer;
     friend class Program;
     friend class Event;
+    friend class Stamp;
     struct Stream {
         Priority priority = Priority::normal;
         uint64_t last = 0;         // timeline value of its last command
@@ -120,8 +121,13 @@ private:
     bool goes_ahead(const Buffer& buffer, bool write, int stream);
     void touched(int stream);
 
-    using Places = std::vector<Variant::Place>;  // by binding
+    using Places = Variant::Places;
     uint64_t launch_now(const Program& program, const Launch& launch);
+    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace);
+    Box take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
+    void read_pace(Pace& pace);
+    double seconds_between(const Query& begin, const Query& end);
+    Query write_time(VkCommandBuffer commands);  // with queue.mutex
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching, with queue.mutex held
@@ -132,7 +138,7 @@ private:
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                      const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places);
+    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Box& groups);
 
     // print and require (report.cpp)
     struct Ring {

@@ -14,7 +14,7 @@
 namespace pumice::vulkan::test {
 namespace {
 
-const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "wrapped"};
+const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "PUMICE_VULKAN_SLICES", "wrapped"};
 
 /// Before the first use of Vulkan: validation, and SwiftShader where Debian's chromium-common has brought it.
 void set_up_environment() {
@@ -205,6 +205,34 @@ TEST_P(DeviceTest, MemoryIsReleasedAndUsedAgain) {
     device->synchronize();
     auto other = upload(ramp(10));
     EXPECT_EQ(download(other), ramp(10));
+}
+
+PFN_vkQueueSubmit sliced_submit = nullptr;
+int slices = 0;
+VKAPI_ATTR VkResult VKAPI_CALL counted_slices(VkQueue queue, uint32_t count, const VkSubmitInfo* info, VkFence fence) {
+    ++slices;
+    return sliced_submit(queue, count, info, fence);
+}
+
+/// A pace of 10 us a group and 1 us a submission: each group is one of its own. Results are the same, in the same order.
+TEST_P(DeviceTest, LongLaunchesAreSeveralSubmissions) {
+    if (device->context.plan.most_seconds == 0) GTEST_SKIP() << "SKIPPED: nothing ends long launches on this device";
+    auto program = device->compile(saxpy_kernel(), saxpy_shader);
+    const size_t n = 64 * 300 - 5;  // 300 groups
+    auto x = upload(ramp(n)), y = upload(std::vector<float>(n, 0.0f));
+    device->launch(program, saxpy_launch(y, x, 1.0f));  // the pace is taken
+    device->synchronize();
+    sliced_submit = std::exchange(device->context.vk.QueueSubmit, counted_slices);
+    slices = 0;
+    device->launch(program, saxpy_launch(y, x, 1.0f));
+    device->launch(program, saxpy_launch(y, y, 1.0f));
+    device->synchronize();
+    device->context.vk.QueueSubmit = sliced_submit;
+    const bool is_slow = device->context.plan.most_seconds < 1e-3;
+    EXPECT_EQ(slices > 8, is_slow) << slices;
+    std::vector<float> expected(n);
+    for (size_t i = 0; i < n; ++i) expected[i] = 4 * float(i);
+    EXPECT_EQ(download(y), expected);
 }
 
 TEST_P(DeviceTest, EventsAndStreams) {

@@ -78,25 +78,56 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const Places places = variant->places(launch, context.snapshot.limits);
     std::optional<Staging::Piece> block = argument_block(*variant, launch, places);
     if (variant->locks && !locks.made) make_locks();
+    const Variant::Recorded recorded{*variant, pipeline.handle, places, block ? &*block : nullptr};
+    Box groups{{}, groups_of(launch)};
+    std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
+    if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
+        timed.lock();
+        read_pace(*pipeline.pace);
+        // An application's device may wait for what it has not submitted.
+        const bool waits = !context.wrapped && !queue.held_back();
+        if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on) groups = take_probe(recorded, launch, *pipeline.pace);
+    }
+    return record_slices(recorded, launch, groups, *pipeline.pace);
+}
+
+/// The groups in as many submissions as they need, of which the first is timed. The value reached when they are done.
+uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace) {
+    Variant& variant = recorded.variant;
+    // Without this nobody holds the pace.
+    const bool timed = context.plan.most_seconds > 0 && Box{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
+    const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
+    const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
-    list_accesses(*variant, launch, places);
+    list_accesses(variant, launch, recorded.places);
     const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
-    if (block) also_read(*block->block, block->offset, block->bytes);
+    if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
     // A read: launches that share the locks need no order.
-    if (variant->locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
-    const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(*variant, launch));
-    const uint64_t value = queue.value();
-    queue.bind(pipeline);
-    bind_arrays(commands, *variant, places, block ? &*block : nullptr);
-    dispatch(commands, *variant, launch, places);
-    for (const Variant::Use& use : variant->uses)
-        if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
-            used(static_cast<Buffer&>(*memory), use.write);
-    if (block) block->until(value);
-    touched(launch.stream);
-    queue.end();
+    if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
+    uint64_t value = 0;
+    Box slice;
+    for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
+        for (slice.begin[1] = groups.begin[1]; slice.begin[1] < groups.end[1]; slice.begin[1] += step[1])
+            for (slice.begin[0] = groups.begin[0]; slice.begin[0] < groups.end[0]; slice.begin[0] += step[0]) {
+                for (size_t axis = 0; axis < 3; ++axis) slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
+                if (value > 0) queue.submit();
+                const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(variant, launch));
+                const bool times = timed && value == 0 && !pace.timing.is_on;
+                value = queue.value();
+                if (times) pace.timing = {true, write_time(commands), {}, value, slice.groups()};
+                queue.bind(recorded.pipeline);
+                bind_arrays(commands, variant, recorded.places, recorded.block);
+                dispatch(commands, variant, launch, recorded.places, slice);
+                if (times) pace.timing.end = write_time(commands);
+                for (const Variant::Use& use : variant.uses)
+                    if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+                        used(static_cast<Buffer&>(*memory), use.write);
+                if (recorded.block) recorded.block->until(value);
+                touched(launch.stream);
+                queue.end();
+            }
     return value;
 }
 
@@ -249,22 +280,20 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
     context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
 }
 
-/// One dispatch, or several where the range has more groups along an axis than a dispatch may have.
-void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places) {
-    Extents groups, most;
-    for (size_t axis = 0; axis < 3; ++axis) {
-        groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
-        most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
-    }
+/// One dispatch, or several where there are more groups along an axis than a dispatch may have.
+void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Box& box) {
+    const Extents groups = groups_of(launch);
+    Extents most;
+    for (size_t axis = 0; axis < 3; ++axis) most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
     Extents base;
-    for (base[2] = 0; base[2] < groups[2]; base[2] += most[2])
-        for (base[1] = 0; base[1] < groups[1]; base[1] += most[1])
-            for (base[0] = 0; base[0] < groups[0]; base[0] += most[0]) {
+    for (base[2] = box.begin[2]; base[2] < box.end[2]; base[2] += most[2])
+        for (base[1] = box.begin[1]; base[1] < box.end[1]; base[1] += most[1])
+            for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
                 // What the launch writes lies beside what it reads: for all that the validation layer can tell, the dispatches conflict.
-                if (variant.shares_bindings && base != Extents{}) queue.order();
+                if (variant.shares_bindings && base != box.begin) queue.order();
                 push_fields(commands, variant, launch, places, groups, base);
                 uint32_t count[3];
-                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(groups[axis] - base[axis], most[axis]));
+                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(box.end[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
             }
 }

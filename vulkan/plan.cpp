@@ -133,6 +133,7 @@ Switches Switches::from_environment() {
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
     switches.loops = set("PUMICE_VULKAN_LOOPS");
+    switches.slices = set("PUMICE_VULKAN_SLICES");
     return switches;
 }
 
@@ -199,6 +200,8 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     plan.queue_family = *family;
     plan.time_stamp_bits = s.queue_families[*family].timestampValidBits;
     plan.on_host = s.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    // Systems give a card up that does not answer for 2 seconds (Windows) or 10 (Linux). It can draw nothing meanwhile, either.
+    if (plan.time_stamp_bits > 0 && (switches.slices || !plan.on_host)) plan.most_seconds = switches.slices ? 1e-6 : 0.25;
     // There a submission takes the host's cores from what else it does, and a batch more is no sooner done.
     if (plan.on_host) plan.batching = {.when_idle = false, .most_commands = 1024, .most_in_flight = 8};
     plan_features(s, switches, plan);

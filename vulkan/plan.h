@@ -17,6 +17,7 @@ struct Switches {
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
     bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
+    bool slices = false;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
     static Switches from_environment();
 };
 
@@ -53,6 +54,7 @@ struct Plan {
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory
 
+    double most_seconds = 0;              ///< of one submission, where a watchdog ends what takes long; 0: there is none
     bool on_host = false;                 ///< work-items run on the host's processor
     Batching batching;
 

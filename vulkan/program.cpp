@@ -181,7 +181,7 @@ void Variant::destroy(Context& context) {
     context.vk.DestroyShaderModule(context.device, module, nullptr);
 }
 
-std::vector<Variant::Place> Variant::places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
+Variant::Places Variant::places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
     std::vector<Place> result(bound.size());
     std::vector<Placed> arrays;
     for (size_t number = 0; number < bound.size(); ++number) {
@@ -205,12 +205,18 @@ std::vector<Variant::Place> Variant::places(const Launch& launch, const VkPhysic
     return result;
 }
 
-VkPipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
+Extents groups_of(const Launch& launch) {
+    Extents groups;
+    for (size_t axis = 0; axis < 3; ++axis) groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    return groups;
+}
+
+Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
     const Extents& group = launch.group;
     bool full = shader.asks_full_groups;
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
     for (const Made& one : made)
-        if (one.group == group && one.full_groups == full) return one.pipeline;
+        if (one.group == group && one.full_groups == full) return {one.pipeline, one.pace.get()};
     interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory,
                                context.name);
     std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
@@ -252,8 +258,8 @@ VkPipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::K
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         std::fputs(text("pumice: ", shader.name, ": pipeline ", fixed_text(took.count(), 3), " ms\n").c_str(), stderr);
     }
-    made.push_back({group, full, pipeline});
-    return pipeline;
+    made.push_back({group, full, pipeline, std::make_unique<Pace>()});
+    return {pipeline, made.back().pace.get()};
 }
 
 Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)

@@ -13,10 +13,14 @@
 #include "vulkan/context.h"
 #include "vulkan/memory.h"
 #include "vulkan/pipeline_cache.h"
+#include "vulkan/slices.h"
+#include "vulkan/staging.h"
 
 namespace pumice::vulkan {
 
 using Extents = std::array<int64_t, 3>;
+/// How many groups a launch has along each axis.
+Extents groups_of(const Launch& launch);
 
 /// An array as bytes of the buffer that its memory lies in.
 struct Placed {
@@ -37,7 +41,11 @@ public:
     Variant& operator=(const Variant&) = delete;
     void destroy(Context& context);
     /// The pipeline for this launch's group, made at the first use.
-    VkPipeline pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch);
+    struct Pipeline {
+        VkPipeline handle;
+        Pace* pace;
+    };
+    Pipeline pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch);
 
     struct Use {
         int argument;
@@ -53,8 +61,16 @@ public:
         const Block* block = nullptr;
         int64_t begin = 0, end = 0;
     };
+    using Places = std::vector<Place>;  // by binding
+    /// What a launch's slices share.
+    struct Recorded {
+        Variant& variant;
+        VkPipeline pipeline;
+        const Places& places;
+        Staging::Piece* block;  ///< of arguments; null: none
+    };
     /// The places of the arrays' bindings, by binding; those of other bindings are left out.
-    std::vector<Place> places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
+    Places places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
 
     const codegen::Shader shader;
     const bool locks;                     ///< it binds the device's locks
@@ -77,6 +93,7 @@ private:
         Extents group;
         bool full_groups;  // see codegen::Shader
         VkPipeline pipeline;
+        std::unique_ptr<Pace> pace;
     };
     void make_layouts(Context& context);
 
@@ -93,7 +110,7 @@ public:
     Variants(std::shared_ptr<const ir::Kernel> kernel, Source source);
     struct Choice {
         Variant* variant;
-        VkPipeline pipeline;
+        Variant::Pipeline pipeline;
     };
     /// What runs this launch: through device addresses where an array is too large for a binding, or there are too many, with 64-bit offsets
     /// where it has too many elements. Any thread.

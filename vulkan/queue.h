@@ -91,6 +91,13 @@ public:
     void wait(uint64_t value);
     /// Submits if need be; never blocks.
     bool reached(uint64_t value);
+    /// True while a call holds back what comes after it.
+    bool held_back() {
+        const std::lock_guard lock(mutex);
+        return !held.empty();
+    }
+    /// Whether the value is known to be reached; asks nobody.
+    bool is_past(uint64_t value) const { return completed >= value; }
     /// True where the calling thread is inside a call: it cannot wait for what the call holds back.
     bool in_call() const { return caller == std::this_thread::get_id(); }
     /// Waits for everything that waits for no call to return.

@@ -1,5 +1,7 @@
 #include "vulkan/time_stamps.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "vulkan/device.h"
 
@@ -35,13 +37,27 @@ Stamp::~Stamp() {
     open->queue.retire(value, [queries = &open->queries, query = query] { queries->give_back(query); });
 }
 
-uint64_t Stamp::ticks(Device& open) {
-    open.queue.wait(value);
-    uint64_t read = 0;
-    const VkQueryResultFlags flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT;
-    open.context.check(open.context.vk.GetQueryPoolResults(open.context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, flags),
-                       "vkGetQueryPoolResults");
-    return read;
+double Device::seconds_between(const Query& begin, const Query& end) {
+    const auto ticks = [&](const Query& query) {
+        uint64_t read = 0;
+        const VkQueryResultFlags flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT;
+        context.check(context.vk.GetQueryPoolResults(context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, flags),
+                      "vkGetQueryPoolResults");
+        return read;
+    };
+    const uint32_t bits = context.plan.time_stamp_bits;
+    const uint64_t mask = bits < 64 ? (uint64_t(1) << bits) - 1 : ~uint64_t(0);
+    const uint64_t past = (ticks(end) - ticks(begin)) & mask;
+    // The upper half of the clock's range is time that went backwards.
+    const double signed_past = past > mask / 2 ? -double((~past & mask) + 1) : double(past);
+    return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
+}
+
+Query Device::write_time(VkCommandBuffer commands) {
+    const Query query = queries.take();
+    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
+    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
+    return query;
 }
 
 double Stamp::since(TimeStamp& earlier) {
@@ -50,24 +66,16 @@ double Stamp::since(TimeStamp& earlier) {
     if (!other || other->device.lock() != open)
         throw Error("the time between two events of different devices is asked for: their clocks differ");
     if (!open) throw Error("the time of an event is asked for, and its device is gone");
-    const Context& context = open->context;
-    const uint32_t bits = context.plan.time_stamp_bits;
-    const uint64_t mask = bits < 64 ? (uint64_t(1) << bits) - 1 : ~uint64_t(0);
-    const uint64_t past = (ticks(*open) - other->ticks(*open)) & mask;
-    // The upper half of the clock's range is time that went backwards.
-    const double signed_past = past > mask / 2 ? -double((~past & mask) + 1) : double(past);
-    return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
+    open->queue.wait(std::max(value, other->value));
+    return open->seconds_between(other->query, query);
 }
 
 std::shared_ptr<TimeStamp> Device::stamp(int stream) {
     if (context.plan.time_stamp_bits == 0) return Backend::stamp(stream);
     queue.make_room();
     const std::lock_guard lock(queue.mutex);
-    const Query query = queries.take();
     const bool ahead = queue.in_call() && queue.ahead(streams.at(size_t(stream)).last);
-    const VkCommandBuffer commands = queue.begin({}, ahead);
-    context.vk.CmdResetQueryPool(commands, query.pool, query.index, 1);
-    context.vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, query.pool, query.index);
+    const Query query = write_time(queue.begin({}, ahead));
     auto stamp = std::make_shared<Stamp>(self(), query, queue.value());
     touched(stream);
     queue.end();

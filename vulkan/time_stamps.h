@@ -41,9 +41,6 @@ public:
     double since(TimeStamp& earlier) override;
 
 private:
-    /// Of the device's clock, whose upper bits are not there on some.
-    uint64_t ticks(Device& device);
-
     const std::weak_ptr<Device> device;
     const Query query;
     const uint64_t value;  ///< of the timeline, when it is written

@@ -1,0 +1,42 @@
+// Launches in slices, each a submission of its own, so that none takes longer than a watchdog allows.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "vulkan/time_stamps.h"
+
+namespace pumice::vulkan {
+
+/// Groups of a launch, along each axis; the end is excluded.
+struct Box {
+    std::array<int64_t, 3> begin{}, end{};
+    int64_t groups() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
+};
+
+/// The extents of boxes that have at most so many groups, 1 at least, and cover the box in the order of the groups: rows are parted where
+/// one has more.
+std::array<int64_t, 3> slice_extents(const Box& box, int64_t most_groups);
+
+/// The groups of a launch of unknown pace, about one in 64, that are timed before the others.
+struct Probe {
+    Box first, others;
+};
+Probe probe(const std::array<int64_t, 3>& groups);
+/// Launches of fewer groups are not worth a look at the clock.
+constexpr int64_t fewest_timed_groups = 256;
+
+/// How long a pipeline takes for a group, as its last timed slice told. Arguments may change it: every launch that is large enough is timed,
+/// unless one is being timed.
+struct Pace {
+    std::mutex mutex;  // before the queue's
+    double seconds_a_group = 0;  // 0: not known
+    struct {
+        bool is_on = false;
+        Query begin, end;
+        uint64_t value = 0;  // of the timeline, when both are written
+        int64_t groups = 0;
+    } timing;
+};
+
+}  // namespace pumice::vulkan
