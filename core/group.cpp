@@ -16,6 +16,12 @@ GroupPlace group_place(Place place) {
             nx * ny * inside(2)};
 }
 
+Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place) {
+    Recorder& r = Recorder::current("a group operation", place);
+    const ir::Value value = r.use(x, place);
+    return r.handle(r.at(place).build.group(what, scratch, value));
+}
+
 /// Items that agree write one flag, atomically as they are several.
 Val<bool> group_any(const Operand<bool>& condition, bool negated) {
     const Place place = condition.place;

@@ -230,6 +230,10 @@ private:
                 if (!v.empty()) out += " ";
                 list(v);
                 break;
+            case Op::group:
+                out += text(" ", subgroup_name(Subgroup(i.immediate)), " ", memory_name(i), ", ");
+                list(v);
+                break;
             case Op::print:
             case Op::require:
                 out += " " + (i.immediate < k.strings.size() ? quoted(k.strings[i.immediate]) : "?");
