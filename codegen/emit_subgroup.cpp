@@ -60,7 +60,25 @@ Expression Emitter::from_lane(const Inst& i, const std::string& call, const std:
     return fill(cast_text(wide, type), {fill(call, widened)});
 }
 
+/// The sum of a constant is the number of active items, or of those before or up to the item, times the constant: a count of bits.
+std::optional<Expression> Emitter::counted(const Inst& i) {
+    uint64_t bits = 0;
+    const bool whole = i.type == Scalar::i32 || i.type == Scalar::u32;
+    if (!whole || !(options.subgroups & Subgroups::ballot) || !k.constant(k.operands(i)[0], bits)) return std::nullopt;
+    const char* how = nullptr;
+    switch (Subgroup(i.immediate)) {
+        case Subgroup::reduce_add: how = "subgroupBallotBitCount"; break;
+        case Subgroup::inclusive_add: how = "subgroupBallotInclusiveBitCount"; break;
+        case Subgroup::exclusive_add: how = "subgroupBallotExclusiveBitCount"; break;
+        default: return std::nullopt;
+    }
+    interface.need("GL_KHR_shader_subgroup_ballot");
+    const Expression count{text(i.type == Scalar::i32 ? "int(" : "", how, "(subgroupBallot(true))", i.type == Scalar::i32 ? ")" : ""), postfix, {}, {}};
+    return bits == 1 ? count : fill(text("$0 * ", glsl_constant(i.type, bits)), {count});
+}
+
 Expression Emitter::combined(const Inst& i) {
+    if (const auto count = counted(i)) return *count;
     interface.need("GL_KHR_shader_subgroup_arithmetic");
     if (i.type == Scalar::i64 || i.type == Scalar::u64) interface.need("GL_EXT_shader_subgroup_extended_types_int64");
     const Subgroup what = Subgroup(i.immediate);
@@ -132,6 +150,13 @@ Expression Emitter::together(const Inst& i) {
 Expression Emitter::subgroup_place(const Inst& i) {
     const bool real = interface.subgroups();
     if (real) interface.need("GL_KHR_shader_subgroup_basic");
+    // Mesa 22's gallivm counts the subgroups of a group as if it had no idle lanes.
+    const char* const row = "((gl_WorkGroupSize.x + gl_SubgroupSize - 1u) / gl_SubgroupSize)";
+    if (real && options.idle_lanes && i.op == Op::subgroup_count)
+        return {text("int(gl_WorkGroupSize.y * gl_WorkGroupSize.z * ", row, ")"), postfix, {}, {}};
+    if (real && options.idle_lanes && i.op == Op::subgroup_index)
+        return {text("int((gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * ", row,
+                     " + gl_LocalInvocationID.x / gl_SubgroupSize)"), postfix, {}, {}};
     switch (i.op) {
         case Op::subgroup_size: return real ? Expression{"int(gl_SubgroupSize)", postfix, {}, {}} : Expression{"1", primary, {}, {}};
         case Op::subgroup_lane: return real ? Expression{"int(gl_SubgroupInvocationID)", postfix, {}, {}} : Expression{"0", primary, {}, {}};

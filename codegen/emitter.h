@@ -83,6 +83,8 @@ private:
     Expression subgroup_place(const ir::Inst& i);
     Expression together(const ir::Inst& i);
     Expression combined(const ir::Inst& i);
+    std::optional<Expression> counted(const ir::Inst& i);
+    std::optional<Expression> shuffled_by_constant(const ir::Inst& i);
     Expression alone(const ir::Inst& i);
     Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
     void report(const ir::Inst& i);

@@ -16,6 +16,7 @@ struct Switches {
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    bool divides = false;          ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
     bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
     static Switches from_environment();
 };
@@ -36,6 +37,8 @@ struct Plan {
     bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
+    bool rounded_division = false;        ///< see codegen::Options
+    bool linear_subgroups = false;        ///< see codegen::Options
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory

@@ -211,6 +211,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.byte_storage = plan.int8;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
+    options.rounded_division = plan.rounded_division;
+    options.linear_subgroups = plan.linear_subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
     options.recall = context.snapshot.software();
     options.by_address.assign(kernel->params.size(), false);
