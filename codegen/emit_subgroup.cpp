@@ -107,6 +107,27 @@ void Emitter::subgroup(const Inst& i) {
     declare(k.result(i), interface.subgroups() ? together(i) : alone(i));
 }
 
+/// A relative shuffle by a constant, which devices do faster than one of a lane that is computed. GLSL does not say what comes from a
+/// lane that does not exist: there an item keeps its own value. All items shuffle before that is chosen.
+std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
+    const Subgroup what = Subgroup(i.immediate);
+    const auto v = k.operands(i);
+    uint64_t distance = 0;
+    const bool up = what == Subgroup::shuffle_up, down = what == Subgroup::shuffle_down;
+    if (!up && !down && what != Subgroup::shuffle_xor) return std::nullopt;
+    if (!k.constant(v[1], distance) || distance > 127 || ((up || down) && !(options.subgroups & Subgroups::relative))) return std::nullopt;
+    if (up || down) interface.need("GL_KHR_shader_subgroup_shuffle_relative");
+    const Expression x = use_named(v[0]);
+    const std::string by = text(distance, "u"), name = text("moved", next_name++);
+    const char* const call = up ? "subgroupShuffleUp($0, " : down ? "subgroupShuffleDown($0, " : "subgroupShuffleXor($0, ";
+    const Expression moved = from_lane(i, call + by + ")", {x, Expression{by, primary, {}, {}}});
+    line(text("const ", glsl_type(i.type, options.pairs).value, " ", name, " = ", moved.text, ";"));
+    const std::string there = up     ? "gl_SubgroupInvocationID >= " + by
+                              : down ? "gl_SubgroupInvocationID + " + by + " < gl_SubgroupSize"
+                                     : "(gl_SubgroupInvocationID ^ " + by + ") < gl_SubgroupSize";
+    return fill(there + " ? $0 : $1", {Expression{name, primary, {}, {}}, x});
+}
+
 Expression Emitter::together(const Inst& i) {
     interface.need("GL_KHR_shader_subgroup_basic");
     const Subgroup what = Subgroup(i.immediate);
@@ -131,8 +152,8 @@ Expression Emitter::together(const Inst& i) {
             return from_lane(i, text("subgroupBroadcast($0, ", lane, "u)"), {use(v[0])});
         default: break;
     }
-    // The relative ones as well, since GLSL does not say what comes from a lane that does not exist.
     interface.need("GL_KHR_shader_subgroup_shuffle");
+    if (const auto moved = shuffled_by_constant(i)) return *moved;
     const Expression x = use(v[0]);
     const Expression named = fill("uint($0)", {use(v[1])});
     if (what == Subgroup::broadcast || what == Subgroup::shuffle) return from_lane(i, "subgroupShuffle($0, $1)", {x, named});
