@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "codegen/spirv.h"
 #include "core/debug.h"
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -46,6 +47,29 @@ bool has_wide_atomics(const ir::Kernel& kernel) {
         return (i.op == ir::Op::atomic || i.op == ir::Op::compare_exchange) && size_of(i.type) == 8;
     });
 }
+
+/// The specialisation constants of these values are numbered in their order.
+std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>& values) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (const uint32_t value : values) out.emplace_back(uint32_t(out.size()), value);
+    return out;
+}
+
+/// The module of one pipeline, which goes once that is made; none where there is no SPIR-V.
+struct OwnModule {
+    OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = spirv.size() * 4;
+        info.pCode = spirv.data();
+        if (!spirv.empty()) context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+    }
+    ~OwnModule() { context.vk.DestroyShaderModule(context.device, module, nullptr); }
+    OwnModule(const OwnModule&) = delete;
+
+    Context& context;
+    VkShaderModule module = VK_NULL_HANDLE;
+};
 
 int64_t elements(const Launch::Array& array) {
     int64_t count = 1;
@@ -161,6 +185,9 @@ VkPipeline Variant::pipeline(Context& context, VkPipelineCache cache, const ir::
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = layout;
+    // Not every driver makes arrays whose length is a specialisation constant (spirv.h).
+    const OwnModule fixed(context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
+    if (fixed.module) info.stage.module = fixed.module;
     VkPipeline pipeline = VK_NULL_HANDLE;
     const auto start = std::chrono::steady_clock::now();
     try {
