@@ -44,6 +44,8 @@ private:
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
+    std::string rounded_pattern(const ir::Inst& i) const;
+    std::string fast_pattern(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
     void flush(uint32_t memory);
     void name_indices();

@@ -183,6 +183,7 @@ struct Function {
 enum class Math : uint8_t {
     contract,  ///< a device may fuse and reassociate within GLSL's rules (the default)
     strict,    ///< + - * / sqrt fma are bit-identical on every device
+    fast,      ///< contract, and functions of f32 may be the device's own, with its accuracy (docs/language.md)
 };
 
 struct Kernel {
