@@ -36,8 +36,8 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
     return {result.cbegin(), result.cend()};
 }
 
-/// The module after these passes.
-std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer) {
+/// The module after these passes, validated before them where that is asked for.
+std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer, bool validated) {
     std::string messages;
     optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
         messages += std::string(message) + "\n";
@@ -46,6 +46,7 @@ std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::s
     spvtools::ValidatorOptions valid;
     valid.SetScalarBlockLayout(true);
     options.set_validator_options(valid);
+    options.set_run_validator(validated);
     std::vector<uint32_t> out;
     if (!optimizer.Run(spirv.data(), spirv.size(), &out, options))
         library_bug(text("spirv-opt refuses the SPIR-V of kernel \"", name, "\":\n", messages));
@@ -112,7 +113,7 @@ std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name,
     if (!optimize) return spirv;
     spvtools::Optimizer optimizer(environment);
     optimizer.RegisterPerformancePasses();
-    return optimized(spirv, name, optimizer);
+    return optimized(spirv, name, optimizer, true);
 }
 
 std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values) {
@@ -122,7 +123,7 @@ std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const s
     optimizer.RegisterPass(spvtools::CreateSetSpecConstantDefaultValuePass(bits));
     optimizer.RegisterPass(spvtools::CreateFreezeSpecConstantValuePass());
     optimizer.RegisterPass(spvtools::CreateFoldSpecConstantOpAndCompositePass());
-    return optimized(spirv, "with constants", optimizer);
+    return optimized(spirv, "with constants", optimizer, false);
 }
 
 std::string disassemble(const std::vector<uint32_t>& spirv) {
