@@ -190,7 +190,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
     const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
-    // What is asked about a kernel before it is lowered, it is asked about its barriers and local memory.
+    // The program's analyses of the kernel look for barriers and for accesses to local memory.
     if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group))
         kernel = std::make_shared<const ir::Kernel>(ir::group_by_memory(ir::inlining(*kernel)));
     return std::make_shared<Program>(compiler, std::move(kernel));
