@@ -7,7 +7,7 @@
 //                                         }
 //                                         %r = load scratch[0]; barrier
 //
-// log2(items) steps of one barrier, in a scan of two. Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
+// log2(items) steps of one barrier, in a scan of two; of bools one flag decides. Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
 #include <algorithm>
 
 #include "core/identity.h"
@@ -29,9 +29,10 @@ private:
         scratch = of(i.memory);
         combine = *combines(Subgroup(i.immediate));
         find_place();
-        set(at, of(from.operands(i)[0]));
-        b.barrier();
-        map(from.result(i), is_scan(Subgroup(i.immediate)) ? scan(i) : reduce());
+        const Value x = of(from.operands(i)[0]);
+        const bool flags = i.type == Scalar::boolean && !is_scan(Subgroup(i.immediate)) && combine != Op::xor_;
+        if (!flags) set(at, x), b.barrier();
+        map(from.result(i), flags ? flag(x) : is_scan(Subgroup(i.immediate)) ? scan(i) : reduce());
         b.barrier();  // the next instruction on this memory writes
     }
 
@@ -92,6 +93,22 @@ private:
             b.barrier();
         });
         return get(number(0));
+    }
+
+    /// Of bools: items that decide the result set one flag, atomically as they may be several.
+    Value flag(Value x) {
+        const Value decided = b.constant_bool(combine == Op::or_), open = b.constant_bool(combine != Op::or_), first = number(0);
+        choose(b.op(Op::eq, {at, first}), {}, [&] {
+            set(first, open);
+            return Value{};
+        });
+        b.barrier();
+        choose(b.op(Op::eq, {x, decided}), {}, [&] {
+            b.atomic(scratch, 0, Atomic::exchange, {&first, 1}, decided);
+            return Value{};
+        });
+        b.barrier();
+        return get(first);
     }
 
     Value scan(const Inst& i) {
