@@ -71,19 +71,6 @@ private:
         return b.op(Op::or_, {more_items, b.op(Op::gt, {b.index(Op::subgroup_count), number(1)})});
     }
 
-    /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; without a value where there is no `otherwise`.
-    template <class Then>
-    Value choose(Value condition, Value otherwise, const Then& then) {
-        Inst i;
-        i.op = Op::if_;
-        i.loc = b.loc;
-        const InstId made = control(i, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
-            const Value given = which == 0 ? then() : otherwise;
-            b.terminate(Op::yield, {&given, given ? 1u : 0u});
-        });
-        return otherwise ? to.result(to[made]) : Value{};
-    }
-
     /// One item of each subgroup hands its value to the group.
     void share(Value one, Value x) {
         const Value place = b.index(Op::subgroup_index);

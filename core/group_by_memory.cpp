@@ -66,19 +66,6 @@ private:
         });
     }
 
-    /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; without a value where there is no `otherwise`.
-    template <class Then>
-    Value choose(Value condition, Value otherwise, const Then& then) {
-        Inst i;
-        i.op = Op::if_;
-        i.loc = b.loc;
-        const InstId made = control(i, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
-            const Value given = which == 0 ? then() : otherwise;
-            b.terminate(Op::yield, {&given, given ? 1u : 0u});
-        });
-        return otherwise ? to.result(to[made]) : Value{};
-    }
-
     /// From the largest power of two below the count.
     Value reduce() {
         each_step([&](Value step) {
