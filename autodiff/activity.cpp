@@ -31,7 +31,7 @@ bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::ato
 Kernel with_rules(const Kernel& kernel, bool reverse) {
     Kernel k = kernel;
     for (Function& f : k.functions) (reverse ? f.forward : f.reverse) = none;
-    return inlining_without_rules(k);
+    return group_by_memory(inlining_without_rules(k));
 }
 
 void check(const Kernel& k, const Signature& signature, bool reverse) {

@@ -127,6 +127,9 @@ function(pumice_device_test target)
             list(APPEND environment PUMICE_TEST_CARD=${CMAKE_MATCH_1} VK_LAYER_PATH=${PUMICE_VALIDATION_MANIFESTS}:${card_manifests}
                 VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation:VK_LAYER_PUMICE_card)
         endif()
+        if(device MATCHES "_divides$")  # strict division and square root by the library's own functions
+            list(APPEND environment PUMICE_VULKAN_DIVIDE=1)
+        endif()
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
             list(APPEND environment PUMICE_VULKAN_STAGING=1)
         endif()

@@ -9,6 +9,7 @@
 #include <locale>
 #include <mutex>
 #include <system_error>
+#include <unordered_map>
 
 #include "codegen/codegen.h"
 #include "codegen/spirv.h"
@@ -35,17 +36,17 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
     return {result.cbegin(), result.cend()};
 }
 
-std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name) {
-    spvtools::Optimizer optimizer(environment);
+/// The module after these passes, validated before them where that is asked for.
+std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer, bool validated) {
     std::string messages;
     optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
         messages += std::string(message) + "\n";
     });
-    optimizer.RegisterPerformancePasses();
     spvtools::OptimizerOptions options;
     spvtools::ValidatorOptions valid;
     valid.SetScalarBlockLayout(true);
     options.set_validator_options(valid);
+    options.set_run_validator(validated);
     std::vector<uint32_t> out;
     if (!optimizer.Run(spirv.data(), spirv.size(), &out, options))
         library_bug(text("spirv-opt refuses the SPIR-V of kernel \"", name, "\":\n", messages));
@@ -109,7 +110,20 @@ std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name,
     // Two first compiles at once would both pay; the second waits for the first here.
     warm().wait();
     std::vector<uint32_t> spirv = compile_glsl(glsl, name);
-    return optimize ? optimized(spirv, name) : spirv;
+    if (!optimize) return spirv;
+    spvtools::Optimizer optimizer(environment);
+    optimizer.RegisterPerformancePasses();
+    return optimized(spirv, name, optimizer, true);
+}
+
+std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values) {
+    std::unordered_map<uint32_t, std::vector<uint32_t>> bits;
+    for (const auto& [id, value] : values) bits[id] = {value};
+    spvtools::Optimizer optimizer(environment);
+    optimizer.RegisterPass(spvtools::CreateSetSpecConstantDefaultValuePass(bits));
+    optimizer.RegisterPass(spvtools::CreateFreezeSpecConstantValuePass());
+    optimizer.RegisterPass(spvtools::CreateFoldSpecConstantOpAndCompositePass());
+    return optimized(spirv, "with constants", optimizer, false);
 }
 
 std::string disassemble(const std::vector<uint32_t>& spirv) {

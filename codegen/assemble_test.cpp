@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "codegen/codegen.h"
@@ -68,6 +69,53 @@ void main() { a[0] = int(float(a[1])); b[0] = uint(float(b[1])); c = float(d); d
     EXPECT_EQ(count(disassemble(exact), "NoContraction"), 6u) << disassemble(exact);
     EXPECT_EQ(validate(exact), "");
     EXPECT_EQ(with_exact_conversions(assemble(copy, "copy")), assemble(copy, "copy"));
+}
+
+/// Words of the module's instructions with this opcode, one instruction a row.
+std::vector<std::vector<uint32_t>> instructions(const std::vector<uint32_t>& spirv, uint32_t opcode) {
+    std::vector<std::vector<uint32_t>> found;
+    for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
+        if ((spirv[at] & 0xffff) == opcode) found.emplace_back(spirv.begin() + long(at), spirv.begin() + long(at + (spirv[at] >> 16)));
+    return found;
+}
+
+TEST(assemble, fixes_specialisation_constants) {
+    constexpr uint32_t type_array = 28, constant = 43, composite = 44, first_spec_constant = 48, last_spec_constant = 52;
+    const auto open = assemble(R"(#version 450
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(constant_id = 3) const bool full_groups = false;
+layout(constant_id = 4) const int local1_size = 1;
+layout(set = 0, binding = 0, std430) buffer A { float a[]; };
+shared float local1[local1_size], twice[2 * local1_size];
+void main() {
+    uint l = gl_LocalInvocationIndex;
+    local1[l] = a[l], twice[2 * l + 1] = a[l + 1];
+    barrier();
+    if (full_groups) a[l] = local1[gl_WorkGroupSize.x - 1 - l] + twice[1];
+}
+)",
+                               "open");
+    ASSERT_EQ(validate(open), "");
+    EXPECT_GE(instructions(open, 50).size(), 4u);
+    const auto fixed = with_constants(open, {{0, 24}, {1, 2}, {2, 1}, {3, 1}, {4, 48}});
+    EXPECT_EQ(validate(fixed), "") << disassemble(fixed);
+    for (uint32_t op = first_spec_constant; op <= last_spec_constant; ++op) EXPECT_EQ(instructions(fixed, op).size(), 0u) << disassemble(fixed);
+    // Each array's length is a constant, with the value that was given.
+    std::vector<uint32_t> lengths;
+    for (const auto& array : instructions(fixed, type_array))
+        for (const auto& c : instructions(fixed, constant))
+            if (c[2] == array[3]) lengths.push_back(c[3]);
+    EXPECT_EQ(lengths.size(), instructions(fixed, type_array).size());
+    EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 48u), 1);
+    EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 96u), 1);
+    // The group's size is made of the constants that were given.
+    const auto groups = instructions(fixed, composite);
+    EXPECT_FALSE(groups.empty());
+    // What no value is given for has its default.
+    const auto half = with_constants(open, {{4, 8}});
+    EXPECT_EQ(validate(half), "");
+    EXPECT_EQ(instructions(half, 50).size(), 0u);
+    EXPECT_EQ(validate(with_constants(assemble(copy, "copy"), {})), "");
 }
 
 TEST(assemble, works_from_several_threads) {

@@ -14,9 +14,9 @@
 
 namespace pumice::codegen {
 
-/// What a device's subgroups can do. The first six are VkSubgroupFeatureFlagBits.
+/// What a device's subgroups can do. The first seven are VkSubgroupFeatureFlagBits.
 struct Subgroups {
-    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, int64 = 1u << 31, all = ~0u;
+    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31, all = ~0u;
 };
 
 /// What the emitter may rely on, and how arrays are reached.
@@ -37,20 +37,25 @@ struct Options {
     bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 does, and is done by way of i32
     bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
     bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
+    bool rounded_division = false;        ///< the device rounds f32 division and square root correctly; else strict maths sees to it
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
     uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
+    bool linear_subgroups = false;        ///< items are in the order of their linear indices by subgroup and lane
     bool recall = false;                  ///< private memory costs less than computing things again
-    bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, which needs arithmetic of it
+    bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, and groups reduce and scan by
+                                          ///< subgroups: needs arithmetic of them
     bool operator==(const Options&) const = default;
 };
 /// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
 inline auto key_parts(const Options& o) {
-    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics, local_int64_atomics, memory_barriers,
-                 idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums] = o;
-    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics, local_int64_atomics, memory_barriers,
-                    idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, exact_conversions, byte_storage, pairs, push_bytes, subgroups, recall, subgroup_sums);
+    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
+                 local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
+                 exact_conversions, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums] = o;
+    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
+                    local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
+                    exact_conversions, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums);
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

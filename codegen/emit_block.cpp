@@ -1,11 +1,13 @@
 // Statements, and how values become text.
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/emitter.h"
 #include "codegen/glsl_type.h"
 #include "codegen/pairs.h"
 #include "codegen/scalar_text.h"
 #include "core/error.h"
+#include "core/evaluate.h"
 #include "core/ops.h"
 
 namespace pumice::codegen {
@@ -257,6 +259,32 @@ std::string Emitter::zero_pattern(const Inst& i) const {
     return "";
 }
 
+/// Division and square root of f32 and f16, rounded correctly whatever the device's are. A half's is that of floats, rounded once more.
+std::string Emitter::rounded_pattern(const Inst& i) const {
+    const bool half = i.type == Scalar::f16;
+    const char* const pattern = i.op == Op::sqrt ? (half ? "float16_t(pm_sqrt_strict(float($0)))" : "pm_sqrt_strict($0)")
+                                : half           ? "float16_t(pm_div_strict(float($0), float($1)))"
+                                                 : "pm_div_strict($0, $1)";
+    uint64_t bits = 0;
+    if (half || i.op == Op::sqrt || !k.constant(k.operands(i)[1], bits)) return pattern;
+    // By a power of two it is a product with its reciprocal, which is exact where that is normal.
+    const uint64_t exponent = bits >> 23 & 0xff;
+    if ((bits & 0x7fffff) != 0 || exponent < 1 || exponent > 253) return pattern;
+    const std::string reciprocal = glsl_constant(Scalar::f32, (bits & 0x80000000) | (254 - exponent) << 23);
+    return strict_by_call() ? text("pm_precise_mul($0, ", reciprocal, ")") : text("$0 * ", reciprocal[0] == '-' ? "(" + reciprocal + ")" : reciprocal);
+}
+
+/// GLSL's own function. Its pow knows no negative base, which a constant whole exponent may have.
+std::string Emitter::fast_pattern(const Inst& i) const {
+    uint64_t bits = 0;
+    if (i.op != Op::pow || !k.constant(k.operands(i)[1], bits)) return std::string(fast_text(i.op));
+    const float exponent = from_bits<float>(bits);
+    if (exponent != std::trunc(exponent) || std::fabs(exponent) >= 16777216.0f) return "pow($0, $1)";
+    if (exponent == 0.0f) return "";
+    if (exponent == 2.0f) return "$0 * $0";
+    return std::fmod(exponent, 2.0f) == 0.0f ? "pow(abs($0), $1)" : "sign($0) * pow(abs($0), $1)";
+}
+
 /// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
 /// guards against.
 std::string Emitter::pattern_of(const Inst& i) const {
@@ -278,6 +306,9 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shl && whole_shift) return "$0 << $1";
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
+    if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4) return rounded_pattern(i);
+    if (k.math == Math::fast && from == Scalar::f32)
+        if (const std::string fast = fast_pattern(i); !fast.empty()) return fast;
     if (strict(i) && strict_by_call() && i.op != Op::neg && i.op != Op::sqrt && i.op != Op::fma)
         return text("pm_precise_", name_of(i.op), "($0, $1)");
     const std::string pattern = op_text(i.op, from, strict(i), options.pairs);

@@ -60,7 +60,25 @@ Expression Emitter::from_lane(const Inst& i, const std::string& call, const std:
     return fill(cast_text(wide, type), {fill(call, widened)});
 }
 
+/// The sum of a constant is the number of active items, or of those before or up to the item, times the constant: a count of bits.
+std::optional<Expression> Emitter::counted(const Inst& i) {
+    uint64_t bits = 0;
+    const bool whole = i.type == Scalar::i32 || i.type == Scalar::u32;
+    if (!whole || !(options.subgroups & Subgroups::ballot) || !k.constant(k.operands(i)[0], bits)) return std::nullopt;
+    const char* how = nullptr;
+    switch (Subgroup(i.immediate)) {
+        case Subgroup::reduce_add: how = "subgroupBallotBitCount"; break;
+        case Subgroup::inclusive_add: how = "subgroupBallotInclusiveBitCount"; break;
+        case Subgroup::exclusive_add: how = "subgroupBallotExclusiveBitCount"; break;
+        default: return std::nullopt;
+    }
+    interface.need("GL_KHR_shader_subgroup_ballot");
+    const Expression count{text(i.type == Scalar::i32 ? "int(" : "", how, "(subgroupBallot(true))", i.type == Scalar::i32 ? ")" : ""), postfix, {}, {}};
+    return bits == 1 ? count : fill(text("$0 * ", glsl_constant(i.type, bits)), {count});
+}
+
 Expression Emitter::combined(const Inst& i) {
+    if (const auto count = counted(i)) return *count;
     interface.need("GL_KHR_shader_subgroup_arithmetic");
     if (i.type == Scalar::i64 || i.type == Scalar::u64) interface.need("GL_EXT_shader_subgroup_extended_types_int64");
     const Subgroup what = Subgroup(i.immediate);
@@ -89,6 +107,27 @@ void Emitter::subgroup(const Inst& i) {
     declare(k.result(i), interface.subgroups() ? together(i) : alone(i));
 }
 
+/// A relative shuffle by a constant, which devices do faster than one of a lane that is computed. GLSL does not say what comes from a
+/// lane that does not exist: there an item keeps its own value. All items shuffle before that is chosen.
+std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
+    const Subgroup what = Subgroup(i.immediate);
+    const auto v = k.operands(i);
+    uint64_t distance = 0;
+    const bool up = what == Subgroup::shuffle_up, down = what == Subgroup::shuffle_down;
+    if (!up && !down && what != Subgroup::shuffle_xor) return std::nullopt;
+    if (!k.constant(v[1], distance) || distance > 127 || ((up || down) && !(options.subgroups & Subgroups::relative))) return std::nullopt;
+    if (up || down) interface.need("GL_KHR_shader_subgroup_shuffle_relative");
+    const Expression x = use_named(v[0]);
+    const std::string by = text(distance, "u"), name = text("moved", next_name++);
+    const char* const call = up ? "subgroupShuffleUp($0, " : down ? "subgroupShuffleDown($0, " : "subgroupShuffleXor($0, ";
+    const Expression moved = from_lane(i, call + by + ")", {x, Expression{by, primary, {}, {}}});
+    line(text("const ", glsl_type(i.type, options.pairs).value, " ", name, " = ", moved.text, ";"));
+    const std::string there = up     ? "gl_SubgroupInvocationID >= " + by
+                              : down ? "gl_SubgroupInvocationID + " + by + " < gl_SubgroupSize"
+                                     : "(gl_SubgroupInvocationID ^ " + by + ") < gl_SubgroupSize";
+    return fill(there + " ? $0 : $1", {Expression{name, primary, {}, {}}, x});
+}
+
 Expression Emitter::together(const Inst& i) {
     interface.need("GL_KHR_shader_subgroup_basic");
     const Subgroup what = Subgroup(i.immediate);
@@ -113,8 +152,8 @@ Expression Emitter::together(const Inst& i) {
             return from_lane(i, text("subgroupBroadcast($0, ", lane, "u)"), {use(v[0])});
         default: break;
     }
-    // The relative ones as well, since GLSL does not say what comes from a lane that does not exist.
     interface.need("GL_KHR_shader_subgroup_shuffle");
+    if (const auto moved = shuffled_by_constant(i)) return *moved;
     const Expression x = use(v[0]);
     const Expression named = fill("uint($0)", {use(v[1])});
     if (what == Subgroup::broadcast || what == Subgroup::shuffle) return from_lane(i, "subgroupShuffle($0, $1)", {x, named});
@@ -132,6 +171,13 @@ Expression Emitter::together(const Inst& i) {
 Expression Emitter::subgroup_place(const Inst& i) {
     const bool real = interface.subgroups();
     if (real) interface.need("GL_KHR_shader_subgroup_basic");
+    // Mesa 22's gallivm counts the subgroups of a group as if it had no idle lanes.
+    const char* const row = "((gl_WorkGroupSize.x + gl_SubgroupSize - 1u) / gl_SubgroupSize)";
+    if (real && options.idle_lanes && i.op == Op::subgroup_count)
+        return {text("int(gl_WorkGroupSize.y * gl_WorkGroupSize.z * ", row, ")"), postfix, {}, {}};
+    if (real && options.idle_lanes && i.op == Op::subgroup_index)
+        return {text("int((gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * ", row,
+                     " + gl_LocalInvocationID.x / gl_SubgroupSize)"), postfix, {}, {}};
     switch (i.op) {
         case Op::subgroup_size: return real ? Expression{"int(gl_SubgroupSize)", postfix, {}, {}} : Expression{"1", primary, {}, {}};
         case Op::subgroup_lane: return real ? Expression{"int(gl_SubgroupInvocationID)", postfix, {}, {}} : Expression{"0", primary, {}, {}};

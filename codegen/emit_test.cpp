@@ -44,6 +44,7 @@ Golden read(const fs::path& path) {
     g.options.float_atomics = g.head.find("float_atomics") != std::string::npos;
     g.options.local_float_atomics = g.head.find("local_float_atomics") != std::string::npos;
     g.options.subgroup_sums = g.head.find("subgroup_sums") != std::string::npos;
+    g.options.linear_subgroups = g.head.find("linear_subgroups") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
     g.options.pairs = g.head.find("pairs") != std::string::npos;
     g.options.byte_storage = g.head.find("words") == std::string::npos;
@@ -360,6 +361,69 @@ TEST(emit, hash_names_kernel_and_options) {
     EXPECT_EQ(hash.size(), 32u);
     EXPECT_NE(hash, emit_glsl(b, {}).hash);
     EXPECT_NE(hash, emit_glsl(a, address).hash);
+}
+
+/// What the body becomes, and whether the GLSL has the text.
+bool emits(const std::string& body, const std::string& wanted, const Options& options, const std::string& math = "contract") {
+    return glsl_of("arg1: inout f32[1], arg2: inout i32[1]", "  %i = global_index 0 : i32\n  %x = load arg1[%i] : f32\n" + body, options, math.c_str())
+               .find(wanted) != std::string::npos;
+}
+
+TEST(emit, relative_shuffles_by_a_constant_are_the_devices_own) {
+    const auto shuffle = [](const std::string& which, const std::string& by) {
+        return by + "  %y = subgroup " + which + " %x, %by : f32\n  store arg1[%i], %y : f32\n";
+    };
+    const std::string two = "  %by = constant 2 : i32\n", any = "  %by = load arg2[%i] : i32\n";
+    Options relative, without;
+    without.subgroups = ~Subgroups::relative;
+    EXPECT_TRUE(emits(shuffle("shuffle_up", two), "subgroupShuffleUp(v0, 2u)", relative));
+    EXPECT_TRUE(emits(shuffle("shuffle_up", two), "gl_SubgroupInvocationID >= 2u ? ", relative));
+    EXPECT_TRUE(emits(shuffle("shuffle_down", two), "subgroupShuffleDown(v0, 2u)", relative));
+    EXPECT_TRUE(emits(shuffle("shuffle_down", two), "gl_SubgroupInvocationID + 2u < gl_SubgroupSize ? ", relative));
+    EXPECT_TRUE(emits(shuffle("shuffle_xor", two), "subgroupShuffleXor(v0, 2u)", without));
+    EXPECT_TRUE(emits(shuffle("shuffle_up", two), "subgroupShuffle(", without));
+    for (const char* which : {"shuffle_up", "shuffle_down", "shuffle_xor"}) EXPECT_TRUE(emits(shuffle(which, any), "subgroupShuffle(", relative));
+}
+
+TEST(emit, sums_of_a_constant_count_bits) {
+    const auto sum = [](const std::string& which, const char* constant) {
+        return std::string("  %c = constant ") + constant + " : i32\n  %y = subgroup " + which + " %c : i32\n  store arg2[%i], %y : i32\n";
+    };
+    EXPECT_TRUE(emits(sum("reduce_add", "1"), "int(subgroupBallotBitCount(subgroupBallot(true)))", {}));
+    EXPECT_TRUE(emits(sum("exclusive_add", "-3"), "int(subgroupBallotExclusiveBitCount(subgroupBallot(true))) * -3", {}));
+    EXPECT_TRUE(emits(sum("inclusive_add", "2"), "subgroupBallotInclusiveBitCount", {}));
+    EXPECT_TRUE(emits(sum("reduce_mul", "2"), "subgroupMul(2)", {}));
+    Options no_ballot;
+    no_ballot.subgroups = Subgroups::basic | Subgroups::arithmetic;
+    EXPECT_TRUE(emits(sum("reduce_add", "1"), "subgroupAdd(1)", no_ballot));
+}
+
+TEST(emit, fast_maths_calls_the_devices_functions) {
+    const auto unary = [](const std::string& op) { return "  %y = " + op + " %x : f32\n  store arg1[%i], %y : f32\n"; };
+    for (const char* op : {"exp", "log2", "sin", "atan", "cosh"}) {
+        EXPECT_TRUE(emits(unary(op), std::string("= ") + op + "(arg1[i]);", {}, "fast")) << op;
+        EXPECT_FALSE(emits(unary(op), "pm_", {}, "fast")) << op;
+        EXPECT_TRUE(emits(unary(op), std::string("= pm_") + op, {})) << op;
+    }
+    const auto power = [](const char* y) { return std::string("  %e = constant ") + y + " : f32\n  %y = pow %x, %e : f32\n  store arg1[%i], %y : f32\n"; };
+    EXPECT_TRUE(emits(power("2.5"), "pow(arg1[i], 2.5)", {}, "fast"));
+    EXPECT_TRUE(emits(power("4.0"), "pow(abs(arg1[i]), 4.0)", {}, "fast"));
+    EXPECT_TRUE(emits(power("-3.0"), "* pow(abs(v0), -3.0)", {}, "fast"));
+    // erf is not GLSL's.
+    EXPECT_TRUE(emits(unary("erf"), "= pm_erf(", {}, "fast"));
+}
+
+TEST(emit, strict_division_is_rounded_where_the_devices_is_not) {
+    const auto divided = [](const std::string& by) { return by + "  %y = div %x, %d : f32\n  store arg1[%i], %y : f32\n"; };
+    Options rounded;
+    rounded.rounded_division = true;
+    const std::string variable = "  %d = load arg1[%i] : f32\n", four = "  %d = constant -4.0 : f32\n", three = "  %d = constant 3.0 : f32\n";
+    EXPECT_TRUE(emits(divided(variable), "= pm_div_strict(", {}, "strict"));
+    EXPECT_FALSE(emits(divided(variable), "pm_div_strict", rounded, "strict"));
+    EXPECT_FALSE(emits(divided(variable), "pm_div_strict", {}));
+    EXPECT_TRUE(emits(divided(three), "= pm_div_strict(", {}, "strict"));
+    EXPECT_TRUE(emits(divided(four), "* (-0.25)", {}, "strict"));
+    EXPECT_TRUE(emits("  %y = sqrt %x : f32\n  store arg1[%i], %y : f32\n", "= pm_sqrt_strict(", {}, "strict"));
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ private:
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
+    std::string rounded_pattern(const ir::Inst& i) const;
+    std::string fast_pattern(const ir::Inst& i) const;
     Expression pure(const ir::Inst& i);
     void flush(uint32_t memory);
     void name_indices();
@@ -83,6 +85,8 @@ private:
     Expression subgroup_place(const ir::Inst& i);
     Expression together(const ir::Inst& i);
     Expression combined(const ir::Inst& i);
+    std::optional<Expression> counted(const ir::Inst& i);
+    std::optional<Expression> shuffled_by_constant(const ir::Inst& i);
     Expression alone(const ir::Inst& i);
     Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
     void report(const ir::Inst& i);

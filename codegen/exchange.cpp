@@ -18,15 +18,15 @@ struct Access {
 };
 
 bool has_barrier(const Kernel& k, const Inst& i) {
-    bool found = i.op == Op::barrier;
-    each_inside(k, i, [&](InstId inner) { found = found || k[inner].op == Op::barrier; });
+    bool found = is_barrier(i.op);
+    each_inside(k, i, [&](InstId inner) { found = found || is_barrier(k[inner].op); });
     return found;
 }
 
 void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std::vector<Access>& out) {
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
-        if (i.op == Op::barrier) ++barriers;
+        if (is_barrier(i.op)) ++barriers;
         if (touches_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
         const bool divides = divided || (is_loop(i.op) && has_barrier(k, i));
         for (const BlockId inner : i.blocks)

@@ -22,6 +22,10 @@ constexpr int64_t unknown = INT64_MAX;
 /// More than any loop of shaders/ makes for one operation: the longest one goes through the exponents of a double.
 constexpr int64_t most_in_function = 2200;
 
+/// Subgroups of a group, whose values one item reads where it is the only one of its subgroup. Devices with a limit have groups of 1,024
+/// items; by memory the loops of a group instruction are shorter.
+constexpr int64_t most_subgroups = 1024;
+
 int64_t plus(int64_t a, int64_t b) { return a > unknown - b ? unknown : a + b; }
 int64_t times(int64_t a, int64_t b) { return a != 0 && b > unknown / a ? unknown : a * b; }
 
@@ -67,6 +71,7 @@ private:
             case Op::atomic:
             case Op::compare_exchange: return is_int(i.type) && size_of(i.type) == 4 ? 0 : unknown;
             case Op::require: return 2;
+            case Op::group: return most_subgroups;
             case Op::call: return unknown;
             default: return 0;
         }

@@ -3,6 +3,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/combine.h"
+#include "codegen/group_by_subgroups.h"
 #include "codegen/transpose.h"
 #include "core/debug.h"
 #include "core/passes.h"
@@ -17,9 +18,11 @@ using ir::Pass;
 /// Little, as drivers clear it for every item. Not with barriers, around which it would have to be kept.
 ir::Kernel recall(const ir::Kernel& kernel) { return ir::recall(kernel, {512, 0}); }
 
-constexpr Pass pipeline[] = {
+const Pass pipeline[] = {
     // Calls become what they call. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
+    // Reductions and scans of groups that subgroups cannot do. Before promote, simplify and forward, which clean up behind it.
+    {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
     // Variables become values and carried values. Early: every later pass sees through values only.
     {"promote", ir::promote},
     // Folds what promotion laid bare, so that forward can tell equal indices from different ones.
@@ -41,6 +44,8 @@ constexpr Pass pipeline[] = {
     {"combine", combine},
     // Items past the range run no user code. After everything that moves code, so that nothing moves out of a guard.
     {"guard", ir::guard},
+    // The other ones. After guard, so that all items of the group take part and subgroups are as full as the group allows.
+    {"group_by_subgroups", group_by_subgroups},
     // The guard's conditions fold where a kernel tests in_range() itself.
     {"simplify", ir::simplify},
     // Late: sums in the order they were written are what the others know.
@@ -59,8 +64,11 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     stages.insert(stages.end(), {"glsl", "spirv"});
     debug::check_dump(stages);
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
-    if (!options.subgroup_sums) std::erase_if(passes, [](const Pass& pass) { return pass.run == combine; });
-    if (!options.recall) std::erase_if(passes, [](const Pass& pass) { return pass.run == recall; });
+    if (!options.subgroup_sums) std::erase_if(passes, [](const Pass& pass) { return pass.name == "combine"; });
+    const auto by_subgroups = goes_by_subgroups(recorded, options);
+    for (Pass& pass : passes)
+        if (pass.name == "group_by_memory") pass.run = [by_subgroups](const ir::Kernel& k) { return ir::group_by_memory(k, by_subgroups); };
+    if (!options.recall) std::erase_if(passes, [](const Pass& pass) { return pass.name == "recall"; });
     return ir::run(passes, recorded, options.wide_offsets);
 }
 

@@ -55,7 +55,7 @@ std::optional<OwnPlace> own_place(const Kernel& k, const Structure& where, InstI
     auto here = std::find(insts.begin(), insts.end(), loop) + 1;
     bool barrier = false;
     for (; here != insts.end() && *here != own.load; ++here) {
-        barrier = barrier || k[*here].op == Op::barrier;
+        barrier = barrier || is_barrier(k[*here].op);
         if (touches(k, *here, m)) return {};
     }
     if (here == insts.end() || !barrier) return {};

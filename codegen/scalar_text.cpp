@@ -67,6 +67,30 @@ std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs) {
     return ir::result_type(op, operand) == operand ? text(glsl_type(operand).value, "(", computed, ")") : computed;
 }
 
+std::string_view fast_text(ir::Op op) {
+    switch (op) {
+        case ir::Op::exp: return "exp($0)";
+        case ir::Op::exp2: return "exp2($0)";
+        case ir::Op::exp10: return "exp2($0 * 3.3219281)";
+        case ir::Op::log: return "log($0)";
+        case ir::Op::log2: return "log2($0)";
+        case ir::Op::log10: return "log2($0) * 0.30103";
+        case ir::Op::pow: return "pow($0, $1)";
+        case ir::Op::sin: return "sin($0)";
+        case ir::Op::cos: return "cos($0)";
+        case ir::Op::tan: return "tan($0)";
+        case ir::Op::asin: return "asin($0)";
+        case ir::Op::acos: return "acos($0)";
+        case ir::Op::atan: return "atan($0)";
+        case ir::Op::atan2: return "atan($0, $1)";
+        case ir::Op::sinh: return "sinh($0)";
+        case ir::Op::cosh: return "cosh($0)";
+        // A quotient of exponentials, which overflow.
+        case ir::Op::tanh: return "tanh(clamp($0, -10.0, 10.0))";
+        default: return "";
+    }
+}
+
 std::string ordered_as_unsigned(std::string_view comparison) {
     std::string out(comparison);
     for (const std::string_view operand : {"$0", "$1"}) replace(out, operand, text("(uint64_t(", operand, ") ^ 0x8000000000000000ul)"));

@@ -14,6 +14,9 @@ namespace pumice::codegen {
 /// `strict` asks for the fma that rounds once, `pairs` for what a device without 64-bit integers can do.
 std::string op_text(ir::Op op, Scalar operand, bool strict, bool pairs = false);
 
+/// GLSL's own function for an op on f32, as accurate as the device makes it: under Math::fast. "" where there is none as good.
+std::string_view fast_text(ir::Op op);
+
 /// A comparison of i64, `$0 < $1` or the like, as one of u64 with the sign bits turned round.
 std::string ordered_as_unsigned(std::string_view comparison);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pumice::codegen {
@@ -13,5 +14,10 @@ std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
 /// alone; Mesa keeps to it on conversions, too, and else takes float(double(x)) and int(float(i)) backwards, without their rounding, for x
 /// and i.
 std::vector<uint32_t> with_exact_conversions(const std::vector<uint32_t>& spirv);
+
+/// The module with its specialisation constants fixed: of each id the bits of its value, the others at their defaults. Arrays have a fixed
+/// length and groups a fixed size then, which translators to other languages need: MoltenVK cannot make an array whose length a
+/// specialisation constant says.
+std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values);
 
 }  // namespace pumice::codegen

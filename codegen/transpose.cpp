@@ -158,7 +158,7 @@ private:
         const auto& insts = from[where.block_of(loop)].insts;
         const auto at = std::find(insts.begin(), insts.end(), loop);
         const auto reaches_barrier = [&](auto here, auto end) {
-            for (; here != end && from[*here].op != Op::barrier; ++here) {
+            for (; here != end && !is_barrier(from[*here].op); ++here) {
                 bool fits = from[*here].memory != m || kind(from[*here]);
                 each_inside(from, from[*here], [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
                 if (!fits) return false;

@@ -12,28 +12,6 @@ using namespace ir;
 
 bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load && i.op != Op::uniform && i.op != Op::subgroup; }
 
-/// What a device's subgroups must be able to do.
-uint32_t needs(const Kernel& k, const Inst& i) {
-    const bool place = i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
-    if (i.op != Op::subgroup) return place ? Subgroups::basic : 0;
-    const bool int64 = i.type == Scalar::i64 || i.type == Scalar::u64;
-    const Subgroup what = Subgroup(i.immediate);
-    if (combines(what)) return Subgroups::basic | Subgroups::arithmetic | (int64 ? Subgroups::int64 : 0u);
-    uint64_t lane = 0;
-    switch (what) {
-        case Subgroup::any:
-        case Subgroup::all: return Subgroups::basic | Subgroups::vote;
-        case Subgroup::elect: return Subgroups::basic;
-        case Subgroup::ballot:
-        case Subgroup::broadcast_first: return Subgroups::basic | Subgroups::ballot;
-        case Subgroup::broadcast:
-            if (k.constant(k.operands(i)[1], lane)) return Subgroups::basic | Subgroups::ballot;
-            break;
-        default: break;
-    }
-    return Subgroups::basic | Subgroups::shuffle;
-}
-
 void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     Usage::OfMemory& m = u.memories[i.memory.id];
     m.touched[i.leaf] = true;
@@ -56,6 +34,27 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
 }
 
 }  // namespace
+
+uint32_t subgroup_needs(const Kernel& k, const Inst& i) {
+    const bool place = i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
+    if (i.op != Op::subgroup) return place ? Subgroups::basic : 0;
+    const bool int64 = i.type == Scalar::i64 || i.type == Scalar::u64;
+    const Subgroup what = Subgroup(i.immediate);
+    if (combines(what)) return Subgroups::basic | Subgroups::arithmetic | (int64 ? Subgroups::int64 : 0u);
+    uint64_t lane = 0;
+    switch (what) {
+        case Subgroup::any:
+        case Subgroup::all: return Subgroups::basic | Subgroups::vote;
+        case Subgroup::elect: return Subgroups::basic;
+        case Subgroup::ballot:
+        case Subgroup::broadcast_first: return Subgroups::basic | Subgroups::ballot;
+        case Subgroup::broadcast:
+            if (k.constant(k.operands(i)[1], lane)) return Subgroups::basic | Subgroups::ballot;
+            break;
+        default: break;
+    }
+    return Subgroups::basic | Subgroups::shuffle;
+}
 
 Usage::Usage(const Kernel& k)
     : uses(k.values.size()), live(k.insts.size()), block(k.insts.size()), user(k.values.size()), memories(k.memories.size()) {
@@ -93,7 +92,7 @@ Usage::Usage(const Kernel& k)
         if (i.op == Op::global_index) global_axis[i.immediate] = true;
         const bool report = i.op == Op::print || i.op == Op::require;
         reports |= report;
-        subgroup_needs |= needs(k, i);
+        subgroup_needs |= codegen::subgroup_needs(k, i);
         if (i.op == Op::in_range || report)
             for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;
     }

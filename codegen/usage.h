@@ -6,6 +6,9 @@
 
 namespace pumice::codegen {
 
+/// What a device's subgroups must be able to do for the instruction: bits of Subgroups.
+uint32_t subgroup_needs(const ir::Kernel& k, const ir::Inst& i);
+
 struct Usage {
     struct OfMemory {
         bool loaded = false, stored = false;  ///< atomics do both

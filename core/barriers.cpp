@@ -18,12 +18,12 @@ InstId parting_around(const Uniformity& uniformity, InstId i) {
 void refuse_divergent_barriers(const Kernel& kernel) {
     if (kernel.blocks.empty()) return;
     bool any = false;
-    for (const Inst& i : kernel.insts) any = any || i.op == Op::barrier;
+    for (const Inst& i : kernel.insts) any = any || is_barrier(i.op);
     if (!any) return;
     const Kernel k = inlining(kernel);
     const Uniformity uniformity(k);
     for (const InstId id : uniformity.structure().order()) {
-        if (k[id].op != Op::barrier || uniformity.control(id) <= Scope::group) continue;
+        if (!is_barrier(k[id].op) || uniformity.control(id) <= Scope::group) continue;
         const InstId by = parting_around(uniformity, id);
         fail("kernel \"", k.name, "\" (", k.where(k.loc), ") has a barrier at ", k.where(k[id].loc),
              " that some work-items of a group may not reach: ",

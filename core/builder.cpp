@@ -346,6 +346,15 @@ Value Builder::subgroup(Subgroup what, std::span<const Value> operands, int word
     return k.result(k[append(inst, operands, {&type, 1})]);
 }
 
+Value Builder::group(Subgroup what, MemoryId scratch, Value x) {
+    Inst inst;
+    inst.op = Op::group;
+    inst.immediate = uint64_t(what);
+    inst.memory = scratch;
+    const Scalar type = k.type_of(x);
+    return k.result(k[append(inst, {&x, 1}, {&type, 1})]);
+}
+
 void Builder::report(Op op, std::string format, std::span<const Value> operands) {
     Inst inst;
     inst.op = op;

@@ -58,6 +58,8 @@ public:
     InstId call(uint32_t function, std::span<const Value> arguments);
     /// `word` is that of a ballot.
     Value subgroup(Subgroup what, std::span<const Value> operands, int word = 0);
+    /// A reduction or scan of the group, in scratch memory of one element of x's type an item.
+    Value group(Subgroup what, MemoryId scratch, Value x);
     /// print, or require with its condition first. Every call adds its format to the kernel's strings.
     void report(Op op, std::string format, std::span<const Value> operands);
 

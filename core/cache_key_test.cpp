@@ -47,6 +47,7 @@ TEST(CacheKey, ChangesWithEveryFieldThatCodeMayDependOn) {
         [](auto& k) { k.strings.push_back(""); },
         [](auto& k) { k.whole_groups = true; },
         [](auto& k) { k.math = ir::Math::strict; },
+        [](auto& k) { k.math = ir::Math::fast; },
         [](auto& k) { k.rank = 3; },
         [](auto& k) { k.folded = 2; },
         [](auto& k) {

@@ -59,7 +59,7 @@ private:
     void start(InstId i) {
         const Op op = k[i].op;
         // The body's own return is no reason to keep anything.
-        const bool effect = op == Op::barrier || op == Op::call || op == Op::print || op == Op::require ||
+        const bool effect = is_barrier(op) || op == Op::call || op == Op::print || op == Op::require ||
                             (op == Op::return_ && where.around(i).id != none);
         if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
         if (effect && !unreachable[i.id]) need(i);
@@ -97,7 +97,7 @@ private:
             // What a terminator hands on is needed column by column.
             for (const Value operand : v) need(operand);
         }
-        if (accesses(inst.op) && inst.op != Op::store) read(inst.memory);
+        if ((accesses(inst.op) && inst.op != Op::store) || inst.op == Op::group) read(inst.memory);
     }
 
     /// Somebody reads the memory: what is written to it matters.

@@ -42,7 +42,7 @@ private:
             learn(i, indices, of(from.operands(i).back()));
         } else if (is_atomic(i.op))
             forget_memory(i.memory);
-        else if (i.op == Op::barrier)
+        else if (is_barrier(i.op))
             barrier();
         else if (i.op == Op::call)
             known.clear();
@@ -105,7 +105,7 @@ private:
     void loop(InstId id) {
         each_inside(from, from[id], [&](InstId inner) {
             const Inst& i = from[inner];
-            if (i.op == Op::barrier) barrier();
+            if (is_barrier(i.op)) barrier();
             if (i.op == Op::call) known.clear();
             if (i.op == Op::store || is_atomic(i.op)) forget_memory(i.memory);
         });
@@ -152,7 +152,7 @@ private:
         if (i.op == Op::load) {
             const Location place = place_of(k, i);
             std::erase_if(later, [&](const Location& l) { return may_alias(k, l, place); });
-        } else if (i.op == Op::barrier || is_atomic(i.op)) {
+        } else if (is_barrier(i.op) || is_atomic(i.op)) {
             std::erase_if(later, [&](const Location& l) { return k[l.memory].kind != MemoryKind::private_; });
         } else if (i.op == Op::call || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
             later.clear();

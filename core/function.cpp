@@ -20,7 +20,8 @@ bool needs_a_launch(Op op) {
         case Op::group_size:
         case Op::group_count:
         case Op::in_range:
-        case Op::barrier: return true;
+        case Op::barrier:
+        case Op::group: return true;
         default: return false;  // values, memory, control flow
     }
 }

@@ -61,6 +61,6 @@ private:
 
 }  // namespace
 
-Kernel fuse(const Kernel& kernel) { return kernel.math == Math::contract ? Fusing(kernel).run() : kernel; }
+Kernel fuse(const Kernel& kernel) { return kernel.math != Math::strict ? Fusing(kernel).run() : kernel; }
 
 }  // namespace pumice::ir

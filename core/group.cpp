@@ -16,18 +16,15 @@ GroupPlace group_place(Place place) {
             nx * ny * inside(2)};
 }
 
-/// Items that agree write one flag, atomically as they are several.
+Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place) {
+    Recorder& r = Recorder::current("a group operation", place);
+    const ir::Value value = r.use(x, place);
+    return r.handle(r.at(place).build.group(what, scratch, value));
+}
+
 Val<bool> group_any(const Operand<bool>& condition, bool negated) {
-    const Place place = condition.place;
-    const Val<bool> holds(condition.handle);
-    const Local<unsigned>& flag = group_scratch<unsigned>(place);
-    if_(group_place(place).at == 0, [&] { flag[0] = 0u; });
-    synchronize(place.file, place.line);
-    if_(negated ? !holds : holds, [&] { atomic_or(flag[0], 1u); });
-    synchronize(place.file, place.line);
-    const Val<bool> result = flag[0] != 0u;
-    synchronize(place.file, place.line);
-    return result;
+    const Val<bool> given(condition.handle), holds = negated ? !given : given;
+    return Val<bool>(emit_group(ir::Subgroup::reduce_or, group_scratch<bool>(condition.place).id, holds.handle, condition.place));
 }
 
 }  // namespace pumice::detail

@@ -4,8 +4,6 @@
 // thought of; with whole_groups they take part like the others. Any size and shape of group. A kernel's calls share local memory: one
 // element of each type an item.
 #pragma once
-#include <limits>
-
 #include "core/control.h"
 #include "core/indices.h"
 #include "core/subgroup.h"
@@ -89,22 +87,8 @@ Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, Plac
 
 Val<bool> group_any(const Operand<bool>& condition, bool negated);
 
-/// What a combining operation gives for no value.
-template <class T>
-Val<T> group_identity(ir::Op op, Place place) {
-    using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
-    using Limits = std::numeric_limits<Host>;
-    Host value = Host(op == ir::Op::mul);
-    if constexpr (std::is_floating_point_v<Host>) {
-        if (op == ir::Op::min) value = Limits::infinity();
-        if (op == ir::Op::max) value = -Limits::infinity();
-    } else {
-        if (op == ir::Op::min) value = Limits::max();
-        if (op == ir::Op::max) value = Limits::lowest();
-        if (op == ir::Op::and_) value = std::is_same_v<Host, bool> ? Host(true) : Host(-1);
-    }
-    return Val<T>(value, place.file, place.line);
-}
+/// A reduction or scan by one of the operations that devices know.
+Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place);
 
 /// An operand as a value.
 template <class T, class A>
@@ -136,30 +120,22 @@ namespace group {
 
 // reduce_ combines all items' x, inclusive_ those up to the item by its linear index in the group, exclusive_ those before it (for the first
 // 0, 1, the largest, the smallest value, all ones, 0, 0). Vectors by component. Sums of floats are rounded in no fixed order.
-#define PUMICE_GROUP(name, op, kind, combine)                                                                              \
+#define PUMICE_GROUP_AS(name, kind)                                                                                       \
     template <detail::kind A>                                                                                             \
-    auto reduce_##name(const A& x, PUMICE_AT) {                                                                           \
+    auto name(const A& x, PUMICE_AT) {                                                                                    \
         return detail::group_each(x, PUMICE_HERE, [&]<class T>(const Val<T>& v) {                                         \
-            return detail::group_reduce<T>(v, [](const Val<T>& a, const Val<T>& b) { return combine; }, PUMICE_HERE); });  \
-    }                                                                                                                     \
-    template <detail::kind A>                                                                                             \
-    auto inclusive_##name(const A& x, PUMICE_AT) {                                                                        \
-        return detail::group_each(x, PUMICE_HERE, [&]<class T>(const Val<T>& v) {                                         \
-            return detail::group_inclusive<T>(v, [](const Val<T>& a, const Val<T>& b) { return combine; }, PUMICE_HERE); }); \
-    }                                                                                                                     \
-    template <detail::kind A>                                                                                             \
-    auto exclusive_##name(const A& x, PUMICE_AT) {                                                                        \
-        return detail::group_each(x, PUMICE_HERE, [&]<class T>(const Val<T>& v) {                                         \
-            return detail::group_exclusive<T>(v, detail::group_identity<T>(ir::Op::op, PUMICE_HERE),                      \
-                                              [](const Val<T>& a, const Val<T>& b) { return combine; }, PUMICE_HERE); });  \
+            return Val<T>(detail::emit_group(ir::Subgroup::name, detail::group_scratch<T>(PUMICE_HERE).id, v.handle, PUMICE_HERE)); }); \
     }
-PUMICE_GROUP(add, add, NumberValue, a + b)
-PUMICE_GROUP(mul, mul, NumberValue, a * b)
-PUMICE_GROUP(min, min, NumberValue, device_math::min(a, b))
-PUMICE_GROUP(max, max, NumberValue, device_math::max(a, b))
-PUMICE_GROUP(and, and_, BitwiseValue, a & b)
-PUMICE_GROUP(or, or_, BitwiseValue, a | b)
-PUMICE_GROUP(xor, xor_, BitwiseValue, a ^ b)
+#define PUMICE_GROUP(name, kind) \
+    PUMICE_GROUP_AS(reduce_##name, kind) PUMICE_GROUP_AS(inclusive_##name, kind) PUMICE_GROUP_AS(exclusive_##name, kind)
+PUMICE_GROUP(add, NumberValue)
+PUMICE_GROUP(mul, NumberValue)
+PUMICE_GROUP(min, NumberValue)
+PUMICE_GROUP(max, NumberValue)
+PUMICE_GROUP(and, BitwiseValue)
+PUMICE_GROUP(or, BitwiseValue)
+PUMICE_GROUP(xor, BitwiseValue)
+#undef PUMICE_GROUP_AS
 #undef PUMICE_GROUP
 
 /// All items' x combined by f(a, b), which is associative and commutative. x may be a struct.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/identity.h"
 #include "core/passes.h"
 #include "core/rewrite.h"
 
@@ -15,7 +16,7 @@ public:
     explicit Slice(const Kernel& kernel, const Structure& structure)
         : k(kernel), where(structure), insts(k.insts.size()), values(k.values.size()) {
         for (const InstId i : where.order())
-            if (k[i].op == Op::barrier) open_around(i);
+            if (is_barrier(k[i].op)) open_around(i);
         while (!pending.empty()) {
             const Value v = pending.back();
             pending.pop_back();
@@ -24,7 +25,7 @@ public:
     }
 
     /// Runs unguarded: a barrier, an open construct (whose blocks are guarded in turn), or part of the slice.
-    bool operator[](InstId i) const { return insts[i.id] || k[i].op == Op::barrier; }
+    bool operator[](InstId i) const { return insts[i.id] || is_barrier(k[i].op); }
 
 private:
     void need(Value v) {
@@ -78,6 +79,7 @@ private:
                  ", which items past the range do not run; share the result through local memory, or use whole_groups");
         if (!insts[id.id]) open_around(id);
         insts[id.id] = true;
+        if (i.op == Op::group) return;  // past the range its operand is the identity
         for (const Value v : k.operands(i)) need(v);
     }
 
@@ -96,7 +98,8 @@ private:
 class Guarding : public Rewriter {
 public:
     explicit Guarding(const Kernel& kernel)
-        : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()), in_run(kernel.insts.size()) {
+        : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()),
+          in_run(kernel.insts.size()), was_in_run(kernel.insts.size()) {
         for (const InstId i : where.order())
             for (const Value v : from.operands(from[i])) users[v.id].push_back(i);
     }
@@ -104,7 +107,7 @@ public:
 private:
     void body() override {
         const bool barriers =
-            std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return from[i].op == Op::barrier; });
+            std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return is_barrier(from[i].op); });
         if (barriers) {
             refuse_early_returns();
             b.in_range();  // once, where it dominates every guard
@@ -146,13 +149,27 @@ private:
                 copy(i);
             } else if (slice[i] || is_terminator(inst.op)) {
                 flush(run);
-                copy(i);
+                if (inst.op == Op::group) contribute(inst);
+                else copy(i);
             } else {
                 run.push_back(i);
                 in_run[i.id] = true;
             }
         }
     }
+
+    /// Items past the range contribute the identity to what the group combines.
+    void contribute(const Inst& i) {
+        b.loc = i.loc;
+        const Subgroup what = Subgroup(i.immediate);
+        const uint64_t neutral = identity(*combines(what), i.type);
+        Value x = of(from.operands(i)[0]);
+        // What comes out of a run is zero there already.
+        if (neutral != 0 || !guarded_zero(from.operands(i)[0])) x = b.select(b.in_range(), x, b.constant(i.type, neutral));
+        map(from.result(i), b.group(what, of(i.memory), x));
+    }
+
+    bool guarded_zero(Value v) const { return from[v].inst.id != none && was_in_run[from[v].inst.id]; }
 
     bool uses_run(const Inst& i) const {
         for (const Value v : from.operands(i)) {
@@ -173,7 +190,7 @@ private:
             for (const InstId i : run)
                 if (!b.terminated()) inst(i);
         });
-        for (const InstId i : run) in_run[i.id] = false;
+        for (const InstId i : run) in_run[i.id] = false, was_in_run[i.id] = true;
         run.clear();
     }
 
@@ -229,9 +246,9 @@ private:
     }
 
     const Inst* first_barrier(InstId id) const {
-        const Inst* found = from[id].op == Op::barrier ? &from[id] : nullptr;
+        const Inst* found = is_barrier(from[id].op) ? &from[id] : nullptr;
         each_inside(from, from[id], [&](InstId inner) {
-            if (!found && from[inner].op == Op::barrier) found = &from[inner];
+            if (!found && is_barrier(from[inner].op)) found = &from[inner];
         });
         return found;
     }
@@ -240,6 +257,7 @@ private:
     const Slice slice;
     std::vector<std::vector<InstId>> users;  ///< of each value
     std::vector<bool> in_run;                ///< instructions that wait for a guard
+    std::vector<bool> was_in_run;            ///< instructions that have got one
 };
 
 }  // namespace

@@ -101,7 +101,7 @@ struct Reached : EventState {
 
 /// From recorded IR to what the interpreter runs.
 ir::Kernel prepare(const ir::Kernel& recorded) {
-    ir::Kernel k = ir::promote(ir::inlining(recorded));
+    ir::Kernel k = ir::promote(ir::group_by_memory(ir::inlining(recorded)));
     k = ir::simplify(k);
     // Last, as it also drops the loads that simplifying leaves unused: a load that nothing needs must not be checked.
     return ir::dead(k);
@@ -159,7 +159,7 @@ public:
     }
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
-        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::inlining(*kernel) : prepare(*kernel), lanes);
+        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::group_by_memory(ir::inlining(*kernel)) : prepare(*kernel), lanes);
     }
     std::array<int64_t, 3> choose_group(const ir::Kernel&, const Launch& launch) const override {
         const int64_t side = launch.rank == 1 ? 64 : launch.rank == 2 ? 8 : 4;

@@ -81,6 +81,7 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::barrier: return barrier(inst, items);
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
         case Op::subgroup: return subgroup(inst, items);
+        case Op::group: library_bug("the interpreter met a group instruction; group_by_memory must run first: " + print(k, inst));
         case Op::print: case Op::require: return report(inst, items);
         case Op::if_: return if_(inst, items);
         case Op::for_: return for_(inst, items);

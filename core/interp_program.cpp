@@ -34,7 +34,7 @@ Loop loop_of(const Kernel& k, const Inst& i) {
         case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
         case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
         case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: case Op::uniform: case Op::barrier: case Op::call:
-        case Op::subgroup: case Op::print: case Op::require:
+        case Op::subgroup: case Op::group: case Op::print: case Op::require:
         case Op::if_: case Op::for_: case Op::while_:
         case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_:
             return nullptr;

@@ -34,7 +34,7 @@ std::optional<Op> combines(Subgroup what) {
 }
 
 bool contains_barrier(const Kernel& k, const Inst& i) {
-    if (i.op == Op::barrier) return true;
+    if (is_barrier(i.op)) return true;
     for (const BlockId block : i.blocks) {
         if (block.id == none) continue;
         const auto& insts = k[block].insts;

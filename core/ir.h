@@ -55,6 +55,9 @@ enum class Op : uint16_t {
     call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
     subgroup,      ///< immediate: a Subgroup, which says the operands; among the active items of the item's subgroup: those that
                    ///< execute it together. It orders no memory. leaf: the word of a ballot, else 0
+    group,         ///< immediate: a Subgroup that reduces or scans; memory: scratch, a local array of one element an item; (x): among all
+                   ///< items of the group, in the order of their linear indices; items past the range contribute nothing. Also a
+                   ///< barrier. `group_by_memory` puts loads, stores and barriers in its place
     print,         ///< immediate: a format of Kernel::strings; (values...): hands them to the host, which writes the line
     require,       ///< immediate: a format of Kernel::strings; (condition, values...): where it is false, the host is told. The
                    ///< item goes on
@@ -180,6 +183,7 @@ struct Function {
 enum class Math : uint8_t {
     contract,  ///< a device may fuse and reassociate within GLSL's rules (the default)
     strict,    ///< + - * / sqrt fma are bit-identical on every device
+    fast,      ///< contract, and functions of f32 may be the device's own, with its accuracy (docs/language.md)
 };
 
 struct Kernel {
@@ -241,6 +245,8 @@ bool is_pure(Op op);
 /// What a subgroup operation combines with: add, mul, min, max, and, or, xor; nothing for the others.
 std::optional<Op> combines(Subgroup what);
 constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
+/// All items of the group arrive at the instruction.
+constexpr bool is_barrier(Op op) { return op == Op::barrier || op == Op::group; }
 /// True when an instruction, or anything in its blocks, is a barrier.
 bool contains_barrier(const Kernel& k, const Inst& i);
 

@@ -78,7 +78,7 @@ private:
         each_inside(from, from[loop], [&](InstId id) {
             const Inst& i = from[id];
             const bool own = (i.op == Op::load || i.op == Op::store) && from[i.memory].kind == MemoryKind::private_;
-            stays = stays && !own && i.op != Op::barrier && i.op != Op::return_ && i.op != Op::subgroup && i.op != Op::uniform;
+            stays = stays && !own && !is_barrier(i.op) && i.op != Op::return_ && i.op != Op::subgroup && i.op != Op::uniform;
         });
         return stays;
     }

@@ -169,7 +169,7 @@ namespace {
 constexpr std::string_view structural_names[] = {
     "constant", "select", "cast", "bitcast", "argument", "global_index", "global_size", "local_index", "group_index",
     "group_size", "group_count", "subgroup_size", "subgroup_lane", "subgroup_index", "subgroup_count", "in_range", "extent", "var",
-    "get", "set", "load", "store", "atomic", "compare_exchange", "uniform", "barrier", "call", "subgroup", "print", "require", "if", "for",
+    "get", "set", "load", "store", "atomic", "compare_exchange", "uniform", "barrier", "call", "subgroup", "group", "print", "require", "if", "for",
     "while", "yield", "test", "break", "continue", "return",
 };
 static_assert(std::size(structural_names) == size_t(op_count - scalar_op_count));

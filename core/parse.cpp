@@ -38,6 +38,8 @@ void Parser::header() {
     in.expect_word("math");
     if (in.accept_word("strict"))
         k.math = Math::strict;
+    else if (in.accept_word("fast"))
+        k.math = Math::fast;
     else
         in.expect_word("contract");
     k.whole_groups = in.accept_word("whole_groups");

@@ -189,6 +189,12 @@ void Parser::plain(Inst& i, std::vector<Value>& operands) {
             uses(operands);
             break;
         }
+        case Op::group:
+            i.immediate = one_of(subgroup_names, "a subgroup operation");
+            i.memory = memory();
+            in.expect(",");
+            uses(operands);
+            break;
         case Op::print:
         case Op::require:
             i.immediate = k.strings.size();

@@ -1,6 +1,8 @@
 // The passes: each a free function from a verified kernel to a verified kernel with the same meaning. codegen/lower.cpp, cpu/lower.cpp
 // and the interpreter say in which order they run.
 #pragma once
+#include <functional>
+
 #include "core/ir.h"
 
 namespace pumice::ir {
@@ -11,6 +13,10 @@ Kernel inlining(const Kernel& kernel);
 /// The same, but keeps calls of functions that have a rule for their derivative, with these functions and their rules. For
 /// transforms that obey the rules; the other passes take such kernels too, but for guard.
 Kernel inlining_without_rules(const Kernel& kernel);
+
+/// Puts loops over local memory and barriers in the place of `group` instructions, or of those for which `keep` is false; functions'
+/// as well. The way of devices whose subgroups do not reduce and scan.
+Kernel group_by_memory(const Kernel& kernel, const std::function<bool(const Inst&)>& keep = {});
 
 /// Throws Error where a barrier stands that, as far as can be told (see Uniformity), some items of a group may not reach. For kernels as
 /// recorded, calls included.

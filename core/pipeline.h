@@ -1,5 +1,6 @@
 // Passes in the order in which a backend runs them.
 #pragma once
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,7 @@ namespace pumice::ir {
 /// One pass of a pipeline. Its name in PUMICE_DUMP is its function's.
 struct Pass {
     std::string_view name;
-    Kernel (*run)(const Kernel&);
+    std::function<Kernel(const Kernel&)> run;
     /// Which kernels it runs for: those whose offsets are 32-bit, and those that have a barrier, may be picked out.
     enum class When { always, narrow_offsets, barriers } when = When::always;
 };

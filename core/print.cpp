@@ -70,7 +70,7 @@ private:
     }
 
     void header() {
-        out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : " math contract");
+        out += text("kernel ", quoted(k.name), k.math == Math::strict ? " math strict" : k.math == Math::fast ? " math fast" : " math contract");
         if (k.whole_groups) out += " whole_groups";
         out += text(" rank ", k.rank);
         if (k.folded != 1) out += text(" folded ", k.folded);
@@ -228,6 +228,10 @@ private:
                 out += text(" ", subgroup_name(Subgroup(i.immediate)));
                 if (Subgroup(i.immediate) == Subgroup::ballot) out += text(" ", i.leaf);
                 if (!v.empty()) out += " ";
+                list(v);
+                break;
+            case Op::group:
+                out += text(" ", subgroup_name(Subgroup(i.immediate)), " ", memory_name(i), ", ");
                 list(v);
                 break;
             case Op::print:

@@ -200,7 +200,7 @@ private:
             if (m.kind == MemoryKind::private_)
                 taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
         const auto& order = where.order();
-        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return from[id].op == Op::barrier; });
+        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return is_barrier(from[id].op); });
         const int64_t room = std::max<int64_t>((barriers ? most.with_barriers : most.bytes) - taken, 0) / bytes;
         iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
         if (iterations >= least_iterations) return;

@@ -51,6 +51,19 @@ protected:
     using Fill = std::function<void(int which, std::span<const Value> params)>;
     InstId control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill);
 
+    /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; without a value where there is no `otherwise`.
+    template <class Then>
+    Value choose(Value condition, Value otherwise, const Then& then) {
+        Inst i;
+        i.op = Op::if_;
+        i.loc = b.loc;
+        const InstId made = control(i, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
+            const Value given = which == 0 ? then() : otherwise;
+            b.terminate(Op::yield, {&given, given ? 1u : 0u});
+        });
+        return otherwise ? to.result(to[made]) : Value{};
+    }
+
     Value of(Value old) const;
     bool knows(Value old) const { return values[old.id].id != none; }
     std::vector<Value> of(std::span<const Value> old) const;

@@ -264,6 +264,7 @@ private:
             case Op::barrier: return expect_types(i, v, {}, "the operands are");
             case Op::call: return call(i, v);
             case Op::subgroup: return subgroup(i, v);
+            case Op::group: return group(i, v);
             case Op::print:
             case Op::require: return report(i, v);
             case Op::if_: return if_(i, v);
@@ -318,6 +319,16 @@ private:
         expect_types(i, {i.type}, {result_type(what, i.type)}, "the result is");
         if (const auto op = combines(what); op && !accepts(*op, i.type))
             wrong(i, subgroup_name(what), " does not take ", name_of(i.type));
+    }
+
+    void group(const Inst& i, const Types& v) const {
+        const auto op = i.immediate > uint64_t(Subgroup::exclusive_xor) ? std::nullopt : combines(Subgroup(i.immediate));
+        if (!op) wrong(i, "a group neither reduces nor scans by subgroup operation ", i.immediate);
+        if (!accepts(*op, i.type)) wrong(i, subgroup_name(Subgroup(i.immediate)), " does not take ", name_of(i.type));
+        expect_types(i, v, {i.type}, "the operands are");
+        const Memory& m = k[i.memory];
+        if (m.kind != MemoryKind::local || m.rank != 1) wrong(i, "\"", m.name, "\" is no local array of one dimension");
+        expect_types(i, {i.type}, {m.element.is_scalar() ? m.element.leaves[0].type : Scalar::boolean}, "the scratch memory holds");
     }
 
     void report(const Inst& i, const Types& v) {

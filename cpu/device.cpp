@@ -9,6 +9,7 @@
 #include "core/debug.h"
 #include "core/error.h"
 #include "core/followed.h"
+#include "core/passes.h"
 #include "core/ring.h"
 #include "cpu/group.h"
 #include "cpu/launch.h"
@@ -188,6 +189,10 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
 // ---- kernels -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+    const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
+    // The program's analyses of the kernel look for barriers and for accesses to local memory.
+    if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group))
+        kernel = std::make_shared<const ir::Kernel>(ir::group_by_memory(ir::inlining(*kernel)));
     return std::make_shared<Program>(compiler, std::move(kernel));
 }
 

@@ -12,9 +12,11 @@ namespace {
 
 using ir::Pass;
 
-constexpr Pass pipeline[] = {
+const Pass pipeline[] = {
     // Calls become what they call. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
+    // Reductions and scans of groups go through local memory. Before promote, which takes the variables of their loops.
+    {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
     // Variables become values and carried values: every later pass, and the emitter, see through values only.
     {"promote", ir::promote},
     // Folds what promotion laid bare, so that forward can tell equal indices from different ones.
@@ -51,7 +53,7 @@ std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 
 ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums) {
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
-    if (sums != SumsIn::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.run == block; });
+    if (sums != SumsIn::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.name == "block"; });
     return ir::run(passes, recorded, wide_offsets);
 }
 

@@ -449,6 +449,80 @@ float pm_pack(uint sign, uvec2 v, int exponent) {
     return uintBitsToFloat(sign | (kept + (biased < 1 ? 0u : uint(biased - 1) << 23)));
 }
 
+// Moves a subnormal number's leading bit to where a normal one has it. `exponent` is that of the format.
+uint pm_normal_significand(uint bits, out int exponent) {
+    exponent = int(bits >> 23);
+    if (exponent != 0) return (bits & 0x007fffffu) | 0x00800000u;
+    int up = 23 - findMSB(bits);
+    exponent = 1 - up;
+    return bits << up;
+}
+
+// The quotient, correctly rounded. A device's own may be 2.5 units in the last place away, and 0 for subnormal numbers: from it, of the
+// significands, the whole part of 2^25 times the quotient is found by the remainder, which is small enough to be known from its low 32
+// bits.
+float pm_div_strict(float a, float b) {
+    uint ba = floatBitsToUint(a) & 0x7fffffffu, bb = floatBitsToUint(b) & 0x7fffffffu;
+    uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+    if (max(ba, bb) > 0x7f800000u || (ba == bb && (ba == 0u || ba == 0x7f800000u))) return uintBitsToFloat(0x7fc00000u);
+    if (ba == 0x7f800000u || bb == 0u) return uintBitsToFloat(sign | 0x7f800000u);
+    if (ba == 0u || bb == 0x7f800000u) return uintBitsToFloat(sign);
+    int ea, eb;
+    uint ma = pm_normal_significand(ba, ea), mb = pm_normal_significand(bb, eb);
+    uint quotient = uint(float(ma) / float(mb) * 33554432.0);
+    int rest = int((ma << 25) - quotient * mb), more = int(floor(float(rest) / float(mb)));
+    quotient += uint(more);
+    rest -= more * int(mb);
+    if (rest < 0) {
+        quotient -= 1u;
+        rest += int(mb);
+    } else if (rest >= int(mb)) {
+        quotient += 1u;
+        rest -= int(mb);
+    }
+    int e = ea - eb + 127;  // the exponent, where the quotient of the significands is 1 or more
+    if (quotient < 0x02000000u) {
+        quotient <<= 1;
+        e -= 1;
+    }
+    if (e >= 255) return uintBitsToFloat(sign | 0x7f800000u);
+    // The bits of the result, two more, and whether there is more.
+    uint v = (quotient << 1) | (rest == 0 ? 0u : 1u);
+    if (e < 1) {
+        int n = min(1 - e, 31);
+        v = (v >> n) | ((v << (32 - n)) == 0u ? 0u : 1u);
+        e = 1;
+    }
+    uint kept = v >> 3;
+    if ((v & 7u) + (kept & 1u) > 4u) kept += 1u;
+    // A carry out of the significand is a carry into the exponent, as it should be. A normal one brings its leading 1.
+    return uintBitsToFloat(sign | (kept + (uint(e - 1) << 23)));
+}
+
+// The square root, correctly rounded, in the same way: 2^24 times that of a number in [1, 4).
+float pm_sqrt_strict(float a) {
+    uint bits = floatBitsToUint(a);
+    if ((bits << 1) == 0u || bits == 0x7f800000u) return a;
+    if (bits > 0x7f800000u) return uintBitsToFloat(0x7fc00000u);
+    int e;
+    uint m = pm_normal_significand(bits, e);
+    if ((e & 1) == 0) m <<= 1;
+    uint root = uint(sqrt(float(m) * 1.1920929e-7) * 16777216.0);
+    int rest = int((m << 25) - root * root), more = int(floor(float(rest) / (2.0 * float(root))));
+    rest -= more * (2 * int(root) + more);
+    root += uint(more);
+    if (rest < 0) {
+        root -= 1u;
+        rest += 2 * int(root) + 1;
+    } else if (rest > 2 * int(root)) {
+        rest -= 2 * int(root) + 1;
+        root += 1u;
+    }
+    // The last bit rounds: no root lies in the middle between two floats.
+    int half_exponent = ((e & 1) == 0 ? e - 128 : e - 127) / 2;
+    return uintBitsToFloat((root >> 1) + (root & 1u) + (uint(half_exponent + 126) << 23));
+}
+
 float pm_fma_strict(float a, float b, float c) {
     uint ba = floatBitsToUint(a) & 0x7fffffffu, bb = floatBitsToUint(b) & 0x7fffffffu, bc = floatBitsToUint(c) & 0x7fffffffu;
     // With infinity, NaN or 0 among the factors the product is exact; an infinite or NaN c is the result.

@@ -87,10 +87,12 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.unsigned_rounds_twice = true; },
         [](Options& o) { o.unrolled_imprecise = true; },
         [](Options& o) { o.exact_conversions = true; },
+        [](Options& o) { o.rounded_division = true; },
         [](Options& o) { o.byte_storage = false; },
         [](Options& o) { o.pairs = true; },
         [](Options& o) { o.push_bytes = 256; },
         [](Options& o) { o.subgroups = 3; },
+        [](Options& o) { o.linear_subgroups = true; },
         [](Options& o) { o.recall = true; },
         [](Options& o) { o.subgroup_sums = true; },
     };

@@ -64,6 +64,14 @@ int required_subgroup_size(const Snapshot& s) {
     return size;
 }
 
+/// Drivers that give subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises no order.
+bool linear_subgroups(VkDriverId driver) {
+    constexpr VkDriverId known[] = {VK_DRIVER_ID_AMD_PROPRIETARY, VK_DRIVER_ID_AMD_OPEN_SOURCE, VK_DRIVER_ID_MESA_RADV,
+                                    VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS,
+                                    VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, VK_DRIVER_ID_MESA_LLVMPIPE, VK_DRIVER_ID_GOOGLE_SWIFTSHADER};
+    return std::find(std::begin(known), std::end(known), driver) != std::end(known);
+}
+
 void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
@@ -101,6 +109,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     if (switches.bare) plan.subgroups = 0;
     plan.required_subgroup_size = plan.subgroups == 0 ? 0 : required_subgroup_size(s);
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
+    // Vulkan allows an error of 2.5 units in the last place, and cards make use of it. These compute by the processor's instructions.
+    plan.rounded_division = (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
+    plan.linear_subgroups = linear_subgroups(s.driver_id);
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
@@ -132,6 +143,7 @@ Switches Switches::from_environment() {
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
+    switches.divides = set("PUMICE_VULKAN_DIVIDE");
     switches.loops = set("PUMICE_VULKAN_LOOPS");
     switches.slices = set("PUMICE_VULKAN_SLICES");
     return switches;

@@ -16,6 +16,7 @@ struct Switches {
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    bool divides = false;          ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
     bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
     bool slices = false;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
     static Switches from_environment();
@@ -48,6 +49,8 @@ struct Plan {
     bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
+    bool rounded_division = false;        ///< see codegen::Options
+    bool linear_subgroups = false;        ///< see codegen::Options
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes

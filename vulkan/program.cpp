@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "codegen/spirv.h"
 #include "core/debug.h"
 #include "core/error.h"
 #include "core/interp_program.h"
@@ -78,6 +79,28 @@ Placed placed(const Launch::Array& array, int64_t element_bytes) {
 const Block* block_of(const Launch::Array& array) {
     return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
+/// The specialisation constants of these values are numbered in their order.
+std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>& values) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (const uint32_t value : values) out.emplace_back(uint32_t(out.size()), value);
+    return out;
+}
+
+/// The module of one pipeline, which goes once that is made; none where there is no SPIR-V.
+struct OwnModule {
+    OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = spirv.size() * 4;
+        info.pCode = spirv.data();
+        if (!spirv.empty()) context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+    }
+    ~OwnModule() { context.vk.DestroyShaderModule(context.device, module, nullptr); }
+    OwnModule(const OwnModule&) = delete;
+
+    Context& context;
+    VkShaderModule module = VK_NULL_HANDLE;
+};
 
 int64_t elements(const Launch::Array& array) {
     int64_t count = 1;
@@ -247,6 +270,9 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
         if (context.plan.full_subgroups && group[0] % int64_t(size.requiredSubgroupSize) == 0)
             info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
+    // Not every driver makes arrays whose length is a specialisation constant (spirv.h).
+    const OwnModule fixed(context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
+    if (fixed.module) info.stage.module = fixed.module;
     VkPipeline pipeline = VK_NULL_HANDLE;
     const auto start = std::chrono::steady_clock::now();
     try {
@@ -356,6 +382,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.byte_storage = plan.byte_storage;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;
+    options.rounded_division = plan.rounded_division;
+    options.linear_subgroups = plan.linear_subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
     options.recall = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;

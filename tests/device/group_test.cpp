@@ -1,6 +1,7 @@
 // Subgroups and groups: what items do together. Numbers are lines of cases/kernels.md.
 #include <limits>
 #include <set>
+#include <span>
 
 #include "core/interp.h"
 #include "tests/device/suite.h"
@@ -293,6 +294,161 @@ TEST(Device, GroupOperationsInTwoDimensionsWithPartialGroups) {
                 }
             for (const auto& [i, j] : items) EXPECT_EQ(sum[size_t(i * w + j)], running) << i << " " << j;
         }
+}
+
+/// Reductions, inclusive and exclusive scans by one operation: rows 0, 1 and 2. A second turn of a loop meets what the first has left in local
+/// memory.
+template <class T>
+auto by_operation(int op) {
+    return kernel(text("by_operation_", op, name_of(*scalar_of<T>())), [op](Out<T, 2> out, In<T> x, Val<int> width, Val<int> turns) {
+        auto [i, j] = global_index<2>();
+        const Val<int> at = i * width + j;
+        const auto write = [&](auto reduced, auto inclusive, auto exclusive) {
+            $for (turn, range(turns)) {
+                out(0, at) = reduced(x[at]);
+                out(1, at) = inclusive(x[at]);
+                out(2, at) = exclusive(x[at]);
+            }
+        };
+#define BY(name)                                                                                                                  \
+    write([](const Val<T>& v) { return group::reduce_##name(v); }, [](const Val<T>& v) { return group::inclusive_##name(v); }, \
+          [](const Val<T>& v) { return group::exclusive_##name(v); })
+        switch (op) {
+            case 0: BY(add); break;
+            case 1: BY(mul); break;
+            case 2: BY(min); break;
+            case 3: BY(max); break;
+            default: break;
+        }
+        if constexpr (std::is_integral_v<T>) switch (op) {
+                case 4: BY(and); break;
+                case 5: BY(or); break;
+                case 6: BY(xor); break;
+                default: break;
+            }
+#undef BY
+    });
+}
+
+template <class T>
+T combined(int op, T a, T b) {
+    using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+    switch (op) {
+        case 0: return T(Wide(a) + Wide(b));
+        case 1: return T(Wide(a) * Wide(b));
+        case 2: return std::min(a, b);
+        case 3: return std::max(a, b);
+        default: break;
+    }
+    if constexpr (std::is_integral_v<T>) return op == 4 ? T(a & b) : op == 5 ? T(a | b) : T(a ^ b);
+    return a;
+}
+
+/// In groups of gh x gw over a range of h x w.
+template <class T, class K>
+void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
+    SCOPED_TRACE(testing::Message() << "operation " << op << ", range " << h << " x " << w << ", group " << gh << " x " << gw);
+    using Limits = std::numeric_limits<T>;
+    const T none[] = {T(0), T(1), Limits::has_infinity ? Limits::infinity() : Limits::max(),
+                      Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(), T(-1), T(0), T(0)};
+    const int n = h * w;
+    std::vector<T> x(size_t(n), T(0));
+    // Of floats few powers of two, so that sums and products are exact in any order.
+    for (int i = 0; i < n; ++i)
+        x[size_t(i)] = std::is_integral_v<T> ? T(uint64_t(i) * 0x9e3779b97f4a7c15ull >> 7) : T(i % 16 == 3 ? 2 : i % 16 == 9 ? 0.5 : 1);
+    Array<T, 2> out = suite::device().zeros<T>({3, n});
+    k(ndrange(h, w).group(gh, gw), out, suite::device().upload(x), w, 2);
+    const auto got = out.download();
+    std::vector<T> want(size_t(3 * n), T(0));
+    for (int gi = 0; gi < h; gi += gh)
+        for (int gj = 0; gj < w; gj += gw) {
+            std::vector<int> items;
+            for (int i = gi; i < std::min(gi + gh, h); ++i)
+                for (int j = gj; j < std::min(gj + gw, w); ++j) items.push_back(i * w + j);
+            T running = none[op];
+            for (const int at : items) {
+                want[size_t(2 * n + at)] = running;
+                running = combined(op, running, x[size_t(at)]);
+                want[size_t(n + at)] = running;
+            }
+            for (const int at : items) want[size_t(at)] = running;
+        }
+    for (int at = 0; at < 3 * n; ++at) ASSERT_EQ(got[size_t(at)], want[size_t(at)]) << "row " << at / n << ", item " << at % n;
+}
+
+/// Shapes whose groups are no multiple of any subgroup, whose rows are none, that are one subgroup or part of one, and that are cut.
+constexpr int shapes[][4] = {{5, 9, 3, 4}, {1, 100, 1, 33}, {1, 1, 1, 1}, {1, 5, 1, 5}, {3, 7, 3, 7}, {9, 35, 8, 16}, {4, 100, 1, 127}, {40, 3, 32, 2}};
+
+/// In the first `count` shapes.
+template <class T>
+void check_shapes(std::initializer_list<int> ops, int count) {
+    for (const int op : ops) {
+        const auto k = by_operation<T>(op);
+        for (const auto& [h, w, gh, gw] : std::span(shapes, size_t(count))) check_operation<T>(k, op, h, w, gh, gw);
+    }
+}
+
+TEST(Device, GroupOperationsOfEveryKindInOddGroups) {
+    check_shapes<int>({0}, int(std::size(shapes)));
+    check_shapes<int>({1, 2, 3, 4, 5, 6}, 2);
+}
+
+TEST(Device, GroupOperationsOfOtherTypes) {
+    check_shapes<float>({0, 1, 3}, 2);
+    check_shapes<unsigned>({2}, 1);
+    check_shapes<int64_t>({0, 2}, 1);
+    if (suite::device().supports(Feature::int8)) check_shapes<int8_t>({2}, 1);
+    if (suite::device().supports(Feature::int16)) check_shapes<uint16_t>({0}, 1);
+    if (suite::device().supports(Feature::float64)) check_shapes<double>({2}, 1);
+}
+
+TEST(Device, GroupOperationsInTheLargestGroup) {
+    const int size = suite::at_most_group(1024);
+    check_operation<int>(by_operation<int>(0), 0, 1, 2 * size - 3, 1, size);
+}
+
+const auto ordered = kernel("ordered", [](Out<int> out, Out<unsigned> votes, In<int> x) {
+    Local<int> neighbour(group_size_linear());
+    auto i = global_index();
+    auto l = local_index();
+    neighbour[l] = x[i];
+    // The operation is a barrier: what the items wrote before it, all of them see behind it.
+    const Val<int> sum = group::reduce_add(x[i]);
+    const Val<int> items = group::reduce_add(Val<int>(1));
+    const Val<bool> odd = group::reduce_xor(x[i] % 2 == 1), some = group::reduce_or(x[i] == 5), each = group::reduce_and(x[i] < 90);
+    // What is the same for the group decides a loop around barriers.
+    Var<int> turns = 0;
+    $for (k, range(items % 5)) { turns += group::inclusive_max(x[i] % (k + 2)); }
+    out[i] = sum + neighbour[(l + 1) % items] * 1000 + turns * 1000000;
+    votes[i] = cast<unsigned>(odd) + 2u * cast<unsigned>(some) + 4u * cast<unsigned>(each);
+});
+
+TEST(Device, GroupOperationsAreBarriersAndDecideLoops) {
+    for (const auto& [n, group] : {std::pair(100, 33), {64, 64}, {7, 8}, {250, 100}}) {
+        std::vector<int> x(size_t(n), 0);
+        for (int i = 0; i < n; ++i) x[size_t(i)] = (i * 37 + 11) % 97;
+        Array<int> out = suite::device().zeros<int>(n);
+        Array<unsigned> votes = suite::device().zeros<unsigned>(n);
+        ordered(ndrange(n).group(group), out, votes, suite::device().upload(x));
+        const auto got = out.download();
+        const auto got_votes = votes.download();
+        for (int first = 0; first < n; first += group) {
+            const int end = std::min(first + group, n), items = end - first;
+            int sum = 0, odd = 0, some = 0, each = 1;
+            for (int i = first; i < end; ++i) {
+                const int v = x[size_t(i)];
+                sum += v, odd ^= v % 2, some |= v == 5, each &= v < 90;
+            }
+            std::vector<int> most(5, 0);
+            for (int i = first; i < end; ++i) {
+                int turns = 0;
+                for (int k = 0; k < items % 5; ++k) turns += most[size_t(k)] = std::max(most[size_t(k)], x[size_t(i)] % (k + 2));
+                const int next = x[size_t(first + (i - first + 1) % items)];
+                ASSERT_EQ(got[size_t(i)], sum + next * 1000 + turns * 1000000) << n << ", " << group << ": " << i;
+                ASSERT_EQ(got_votes[size_t(i)], unsigned(odd + 2 * some + 4 * each)) << i;
+            }
+        }
+    }
 }
 
 const auto whole = kernel("whole_sum", whole_groups, [](Out<int> out) {

@@ -368,6 +368,12 @@ void Recording::group(const Statement& s) {
         const Val<bool> c(x.handle);
         return assign({s.which, s.part}, value_of(s.mode % 2 ? pumice::group::any(c) : pumice::group::all(c)));
     }
+    // The reduction or scan by the statement's operation; the first one of its kind adds.
+    const auto built_in = [&]<class T>(const Val<T>& v, ir::Subgroup add) {
+        int what = int(add);
+        while (ir::combines(ir::Subgroup(what)) != s.op) ++what;
+        return Val<T>(detail::emit_group(ir::Subgroup(what), detail::group_scratch<T>(here()).id, v.handle, here()));
+    };
     const auto operate = [&]<class T>(const Val<T>& v) -> Val<T> {
         const auto combine = [&](const Val<T>& a, const Val<T>& b) {
             return Val<T>(detail::emit_op(s.op, {a.handle, b.handle}, here()));
@@ -377,10 +383,10 @@ void Recording::group(const Statement& s) {
             case 1: return pumice::group::inclusive_scan(v, combine);
             case 2: return pumice::group::exclusive_scan(v, Val<T>(1), combine);
             case 3: return pumice::group::broadcast(v, 0);
-            case 4: return pumice::group::reduce_add(v);
-            case 5: return pumice::group::inclusive_max(v);
-            case 6: return pumice::group::exclusive_min(v);
-            default: return pumice::group::exclusive_and(v);
+            case 4: return built_in(v, ir::Subgroup::reduce_add);
+            case 5: return built_in(v, ir::Subgroup::inclusive_add);
+            case 6: return built_in(v, ir::Subgroup::exclusive_add);
+            default: return pumice::group::reduce_add(v) + pumice::group::exclusive_max(v);
         }
     };
     with_scalar(x.type, [&]<class T>(std::type_identity<T>) {

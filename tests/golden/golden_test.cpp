@@ -51,7 +51,8 @@ Pass pass_named(const std::string& name) {
                                                        {"forward", forward},   {"flatten", flatten},
                                                        {"hoist", hoist},       {"lockstep", lockstep},
                                                        {"fuse", fuse},         {"guard", guard},
-                                                       {"dead", dead}};
+                                                       {"dead", dead},
+                                                       {"group_by_memory", [](const Kernel& k) { return group_by_memory(k); }}};
     for (const auto& [known, pass] : passes)
         if (name == known) return pass;
     fail("there is no pass \"", name, "\"");
