@@ -1,0 +1,114 @@
+// Linked with a suite, which runs on the interpreter: every kernel that is launched there is launched on a card of AMD's, too, so that
+// AMD's compiler sees it. It must compile, without a spilled register.
+//
+// The card is the null device of the driver below tests/layers/null_card_layer.cpp, so that the shader is the one that the library makes
+// for a card with these features, limits and subgroups. It computes nothing, and a suite that ran on it would leave most tests at their
+// first wrong result; hence the interpreter, which is right, and fast. The kernels of derivatives are those that GPUs get, since the
+// interpreter takes the same strategies; the size of subgroups is the interpreter's where a strategy asks for it. Launches on threads that
+// a test starts are not seen.
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/observe.h"
+#include "tests/device/suite.h"
+#include "tests/radv/pipelines.h"
+
+using namespace pumice;
+using detail::ArrayState;
+using detail::HostArgument;
+
+namespace {
+
+class EveryKernel : public detail::Observer, public testing::Environment {
+public:
+    void SetUp() override {
+        pipelines.emplace();
+        card.emplace(Device::open("vulkan"));
+        // With any other driver the test would hold, and mean nothing.
+        ASSERT_NE(card->name().find("RADV"), std::string::npos) << card->name();
+        stream = card->stream();
+        watching.emplace(this);
+    }
+    void TearDown() override {
+        watching.reset();
+        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << refused << " launches that the card refuses; the most: "
+                  << most.instructions << " instructions, " << most.vgprs << " VGPRs, " << most.scratch << " bytes of scratch\n";
+        EXPECT_TRUE(made > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 20);
+    }
+
+    bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override {
+        if (is_new(kernel, range)) {
+            const detail::Observing aside(nullptr);
+            try {
+                launch_on_card(kernel, range, arguments);
+            } catch (const Error& e) {
+                const std::string what = e.what();
+                // What the interpreter has and the card lacks: types, and room in a group.
+                const bool lacks = what.find("does not have") != what.npos || what.find("bytes of local memory") != what.npos;
+                if (lacks) ++refused;
+                else ADD_FAILURE() << kernel.name() << ": " << what;
+            }
+            check(kernel);
+        }
+        return false;
+    }
+    void allocated(const std::shared_ptr<ArrayState>&, bool) override {}
+    void writing(const ArrayState&, const void*, int) override {}
+    void reading(const ArrayState&) override {}
+    void filling(const ArrayState&, const void*, int) override {}
+    bool calling(const detail::HostCall&, std::span<const HostArgument>) override { return false; }
+    void copying(const ArrayState&, const ArrayState&, int) override {}
+
+private:
+    /// What a pipeline depends on, but for arrays of 2 GiB and more.
+    bool is_new(const KernelBase& kernel, const Range& range) {
+        auto& [kept, ranges] = seen[kernel.recorded().get()];
+        kept = kernel.recorded();
+        return ranges.insert({range.rank, range.from, range.to, range.group_extents}).second;
+    }
+
+    void launch_on_card(const KernelBase& kernel, Range range, std::span<const HostArgument> arguments) {
+        std::vector<HostArgument> own(arguments.begin(), arguments.end());
+        std::vector<std::shared_ptr<ArrayState>> states;
+        for (HostArgument& a : own) {
+            if (!a.is_array) continue;
+            const int64_t elements = a.array->bytes / a.element->size;
+            states.push_back(detail::allocate(card->state, &elements, 1, *a.element, false));
+            a.array = states.back().get();
+            a.device = card->state;
+        }
+        range.stream = stream;  // a kernel without arrays takes its device from there
+        kernel.launch(range, own).wait();
+    }
+
+    void check(const KernelBase& kernel) {
+        for (const radv::Pipeline& p : pipelines->take()) {
+            ++made;
+            EXPECT_GT(p.instructions, 0) << kernel.name();
+            EXPECT_EQ(p.spills(), 0) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
+            most.instructions = std::max(most.instructions, p.instructions);
+            most.vgprs = std::max(most.vgprs, p.vgprs);
+            most.scratch = std::max(most.scratch, p.scratch);
+        }
+    }
+
+    using Extents = std::array<int64_t, ir::max_rank>;
+    using Ranges = std::set<std::tuple<int, Extents, Extents, Extents>>;
+    std::map<const ir::Kernel*, std::pair<std::shared_ptr<const ir::Kernel>, Ranges>> seen;
+    std::optional<radv::Pipelines> pipelines;
+    std::optional<Device> card;
+    Stream stream;
+    std::optional<detail::Observing> watching;
+    radv::Pipeline most;
+    int made = 0, refused = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    testing::AddGlobalTestEnvironment(new EveryKernel);
+    return RUN_ALL_TESTS();
+}
