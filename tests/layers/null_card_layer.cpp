@@ -4,7 +4,7 @@
 // nothing is computed: what counts is what the driver compiles.
 //
 // PUMICE_TEST_PIPELINES names a file. For every compute pipeline the layer appends a line to it (tests/radv/pipelines.h reads them):
-//     instructions=20 vgprs=8 sgprs=128 spilled_vgprs=0 spilled_sgprs=0 scratch=0
+//     instructions=20 vgprs=8 sgprs=128 spilled_vgprs=0 spilled_sgprs=0 scratch=0 latency=850
 #include <vulkan/vk_icd.h>
 
 #include <algorithm>
@@ -50,8 +50,9 @@ struct Device {
 };
 
 std::mutex mutex;
-std::map<void*, Instance> instances;
-std::map<void*, Device> devices;
+// Never destroyed: a program's static objects may end devices when this library's are gone.
+std::map<void*, Instance>& instances = *new std::map<void*, Instance>;
+std::map<void*, Device>& devices = *new std::map<void*, Device>;
 
 template <class Handle>
 Instance instance_of(Handle handle) {
@@ -165,7 +166,7 @@ VKAPI_ATTR VkResult VKAPI_CALL end_commands(VkCommandBuffer) { return VK_SUCCESS
 /// Every vkCmd function. They return nothing, and callers clean their arguments up where drivers are built for Linux.
 VKAPI_ATTR void VKAPI_CALL command() {}
 
-// ---- queue and semaphores: a submission is done at once ---------------------------------------------------------------------------
+// ---- queue, semaphores and fences: a submission is done at once ---------------------------------------------------------------------------
 
 struct Semaphore {
     uint64_t value = 0;  ///< with semaphores_mutex
@@ -210,6 +211,19 @@ VKAPI_ATTR VkResult VKAPI_CALL wait(VkDevice, const VkSemaphoreWaitInfo* info, u
     std::unique_lock lock(semaphores_mutex);
     return semaphores_changed.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, hour)), done) ? VK_SUCCESS : VK_TIMEOUT;
 }
+
+/// Nobody asks for a fence that was not submitted, so that it is always signalled.
+struct Fence {};
+
+VKAPI_ATTR VkResult VKAPI_CALL create_fence(VkDevice, const VkFenceCreateInfo*, const VkAllocationCallbacks*, VkFence* fence) {
+    *fence = handle_of<VkFence>(new Fence);
+    return VK_SUCCESS;
+}
+VKAPI_ATTR void VKAPI_CALL destroy_fence(VkDevice, VkFence fence, const VkAllocationCallbacks*) {
+    if (fence) delete &object_of<Fence>(fence);
+}
+VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_SUCCESS; }
+VKAPI_ATTR VkResult VKAPI_CALL reset_fences(VkDevice, uint32_t, const VkFence*) { return VK_SUCCESS; }
 
 VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue, uint32_t count, const VkSubmitInfo* submissions, VkFence) {
     for (const VkSubmitInfo& one : std::vector(submissions, submissions + count))
@@ -258,7 +272,7 @@ std::vector<VkPipelineExecutableStatisticKHR> statistics_of(VkDevice handle, VkP
 void record(VkDevice device, VkPipeline pipeline, const char* path) {
     Column columns[] = {{"instructions", "Instructions"}, {"vgprs", "VGPRs"},
                         {"sgprs", "SGPRs"},               {"spilled_vgprs", "Spilled VGPRs"},
-                        {"spilled_sgprs", "Spilled SGPRs"}, {"scratch", "Scratch size"}};
+                        {"spilled_sgprs", "Spilled SGPRs"}, {"scratch", "Scratch size"}, {"latency", "Latency"}};
     const auto statistics = statistics_of(device, pipeline);
     std::string line;
     for (Column& c : columns) {
@@ -374,6 +388,10 @@ PFN_vkVoidFunction of_devices(std::string_view name) {
         {"vkGetSemaphoreCounterValue", plain(counter_value)},
         {"vkSignalSemaphore", plain(signal_from_host)},
         {"vkWaitSemaphores", plain(wait)},
+        {"vkCreateFence", plain(create_fence)},
+        {"vkDestroyFence", plain(destroy_fence)},
+        {"vkWaitForFences", plain(wait_for_fences)},
+        {"vkResetFences", plain(reset_fences)},
         {"vkQueueSubmit", plain(submit)},
         {"vkQueueWaitIdle", plain(queue_idle)},
         {"vkDeviceWaitIdle", plain(device_idle)},

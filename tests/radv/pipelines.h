@@ -10,9 +10,10 @@
 
 namespace radv {
 
-/// Numbers as RADV gives them: registers of an item (VGPRs) and of a subgroup (SGPRs); scratch memory of a subgroup in bytes.
+/// Numbers as RADV gives them: registers of an item (VGPRs) and of a subgroup (SGPRs); scratch memory of a subgroup in bytes; its guess
+/// at the cycles that a subgroup takes, in which all loops have as many iterations.
 struct Pipeline {
-    int64_t instructions = 0, vgprs = 0, sgprs = 0, spilled_vgprs = 0, spilled_sgprs = 0, scratch = 0;
+    int64_t instructions = 0, vgprs = 0, sgprs = 0, spilled_vgprs = 0, spilled_sgprs = 0, scratch = 0, latency = 0;
     int64_t spills() const { return spilled_vgprs + spilled_sgprs; }
     bool operator==(const Pipeline&) const = default;
 };
@@ -40,9 +41,10 @@ public:
         file.clear();
         for (std::string line; std::getline(file, line);) {
             Pipeline p;
-            const int read = std::sscanf(line.c_str(), "instructions=%ld vgprs=%ld sgprs=%ld spilled_vgprs=%ld spilled_sgprs=%ld scratch=%ld",
-                                         &p.instructions, &p.vgprs, &p.sgprs, &p.spilled_vgprs, &p.spilled_sgprs, &p.scratch);
-            if (read != 6) throw std::runtime_error("no line of a pipeline: " + line);
+            const int read = std::sscanf(line.c_str(), "instructions=%ld vgprs=%ld sgprs=%ld spilled_vgprs=%ld spilled_sgprs=%ld scratch=%ld "
+                                         "latency=%ld", &p.instructions, &p.vgprs, &p.sgprs, &p.spilled_vgprs, &p.spilled_sgprs, &p.scratch,
+                                         &p.latency);
+            if (read != 7) throw std::runtime_error("no line of a pipeline: " + line);
             all.push_back(p);
         }
         return all;
