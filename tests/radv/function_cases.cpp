@@ -69,14 +69,15 @@ layout(binding = 0) writeonly restrict buffer Steps { float steps[]; };
 layout(push_constant) uniform Push { int width, height, most; };
 void main() {
     const int i = int(gl_GlobalInvocationID.x), j = int(gl_GlobalInvocationID.y);
-    if (i >= width || j >= height) return;
+    if (any(greaterThanEqual(ivec2(i, j), ivec2(width, height)))) return;  // a branch less than by ||
     const float cx = -2.0 + 3.0 * float(i) / float(width), cy = -1.5 + 3.0 * float(j) / float(height);
-    float x = 0.0, y = 0.0;
+    float x = 0.0, y = 0.0, xx = 0.0, yy = 0.0;
     int k = 0;
-    while (k < most && x * x + y * y < 4.0) {
-        const float t = x * x - y * y + cx;
+    while (k < most && xx + yy < 4.0) {
         y = 2.0 * x * y + cy;
-        x = t;
+        x = xx - yy + cx;
+        xx = x * x;
+        yy = y * y;
         ++k;
     }
     steps[j * width + i] = float(k);

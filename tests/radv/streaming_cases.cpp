@@ -50,7 +50,7 @@ layout(binding = 1) readonly restrict buffer Now { float now[]; };
 layout(push_constant) uniform Push { ivec2 size; float c; };
 void main() {
     const ivec2 at = ivec2(gl_GlobalInvocationID.xy) + 1;
-    if (any(greaterThanEqual(at, size - 1))) return;
+    if (any(greaterThanEqual(at, size - 1))) return;  // a branch less than by ||
     const int row = size.x, p = at.y * row + at.x;
     next[p] = now[p] + c * (now[p - row] + now[p + row] + now[p - 1] + now[p + 1] - 4.0 * now[p]);
 }
@@ -87,7 +87,7 @@ void relax(int q, float ex, float ey, float weight, float f, float rho, vec2 u, 
 }
 void main() {
     const int i = int(gl_GlobalInvocationID.x), j = int(gl_GlobalInvocationID.y);
-    if (i >= width || j >= height) return;
+    if (any(greaterThanEqual(ivec2(i, j), ivec2(width, height)))) return;
     const int left = i == 0 ? width - 1 : i - 1, right = i == width - 1 ? 0 : i + 1;
     const int row = j * width, below = (j == 0 ? height - 1 : j - 1) * width, above = (j == height - 1 ? 0 : j + 1) * width;
     plane = width * height;
