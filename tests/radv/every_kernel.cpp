@@ -33,8 +33,9 @@ public:
     }
     void TearDown() override {
         watching.reset();
-        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << refused << " launches that the card refuses; the most: "
-                  << most.instructions << " instructions, " << most.vgprs << " VGPRs, " << most.scratch << " bytes of scratch\n";
+        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << spilling << " that spill SGPRs, " << refused
+                  << " launches that the card refuses; the most: " << most.instructions << " instructions, " << most.vgprs << " VGPRs, "
+                  << most.scratch << " bytes of scratch\n";
         EXPECT_TRUE(made > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 20);
     }
 
