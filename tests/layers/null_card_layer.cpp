@@ -163,8 +163,27 @@ VKAPI_ATTR VkResult VKAPI_CALL allocate_commands(VkDevice, const VkCommandBuffer
 VKAPI_ATTR void VKAPI_CALL free_commands(VkDevice, VkCommandPool, uint32_t, const VkCommandBuffer*) {}  // they go with their pool
 VKAPI_ATTR VkResult VKAPI_CALL begin_commands(VkCommandBuffer, const VkCommandBufferBeginInfo*) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL end_commands(VkCommandBuffer) { return VK_SUCCESS; }
-/// Every vkCmd function. They return nothing, and callers clean their arguments up where drivers are built for Linux.
-VKAPI_ATTR void VKAPI_CALL command() {}
+
+/// The vkCmd function of a type, which does nothing.
+template <class F>
+struct Nothing;
+template <class... A>
+struct Nothing<void (*)(A...)> {
+    static VKAPI_ATTR void VKAPI_CALL call(A...) {}
+};
+/// A program that needs others is told that the driver has none.
+PFN_vkVoidFunction command(std::string_view name) {
+#define NOTHING(name) {"vk" #name, plain(Nothing<PFN_vk##name>::call)}
+    static const std::map<std::string_view, PFN_vkVoidFunction> all = {
+        NOTHING(CmdBindPipeline),    NOTHING(CmdBindDescriptorSets), NOTHING(CmdPushDescriptorSetKHR), NOTHING(CmdPushConstants),
+        NOTHING(CmdDispatch),        NOTHING(CmdDispatchBase),       NOTHING(CmdDispatchIndirect),     NOTHING(CmdPipelineBarrier),
+        NOTHING(CmdFillBuffer),      NOTHING(CmdCopyBuffer),         NOTHING(CmdUpdateBuffer),         NOTHING(CmdResetQueryPool),
+        NOTHING(CmdWriteTimestamp),
+    };
+#undef NOTHING
+    const auto found = all.find(name);
+    return found == all.end() ? nullptr : found->second;
+}
 
 // ---- queue, semaphores and fences: a submission is done at once ---------------------------------------------------------------------------
 
@@ -397,11 +416,12 @@ PFN_vkVoidFunction of_devices(std::string_view name) {
         {"vkDeviceWaitIdle", plain(device_idle)},
         {"vkCreateComputePipelines", plain(create_pipelines)},
     };
-    if (name.starts_with("vkCmd")) return plain(command);
     const auto found = ours.find(name);
     return found == ours.end() ? nullptr : found->second;
 }
+bool is_command(std::string_view name) { return name.starts_with("vkCmd"); }
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
+    if (is_command(name)) return command(name);
     if (const auto ours = of_devices(name)) return ours;
     return device_of(device).get(device, name);
 }
@@ -417,6 +437,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
         {"vkGetPhysicalDeviceMemoryProperties2KHR", plain(memory_properties2)},
     };
     if (const auto found = ours.find(name); found != ours.end()) return found->second;
+    if (is_command(name)) return command(name);
     if (const auto found = of_devices(name)) return found;
     return instance ? instance_of(instance).get(instance, name) : nullptr;
 }
