@@ -1,5 +1,5 @@
 // Linked with a suite, which runs on the interpreter: every kernel that is launched there is launched on a card of AMD's, too, so that
-// AMD's compiler sees it. It must compile, without a spilled register (but see in_random_program()).
+// AMD's compiler sees it. It must compile, without a spilled register (but see too_large() and in_random_program()).
 //
 // The card is the null device of the driver below tests/layers/null_card_layer.cpp, so that the shader is the one that the library makes
 // for a card with these features, limits and subgroups. It computes nothing, and a suite that ran on it would leave most tests at their
@@ -33,9 +33,9 @@ public:
     }
     void TearDown() override {
         watching.reset();
-        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << spilling << " that spill SGPRs, " << refused
-                  << " launches that the card refuses; the most: " << most.instructions << " instructions, " << most.vgprs << " VGPRs, "
-                  << most.scratch << " bytes of scratch\n";
+        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << spilling_vgprs << " that spill VGPRs, "
+                  << spilling_sgprs << " that spill SGPRs, " << refused << " launches that the card refuses; the most: " << most.instructions
+                  << " instructions, " << most.vgprs << " VGPRs, " << most.scratch << " bytes of scratch\n";
         EXPECT_TRUE(made > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 20);
     }
 
@@ -88,15 +88,21 @@ private:
         for (const radv::Pipeline& p : pipelines->take()) {
             ++made;
             EXPECT_GT(p.instructions, 0) << kernel.name();
-            EXPECT_EQ(p.spilled_vgprs, 0) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
+            EXPECT_TRUE(p.spilled_vgprs == 0 || too_large(p)) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
             EXPECT_TRUE(p.spilled_sgprs == 0 || in_random_program()) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
-            spilling += p.spilled_sgprs > 0;
+            spilling_vgprs += p.spilled_vgprs > 0;
+            spilling_sgprs += p.spilled_sgprs > 0;
             most.instructions = std::max(most.instructions, p.instructions);
             most.vgprs = std::max(most.vgprs, p.vgprs);
             most.scratch = std::max(most.scratch, p.scratch);
         }
     }
 
+    /// Mesa 22 lets code for RDNA 3, which it calls GFX1100, have 132 VGPRs, where other families and Mesa 23 have 256. Derivatives of
+    /// thousands of instructions without a loop do not fit.
+    bool too_large(const radv::Pipeline& p) const {
+        return card->name().find("GFX1100") != std::string::npos && p.vgprs > 128 && p.instructions > 3000;
+    }
     /// Derivatives of random programs have thousands of instructions, in loops and branches within each other. A few keep an execution
     /// mask or two, which are SGPRs, in lanes of a VGPR. That costs two instructions, and no memory.
     static bool in_random_program() {
@@ -112,7 +118,7 @@ private:
     Stream stream;
     std::optional<detail::Observing> watching;
     radv::Pipeline most;
-    int made = 0, refused = 0, spilling = 0;
+    int made = 0, refused = 0, spilling_vgprs = 0, spilling_sgprs = 0;
 };
 
 }  // namespace
