@@ -128,6 +128,7 @@ VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory handle, VkDeviceSize
     return VK_SUCCESS;
 }
 VKAPI_ATTR void VKAPI_CALL unmap(VkDevice, VkDeviceMemory) {}
+VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice, uint32_t, const VkMappedMemoryRange*) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL bind_buffer(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) { return VK_SUCCESS; }
 /// Nobody reads there. It must differ from buffer to buffer, and from null.
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL buffer_address(VkDevice, const VkBufferDeviceAddressInfo* info) {
@@ -185,7 +186,7 @@ PFN_vkVoidFunction command(std::string_view name) {
     return found == all.end() ? nullptr : found->second;
 }
 
-// ---- queue, semaphores and fences: a submission is done at once ---------------------------------------------------------------------------
+// ---- queue, semaphores, fences and queries: a submission is done at once ---------------------------------------------------------------------------
 
 struct Semaphore {
     uint64_t value = 0;  ///< with semaphores_mutex
@@ -243,6 +244,21 @@ VKAPI_ATTR void VKAPI_CALL destroy_fence(VkDevice, VkFence fence, const VkAlloca
 }
 VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL reset_fences(VkDevice, uint32_t, const VkFence*) { return VK_SUCCESS; }
+
+/// Every query's result is 0, and there at once.
+struct QueryPool {};
+
+VKAPI_ATTR VkResult VKAPI_CALL create_queries(VkDevice, const VkQueryPoolCreateInfo*, const VkAllocationCallbacks*, VkQueryPool* pool) {
+    *pool = handle_of<VkQueryPool>(new QueryPool);
+    return VK_SUCCESS;
+}
+VKAPI_ATTR void VKAPI_CALL destroy_queries(VkDevice, VkQueryPool pool, const VkAllocationCallbacks*) {
+    if (pool) delete &object_of<QueryPool>(pool);
+}
+VKAPI_ATTR VkResult VKAPI_CALL query_results(VkDevice, VkQueryPool, uint32_t, uint32_t, size_t bytes, void* results, VkDeviceSize, VkQueryResultFlags) {
+    std::memset(results, 0, bytes);
+    return VK_SUCCESS;
+}
 
 VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue, uint32_t count, const VkSubmitInfo* submissions, VkFence) {
     for (const VkSubmitInfo& one : std::vector(submissions, submissions + count))
@@ -393,6 +409,8 @@ PFN_vkVoidFunction of_devices(std::string_view name) {
         {"vkFreeMemory", plain(release)},
         {"vkMapMemory", plain(map)},
         {"vkUnmapMemory", plain(unmap)},
+        {"vkFlushMappedMemoryRanges", plain(flush)},
+        {"vkInvalidateMappedMemoryRanges", plain(flush)},
         {"vkBindBufferMemory", plain(bind_buffer)},
         {"vkGetBufferDeviceAddress", plain(buffer_address)},
         {"vkCreateCommandPool", plain(create_pool)},
@@ -411,6 +429,9 @@ PFN_vkVoidFunction of_devices(std::string_view name) {
         {"vkDestroyFence", plain(destroy_fence)},
         {"vkWaitForFences", plain(wait_for_fences)},
         {"vkResetFences", plain(reset_fences)},
+        {"vkCreateQueryPool", plain(create_queries)},
+        {"vkDestroyQueryPool", plain(destroy_queries)},
+        {"vkGetQueryPoolResults", plain(query_results)},
         {"vkQueueSubmit", plain(submit)},
         {"vkQueueWaitIdle", plain(queue_idle)},
         {"vkDeviceWaitIdle", plain(device_idle)},
