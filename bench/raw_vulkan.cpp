@@ -247,7 +247,7 @@ Pipeline::~Pipeline() {
     vkDestroyDescriptorSetLayout(device.device, set_layout, nullptr);
 }
 
-VkDescriptorSet Pipeline::bindings(std::initializer_list<const Buffer*> buffers) {
+VkDescriptorSet Pipeline::bindings(const std::vector<const Buffer*>& buffers) {
     VkDescriptorSetAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                          .descriptorPool = pool,
                                          .descriptorSetCount = 1,

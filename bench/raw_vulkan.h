@@ -98,7 +98,7 @@ public:
     Pipeline(const Pipeline&) = delete;
 
     /// A descriptor set of these buffers, which lives as long as the pipeline.
-    VkDescriptorSet bindings(std::initializer_list<const Buffer*> buffers);
+    VkDescriptorSet bindings(const std::vector<const Buffer*>& buffers);
     void bind();
     /// Records one dispatch; the pipeline is bound.
     void dispatch(VkDescriptorSet set, const void* push, uint32_t x, uint32_t y = 1, uint32_t z = 1);

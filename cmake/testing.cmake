@@ -60,7 +60,7 @@ function(pumice_plain_test target)
         ENVIRONMENT "PUMICE_DEVICE=interp;PUMICE_CACHE_DIR=${test_caches}/${target}")
 endfunction()
 
-# Where the loader finds the layers of lavapipe_discrete and lavapipe_poor.
+# Where the loader finds the layers of lavapipe_discrete, lavapipe_poor and radv_*.
 set(card_manifests ${PROJECT_BINARY_DIR}/tests/layers/manifests)
 find_path(PUMICE_VALIDATION_MANIFESTS VkLayer_khronos_validation.json
     PATHS /usr/share/vulkan/explicit_layer.d /usr/local/share/vulkan/explicit_layer.d /etc/vulkan/explicit_layer.d NO_DEFAULT_PATH)
@@ -112,6 +112,15 @@ function(pumice_device_test target)
                 pumice_missing_driver(${name} ${device})
                 continue()
             endif()
+        elseif(device MATCHES "^radv_(.*)$")
+            # The program's card is AMD's null device (tests/radv); what computes is the interpreter.
+            set(family ${CMAKE_MATCH_1})
+            if(DEFINED radv_${family})
+                set(family ${radv_${family}})
+            endif()
+            list(APPEND environment PUMICE_DEVICE=interp RADV_FORCE_FAMILY=${family} MESA_SHADER_CACHE_DISABLE=true ASAN_OPTIONS=detect_leaks=0
+                PUMICE_TEST_PIPELINES=${test_temporaries}/${name}/pipelines VK_LAYER_PATH=${card_manifests}
+                VK_INSTANCE_LAYERS=VK_LAYER_PUMICE_null_card)
         else()
             # A driver's own leaks are not ours; leaks of our code show on the interpreter.
             list(APPEND environment PUMICE_DEVICE=vulkan PUMICE_VALIDATE=1 ASAN_OPTIONS=detect_leaks=0)
@@ -133,7 +142,7 @@ function(pumice_device_test target)
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
             list(APPEND environment PUMICE_VULKAN_STAGING=1)
         endif()
-        if(device MATCHES "^(lavapipe|swiftshader)")
+        if(device MATCHES "^(lavapipe|swiftshader|radv)")
             string(TOUPPER PUMICE_${CMAKE_MATCH_1} variable)
             set(manifest ${${variable}})
             if(NOT manifest)

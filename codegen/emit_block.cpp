@@ -1,5 +1,6 @@
 // Statements, and how values become text.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "codegen/emitter.h"
@@ -285,6 +286,32 @@ std::string Emitter::fast_pattern(const Inst& i) const {
     return std::fmod(exponent, 2.0f) == 0.0f ? "pow(abs($0), $1)" : "sign($0) * pow(abs($0), $1)";
 }
 
+/// Whether an i32 is known not to be negative: sizes, places within the range's groups, and what keeps the sign bit clear.
+bool Emitter::never_negative(Value v) const {
+    uint64_t bits = 0;
+    if (k.constant(v, bits)) return int32_t(bits) >= 0;
+    if (k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    switch (i.op) {
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::global_size:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index: return true;
+        case Op::extent: return !options.wide_offsets;  // there it may have more than 31 bits
+        case Op::max:
+        case Op::and_: return i.type == Scalar::i32 && (never_negative(operands[0]) || never_negative(operands[1]));
+        case Op::min: return i.type == Scalar::i32 && never_negative(operands[0]) && never_negative(operands[1]);
+        case Op::div:
+        case Op::rem:
+        case Op::shr: return i.type == Scalar::i32 && never_negative(operands[0]) && k.constant(operands[1], bits) && int32_t(bits) > 0;
+        default: return false;
+    }
+}
+
 /// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
 /// guards against.
 std::string Emitter::pattern_of(const Inst& i) const {
@@ -301,6 +328,10 @@ std::string Emitter::pattern_of(const Inst& i) const {
     if (is_int(from) && !pair && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
         bits >> (8 * size_of(from) - 1) == 0) {
         const bool whole_shift = bits < uint64_t(8 * size_of(from));
+        // A signed quotient rounds towards zero, for which drivers add instructions that other dividends do not need.
+        const bool power = std::has_single_bit(bits), simple = i.type == Scalar::i32 && power && never_negative(operands[0]);
+        if (i.op == Op::div && simple) return text("$0 >> ", std::countr_zero(bits));
+        if (i.op == Op::rem && simple) return text("$0 & ", bits - 1);
         if (i.op == Op::div) return "$0 / $1";
         if (i.op == Op::rem && is_unsigned_int(from)) return "$0 % $1";
         if (i.op == Op::shl && whole_shift) return "$0 << $1";

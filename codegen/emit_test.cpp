@@ -151,6 +151,33 @@ TEST(emit, a_load_is_not_moved_over_a_store_to_its_array) {
     EXPECT_NE(glsl.find("const float v0 = arg1[i];\n    arg1[i] = arg2[i];\n    arg2[i] = v0;"), std::string::npos) << glsl;
 }
 
+TEST(emit, quotients_of_what_is_never_negative_are_shifts) {
+    const auto quotient = [](const char* dividend) {
+        const std::string glsl = glsl_of("arg1: out i32[1], arg2: i32", std::string(R"(
+  %arg2 = argument arg2 : i32
+  %zero = constant 0 : i32
+  %seven = constant 7 : i32
+  %sixteen = constant 16 : i32
+  %x = )") + dividend + R"( : i32
+  %q = div %x, %sixteen : i32
+  %r = rem %x, %sixteen : i32
+  %s = sub %q, %r : i32
+  store arg1[%zero], %s : i32
+)");
+        return glsl.substr(glsl.find("void main"));
+    };
+    for (const char* never : {"local_index 0", "extent arg1, 0", "global_size 1", "max %arg2, %zero", "and %arg2, %seven"}) {
+        const std::string glsl = quotient(never);
+        EXPECT_NE(glsl.find(">> 4"), std::string::npos) << glsl;
+        EXPECT_NE(glsl.find("& 15"), std::string::npos) << glsl;
+    }
+    for (const char* perhaps : {"global_index 0", "add %arg2, %seven", "min %arg2, %seven", "div %seven, %arg2"}) {
+        const std::string glsl = quotient(perhaps);
+        EXPECT_NE(glsl.find("/ 16"), std::string::npos) << glsl;
+        EXPECT_NE(glsl.find("pm_rem("), std::string::npos) << glsl;
+    }
+}
+
 TEST(emit, carried_values_that_swap_need_one_temporary) {
     const std::string glsl = glsl_of("arg1: inout i32[1]", R"(
   %zero = constant 0 : i32

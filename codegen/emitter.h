@@ -43,6 +43,7 @@ private:
     std::vector<Expression> use_all(std::span<const ir::Value> values);
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
+    bool never_negative(ir::Value v) const;
     std::string pattern_of(const ir::Inst& i) const;
     std::string rounded_pattern(const ir::Inst& i) const;
     std::string fast_pattern(const ir::Inst& i) const;

@@ -79,6 +79,7 @@ Placed placed(const Launch::Array& array, int64_t element_bytes) {
 const Block* block_of(const Launch::Array& array) {
     return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
+
 /// The specialisation constants of these values are numbered in their order.
 std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>& values) {
     std::vector<std::pair<uint32_t, uint32_t>> out;

@@ -3,9 +3,6 @@
 // Intel's Xe2 does; "reached" has memory of its own that the host writes in place, and memory for reading that is not coherent; "poor" is
 // a discrete card with the least that Pumice is meant to run on. PUMICE_TEST_FAULT names what goes wrong, see Fault. For tests alone: it
 // stands below the validation layer, which then sees what the card says.
-#include <vulkan/vk_layer.h>
-#include <vulkan/vulkan.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -17,10 +14,13 @@
 #include <set>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "tests/layers/layer.h"
+
 namespace {
+
+using layer::ask, layer::plain, layer::table_of, layer::take_link;
 
 /// The properties of a card that differ from those of the driver below.
 struct Card {
@@ -125,8 +125,6 @@ VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryPropert
 
 // ---- the functions of the next layer or driver, by the loader's tables ------------------------------------------------------------
 
-// Asked for once, when an instance or device is made: later on the loader answers with the first layer's functions, not the next one's.
-
 struct Instance {
     VkInstance handle{};
     PFN_vkGetInstanceProcAddr get{};
@@ -169,11 +167,6 @@ std::mutex mutex;
 std::map<void*, Instance> instances;
 std::map<void*, Device> devices;
 
-/// Handles of one instance or device begin with the same pointer, the loader's table.
-template <class Handle>
-void* table_of(Handle handle) {
-    return *reinterpret_cast<void**>(handle);
-}
 template <class Handle>
 Instance instance_of(Handle handle) {
     const std::lock_guard lock(mutex);
@@ -354,16 +347,6 @@ VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache c
 
 // ---- making and ending, and the loader's questions ----------------------------------------------------------------------------------
 
-/// The link to the next layer in a chain of create infos; it is moved on to the one after that.
-template <class Link>
-auto* take_link(const void* chain, VkStructureType type) {
-    auto* link = static_cast<Link*>(const_cast<void*>(chain));
-    while (link && !(link->sType == type && link->function == VK_LAYER_LINK_INFO)) link = static_cast<Link*>(const_cast<void*>(link->pNext));
-    auto* info = link->u.pLayerInfo;
-    link->u.pLayerInfo = info->pNext;
-    return info;
-}
-
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
     const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
     const PFN_vkGetInstanceProcAddr get = next->pfnNextGetInstanceProcAddr;
@@ -372,14 +355,13 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
     Instance made;
     made.handle = *instance;
     made.get = get;
-    const auto ask = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(get(*instance, name)); };
-    ask(made.destroy, "vkDestroyInstance");
-    ask(made.properties, "vkGetPhysicalDeviceProperties");
-    ask(made.properties2, "vkGetPhysicalDeviceProperties2");
-    ask(made.features2, "vkGetPhysicalDeviceFeatures2");
-    ask(made.memory_properties, "vkGetPhysicalDeviceMemoryProperties");
-    ask(made.memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
-    ask(made.extensions, "vkEnumerateDeviceExtensionProperties");
+    ask(get, *instance, made.destroy, "vkDestroyInstance");
+    ask(get, *instance, made.properties, "vkGetPhysicalDeviceProperties");
+    ask(get, *instance, made.properties2, "vkGetPhysicalDeviceProperties2");
+    ask(get, *instance, made.features2, "vkGetPhysicalDeviceFeatures2");
+    ask(get, *instance, made.memory_properties, "vkGetPhysicalDeviceMemoryProperties");
+    ask(get, *instance, made.memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
+    ask(get, *instance, made.extensions, "vkEnumerateDeviceExtensionProperties");
     const std::lock_guard lock(mutex);
     instances[table_of(*instance)] = made;
     return result;
@@ -404,17 +386,16 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     Device made;
     made.handle = *device;
     made.get = get;
-    const auto ask = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(get(*device, name)); };
-    ask(made.destroy, "vkDestroyDevice");
-    ask(made.buffer_requirements, "vkGetBufferMemoryRequirements");
-    ask(made.buffer_requirements2, "vkGetBufferMemoryRequirements2");
-    ask(made.allocate, "vkAllocateMemory");
-    ask(made.release, "vkFreeMemory");
-    ask(made.map, "vkMapMemory");
-    ask(made.invalidate, "vkInvalidateMappedMemoryRanges");
-    ask(made.submit, "vkQueueSubmit");
-    ask(made.make_module, "vkCreateShaderModule");
-    ask(made.make_pipelines, "vkCreateComputePipelines");
+    ask(made.get, *device, made.destroy, "vkDestroyDevice");
+    ask(made.get, *device, made.buffer_requirements, "vkGetBufferMemoryRequirements");
+    ask(made.get, *device, made.buffer_requirements2, "vkGetBufferMemoryRequirements2");
+    ask(made.get, *device, made.allocate, "vkAllocateMemory");
+    ask(made.get, *device, made.release, "vkFreeMemory");
+    ask(made.get, *device, made.map, "vkMapMemory");
+    ask(made.get, *device, made.invalidate, "vkInvalidateMappedMemoryRanges");
+    ask(made.get, *device, made.submit, "vkQueueSubmit");
+    ask(made.get, *device, made.make_module, "vkCreateShaderModule");
+    ask(made.get, *device, made.make_pipelines, "vkCreateComputePipelines");
     made.driver_memory_type = driver_type(driver_memory(physical));
     const std::lock_guard lock(mutex);
     devices[table_of(*device)] = made;
@@ -426,11 +407,6 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice handle, const VkAllocationCal
     device_of(handle).destroy(handle, callbacks);
     const std::lock_guard lock(mutex);
     devices.erase(table);
-}
-
-template <class F>
-PFN_vkVoidFunction plain(F* function) {
-    return reinterpret_cast<PFN_vkVoidFunction>(function);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name);
@@ -483,9 +459,5 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
 
 extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* version) {
-    version->loaderLayerInterfaceVersion = 2;
-    version->pfnGetInstanceProcAddr = instance_function;
-    version->pfnGetDeviceProcAddr = device_function;
-    version->pfnGetPhysicalDeviceProcAddr = nullptr;
-    return VK_SUCCESS;
+    return layer::negotiate(version, instance_function, device_function);
 }

@@ -1,0 +1,130 @@
+// Linked with a suite, which runs on the interpreter: every kernel that is launched there is launched on a card of AMD's, too, so that
+// AMD's compiler sees it. It must compile, without a spilled register (but see too_large() and in_random_program()).
+//
+// The card is the null device of the driver below tests/layers/null_card_layer.cpp, so that the shader is the one that the library makes
+// for a card with these features, limits and subgroups. It computes nothing, and a suite that ran on it would leave most tests at their
+// first wrong result; hence the interpreter, which is right, and fast. The kernels of derivatives are those that GPUs get, since the
+// interpreter takes the same strategies; the size of subgroups is the interpreter's where a strategy asks for it. Launches on threads that
+// a test starts are not seen.
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/observe.h"
+#include "tests/device/suite.h"
+#include "tests/radv/pipelines.h"
+
+using namespace pumice;
+using detail::ArrayState;
+using detail::HostArgument;
+
+namespace {
+
+class EveryKernel : public detail::Observer, public testing::Environment {
+public:
+    void SetUp() override {
+        pipelines.emplace();
+        card.emplace(Device::open("vulkan"));
+        // With any other driver the test would hold, and mean nothing.
+        ASSERT_NE(card->name().find("RADV"), std::string::npos) << card->name();
+        stream = card->stream();
+        watching.emplace(this);
+    }
+    void TearDown() override {
+        watching.reset();
+        std::cout << "radv: " << seen.size() << " kernels, " << made << " pipelines, " << spilling_vgprs << " that spill VGPRs, "
+                  << spilling_sgprs << " that spill SGPRs, " << refused << " launches that the card refuses; the most: " << most.instructions
+                  << " instructions, " << most.vgprs << " VGPRs, " << most.scratch << " bytes of scratch\n";
+        EXPECT_TRUE(made > 0 || testing::UnitTest::GetInstance()->test_to_run_count() < 20);
+    }
+
+    bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override {
+        if (is_new(kernel, range)) {
+            const detail::Observing aside(nullptr);
+            try {
+                launch_on_card(kernel, range, arguments);
+            } catch (const Error& e) {
+                const std::string what = e.what();
+                // What the interpreter has and the card lacks: types, and room in a group.
+                const bool lacks = what.find("does not have") != what.npos || what.find("bytes of local memory") != what.npos;
+                if (lacks) ++refused;
+                else ADD_FAILURE() << kernel.name() << ": " << what;
+            }
+            check(kernel);
+        }
+        return false;
+    }
+    void allocated(const std::shared_ptr<ArrayState>&, bool) override {}
+    void writing(const ArrayState&, const void*, int) override {}
+    void reading(const ArrayState&) override {}
+    void filling(const ArrayState&, const void*, int) override {}
+    bool calling(const detail::HostCall&, std::span<const HostArgument>) override { return false; }
+    void copying(const ArrayState&, const ArrayState&, int) override {}
+
+private:
+    /// What a pipeline depends on, but for arrays of 2 GiB and more.
+    bool is_new(const KernelBase& kernel, const Range& range) {
+        auto& [kept, ranges] = seen[kernel.recorded().get()];
+        kept = kernel.recorded();
+        return ranges.insert({range.rank, range.from, range.to, range.group_extents}).second;
+    }
+
+    void launch_on_card(const KernelBase& kernel, Range range, std::span<const HostArgument> arguments) {
+        std::vector<HostArgument> own(arguments.begin(), arguments.end());
+        std::vector<std::shared_ptr<ArrayState>> states;
+        for (HostArgument& a : own) {
+            if (!a.is_array) continue;
+            const int64_t elements = a.array->bytes / a.element->size;
+            states.push_back(detail::allocate(card->state, &elements, 1, *a.element, false));
+            a.array = states.back().get();
+            a.device = card->state;
+        }
+        range.stream = stream;  // a kernel without arrays takes its device from there
+        kernel.launch(range, own).wait();
+    }
+
+    void check(const KernelBase& kernel) {
+        for (const radv::Pipeline& p : pipelines->take()) {
+            ++made;
+            EXPECT_GT(p.instructions, 0) << kernel.name();
+            EXPECT_TRUE(p.spilled_vgprs == 0 || too_large(p)) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
+            EXPECT_TRUE(p.spilled_sgprs == 0 || in_random_program()) << kernel.name() << ": " << radv::text_of(p) << "\n" << kernel.ir();
+            spilling_vgprs += p.spilled_vgprs > 0;
+            spilling_sgprs += p.spilled_sgprs > 0;
+            most.instructions = std::max(most.instructions, p.instructions);
+            most.vgprs = std::max(most.vgprs, p.vgprs);
+            most.scratch = std::max(most.scratch, p.scratch);
+        }
+    }
+
+    /// Mesa 22 lets code for RDNA 3, which it calls GFX1100, have 132 VGPRs, where other families and Mesa 23 have 256. Derivatives of
+    /// thousands of instructions without a loop do not fit.
+    bool too_large(const radv::Pipeline& p) const {
+        return card->name().find("GFX1100") != std::string::npos && p.vgprs > 128 && p.instructions > 3000;
+    }
+    /// Derivatives of random programs have thousands of instructions, in loops and branches within each other. A few keep an execution
+    /// mask or two, which are SGPRs, in lanes of a VGPR. That costs two instructions, and no memory.
+    static bool in_random_program() {
+        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+        return test && std::string_view(test->test_suite_name()).find("Fuzz") != std::string_view::npos;
+    }
+
+    using Extents = std::array<int64_t, ir::max_rank>;
+    using Ranges = std::set<std::tuple<int, Extents, Extents, Extents>>;
+    std::map<const ir::Kernel*, std::pair<std::shared_ptr<const ir::Kernel>, Ranges>> seen;
+    std::optional<radv::Pipelines> pipelines;
+    std::optional<Device> card;
+    Stream stream;
+    std::optional<detail::Observing> watching;
+    radv::Pipeline most;
+    int made = 0, refused = 0, spilling_vgprs = 0, spilling_sgprs = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    testing::AddGlobalTestEnvironment(new EveryKernel);
+    return RUN_ALL_TESTS();
+}
