@@ -19,6 +19,13 @@ struct Subgroups {
     static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31, all = ~0u;
 };
 
+/// How a shader may ask that floats of 32 bits behave: SPIR-V's execution modes.
+struct FloatModes {
+    static constexpr uint32_t specials = 1;    ///< signed zeros, infinities and NaN are kept (SignedZeroInfNanPreserve)
+    static constexpr uint32_t subnormals = 2;  ///< and subnormal numbers (DenormPreserve)
+    static constexpr uint32_t to_even = 4;     ///< results are rounded to the nearest, to even in the middle (RoundingModeRTE)
+};
+
 /// What the emitter may rely on, and how arrays are reached.
 struct Options {
     bool comments = false;                ///< source lines as comments
@@ -38,6 +45,7 @@ struct Options {
     bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
     bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
     bool rounded_division = false;        ///< the device rounds f32 division and square root correctly; else strict maths sees to it
+    uint32_t float_modes = 0;             ///< bits of FloatModes that kernels with strict maths ask for
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
@@ -52,10 +60,10 @@ struct Options {
 inline auto key_parts(const Options& o) {
     const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
                  local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
-                 exact_conversions, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums] = o;
+                 exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums] = o;
     return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
                     local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
-                    exact_conversions, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums);
+                    exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, recall, subgroup_sums);
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

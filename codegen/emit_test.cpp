@@ -244,6 +244,25 @@ TEST(emit, for_steps_that_may_overflow_are_guarded) {
     EXPECT_EQ(head("%arg2", "%zero"), "");
 }
 
+TEST(emit, strict_maths_asks_for_what_the_device_promises) {
+    const std::string body = R"(
+        %i = global_index 0 : i32
+        %x = load arg1[%i] : f32
+        %y = mul %x, %x : f32
+        store arg1[%i], %y : f32)";
+    Options options;
+    options.float_modes = FloatModes::specials | FloatModes::to_even;
+    EXPECT_EQ(glsl_of("arg1: inout f32[1]", body, options).find("spirv_execution_mode"), std::string::npos);
+    const std::string strict = glsl_of("arg1: inout f32[1]", body, options, "strict");
+    EXPECT_NE(strict.find("spirv_execution_mode(capabilities = [4466], 4461, 32);"), std::string::npos) << strict;
+    EXPECT_NE(strict.find("spirv_execution_mode(capabilities = [4467], 4462, 32);"), std::string::npos) << strict;
+    EXPECT_EQ(strict.find("4464"), std::string::npos) << strict;
+    const std::string words = disassemble(assemble(strict, "k"));
+    EXPECT_NE(words.find("OpExecutionMode %main SignedZeroInfNanPreserve 32"), std::string::npos) << words;
+    EXPECT_NE(words.find("OpExecutionMode %main RoundingModeRTE 32"), std::string::npos) << words;
+    EXPECT_EQ(validate(assemble(strict, "k")), "");
+}
+
 TEST(emit, strict_arithmetic_is_precise) {
     const std::string body = R"(
   %i = global_index 0 : i32

@@ -55,15 +55,6 @@ Device open_vulkan(int index) {
     }
 }
 
-/// Hardware before software drivers, else in the loader's order.
-std::vector<int> vulkan_order(const std::vector<vulkan::Found>& found) {
-    std::vector<int> order;
-    for (const bool software : {false, true})
-        for (size_t i = 0; i < found.size(); ++i)
-            if (found[i].software == software) order.push_back(int(i));
-    return order;
-}
-
 std::string devices_sentence() {
     std::string list;
     for (const DeviceInfo& d : Device::all())
@@ -75,7 +66,7 @@ std::string devices_sentence() {
 std::optional<Device> first_vulkan(std::string& reasons, bool software_too, const std::string& name_part = "") {
     const auto found = vulkan::list();
     if (found.empty()) reasons += text("\n  ", vulkan::unavailable_reason());
-    for (const int i : vulkan_order(found)) {
+    for (const int i : vulkan::best_first(found)) {
         if (!name_part.empty() && found[i].name.find(name_part) == std::string::npos) continue;
         if (found[i].software && !software_too) continue;
         if (!found[i].usable) {
@@ -136,7 +127,7 @@ std::vector<DeviceInfo> Device::all() {
     const std::vector<Feature> everything(std::begin(features), std::end(features));
     const auto found = vulkan::list();
     const auto add_vulkan = [&](bool software) {
-        for (const int i : vulkan_order(found)) {
+        for (const int i : vulkan::best_first(found)) {
             if (found[i].software != software) continue;
             all.push_back(
                 {text("vulkan:", i), found[i].name, found[i].usable, found[i].reason, found[i].limits, found[i].features});

@@ -81,6 +81,7 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.int64_atomics = false; },
         [](Options& o) { o.local_int64_atomics = false; },
         [](Options& o) { o.shares = {0}; },
+        [](Options& o) { o.float_modes = 1; },
         [](Options& o) { o.memory_barriers = false; },
         [](Options& o) { o.idle_lanes = true; },
         [](Options& o) { o.ordered_as_unsigned = true; },

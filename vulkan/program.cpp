@@ -380,6 +380,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
     options.unrolled_imprecise = plan.unrolled_imprecise;
     options.exact_conversions = plan.exact_conversions;
+    options.float_modes = context.snapshot.float_modes;
     options.byte_storage = plan.byte_storage;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;

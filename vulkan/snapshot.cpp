@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/codegen.h"
+
 namespace pumice::vulkan {
 namespace {
 
@@ -30,6 +32,8 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     VkPhysicalDeviceDriverProperties driver{};
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
     VkPhysicalDeviceMaintenance4Properties buffer{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES, nullptr, 0};
+    VkPhysicalDeviceFloatControlsProperties floats{};
+    floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
     VkPhysicalDeviceSubgroupSizeControlProperties sizes{};
     sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
     VkPhysicalDevicePushDescriptorPropertiesKHR push{};
@@ -39,6 +43,7 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
     chain(head, allocation);
     chain(head, subgroup);
     if (s.api_version >= VK_API_VERSION_1_2) chain(head, driver);
+    if (s.api_version >= VK_API_VERSION_1_2) chain(head, floats);
     if (s.api_version >= VK_API_VERSION_1_3) chain(head, buffer);
     if (s.sizes_subgroups()) chain(head, sizes);
     if (s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) chain(head, push);
@@ -58,6 +63,11 @@ void read_properties(const InstanceFunctions& vk, VkPhysicalDevice device, Snaps
         s.max_subgroup_size = int(sizes.maxSubgroupSize);
         s.max_group_subgroups = sizes.maxComputeWorkgroupSubgroups;
     }
+    if (floats.shaderSignedZeroInfNanPreserveFloat32) s.float_modes |= codegen::FloatModes::specials;
+    const bool own_subnormals = floats.denormBehaviorIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    const bool own_rounding = floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    if (floats.shaderDenormPreserveFloat32 && own_subnormals) s.float_modes |= codegen::FloatModes::subnormals;
+    if (floats.shaderRoundingModeRTEFloat32 && own_rounding) s.float_modes |= codegen::FloatModes::to_even;
     s.max_push_descriptors = push.maxPushDescriptors;
     s.driver = driver.driverName;
     s.driver_id = driver.driverID;

@@ -27,6 +27,8 @@ struct Snapshot {
     uint32_t max_group_subgroups = 0;                  ///< of one work-group, where a size is required
     uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlagBits of compute shaders
 
+    uint32_t float_modes = 0;          ///< bits of codegen::FloatModes that shaders may ask for, whatever they ask for other floats
+
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;
     VkPhysicalDeviceMemoryProperties memory{};

@@ -1,5 +1,8 @@
 #include "vulkan/vulkan.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "codegen/codegen.h"
 #include "core/error.h"
 #include "vulkan/device.h"
@@ -29,6 +32,17 @@ std::vector<Found> list() {
         found.push_back(std::move(one));
     }
     return found;
+}
+
+std::vector<int> best_first(const std::vector<Found>& devices) {
+    const auto kind = [](const Found& one) { return one.software ? 2 : one.integrated ? 1 : 0; };
+    std::vector<int> order(devices.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        const Found &one = devices[size_t(a)], &other = devices[size_t(b)];
+        return kind(one) != kind(other) ? kind(one) < kind(other) : one.limits.memory > other.limits.memory;
+    });
+    return order;
 }
 
 std::string unavailable_reason() {

@@ -26,6 +26,9 @@ struct Found {
 
 /// All devices in the loader's order. Empty where there is no loader or no driver; unavailable_reason() then says why.
 std::vector<Found> list();
+/// The indices of the devices, the best first: graphics cards, what shares the host's memory, software drivers; of one kind, who has more
+/// memory, else in the loader's order.
+std::vector<int> best_first(const std::vector<Found>& devices);
 /// Why list() is empty, as a sentence; "" when it is not.
 std::string unavailable_reason();
 /// Opens a device by its place in list(). Throws Error with a sentence where that cannot be.
