@@ -40,7 +40,7 @@ public:
     void submit();
     void wait();
 
-    // What an application tells vulkan::wrap.
+    // The arguments of vulkan::wrap.
     static VkInstance instance();
     VkQueue queue = VK_NULL_HANDLE;
     uint32_t family = 0;

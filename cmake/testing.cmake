@@ -160,6 +160,9 @@ function(pumice_device_test target)
         endif()
         add_test(NAME ${name} COMMAND ${target} ${arguments})
         set_tests_properties(${name} PROPERTIES LABELS "${device};${thorough}" TIMEOUT 900 ENVIRONMENT "${environment}")
+        if(device STREQUAL "hardware")  # does not run where tests/hardware finds none
+            set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED hardware)
+        endif()
     endforeach()
 endfunction()
 

@@ -111,7 +111,7 @@ void main() {
     // The group's size is made of the constants that were given.
     const auto groups = instructions(fixed, composite);
     EXPECT_FALSE(groups.empty());
-    // What no value is given for has its default.
+    // Constants without a value keep their default.
     const auto half = with_constants(open, {{4, 8}});
     EXPECT_EQ(validate(half), "");
     EXPECT_EQ(instructions(half, 50).size(), 0u);

@@ -14,12 +14,12 @@
 
 namespace pumice::codegen {
 
-/// What a device's subgroups can do. The first seven are VkSubgroupFeatureFlagBits.
+/// The capabilities of a device's subgroups. The first seven are VkSubgroupFeatureFlagBits.
 struct Subgroups {
     static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31, all = ~0u;
 };
 
-/// How a shader may ask that floats of 32 bits behave: SPIR-V's execution modes.
+/// SPIR-V execution modes of 32-bit floats that a shader may declare.
 struct FloatModes {
     static constexpr uint32_t specials = 1;    ///< signed zeros, infinities and NaN are kept (SignedZeroInfNanPreserve)
     static constexpr uint32_t subnormals = 2;  ///< and subnormal numbers (DenormPreserve)

@@ -286,7 +286,7 @@ std::string Emitter::fast_pattern(const Inst& i) const {
     return std::fmod(exponent, 2.0f) == 0.0f ? "pow(abs($0), $1)" : "sign($0) * pow(abs($0), $1)";
 }
 
-/// Whether an i32 is known not to be negative: sizes, places within the range's groups, and what keeps the sign bit clear.
+/// True for an i32 that is known not to be negative: sizes, places within the range's groups, and what keeps the sign bit clear.
 bool Emitter::never_negative(Value v) const {
     uint64_t bits = 0;
     if (k.constant(v, bits)) return int32_t(bits) >= 0;

@@ -409,7 +409,7 @@ TEST(emit, hash_names_kernel_and_options) {
     EXPECT_NE(hash, emit_glsl(a, address).hash);
 }
 
-/// What the body becomes, and whether the GLSL has the text.
+/// The GLSL of the body, and a check that it contains the text.
 bool emits(const std::string& body, const std::string& wanted, const Options& options, const std::string& math = "contract") {
     return glsl_of("arg1: inout f32[1], arg2: inout i32[1]", "  %i = global_index 0 : i32\n  %x = load arg1[%i] : f32\n" + body, options, math.c_str())
                .find(wanted) != std::string::npos;

@@ -50,7 +50,7 @@ private:
         if (used_again(id)) b.barrier();  // what comes then writes
     }
 
-    /// Whether something may access the scratch memory behind the instruction.
+    /// True where something may access the scratch memory behind the instruction.
     bool used_again(InstId id) const {
         for (InstId around = where.around(id); around.id != none; around = where.around(around))
             if (is_loop(from[around].op)) return true;

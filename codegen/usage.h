@@ -6,7 +6,7 @@
 
 namespace pumice::codegen {
 
-/// What a device's subgroups must be able to do for the instruction: bits of Subgroups.
+/// The subgroup capabilities that the instruction needs: bits of Subgroups.
 uint32_t subgroup_needs(const ir::Kernel& k, const ir::Inst& i);
 
 struct Usage {

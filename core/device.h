@@ -67,10 +67,10 @@ public:
     void wait() const { if (state) state->wait(); }
     /// Whether the work before it is done; does not block.
     bool done() const { return !state || state->done(); }
-    /// How long the device took for the launch that gave the event, from when the work before it was done. Blocks until it is. Throws Error
+    /// The device's time for the launch that returned the event, from the end of the work before it. Blocks until it is. Throws Error
     /// where the launch was not to be timed (Range::timed).
     std::chrono::duration<double> elapsed() const;
-    /// How long the device took from the earlier event to this one. Both have a time: that of Stream::time_stamp, or of the end of a launch
+    /// The device's time from the earlier event to this one. Both have a time: that of Stream::time_stamp, or of the end of a launch
     /// that is timed. Blocks until both are reached. Throws Error where one has no time, or they are of different devices.
     std::chrono::duration<double> elapsed(const Event& since) const;
     std::shared_ptr<EventState> state;

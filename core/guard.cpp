@@ -164,7 +164,7 @@ private:
         const Subgroup what = Subgroup(i.immediate);
         const uint64_t neutral = identity(*combines(what), i.type);
         Value x = of(from.operands(i)[0]);
-        // What comes out of a run is zero there already.
+        // The results of a run are zero there already.
         if (neutral != 0 || !guarded_zero(from.operands(i)[0])) x = b.select(b.in_range(), x, b.constant(i.type, neutral));
         map(from.result(i), b.group(what, of(i.memory), x));
     }

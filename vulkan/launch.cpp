@@ -289,7 +289,7 @@ void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const La
     for (base[2] = box.begin[2]; base[2] < box.end[2]; base[2] += most[2])
         for (base[1] = box.begin[1]; base[1] < box.end[1]; base[1] += most[1])
             for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
-                // What the launch writes lies beside what it reads: for all that the validation layer can tell, the dispatches conflict.
+                // A shared binding has the launch's inputs and outputs, so that the dispatches conflict for the validation layer.
                 if (variant.shares_bindings && base != box.begin) queue.order();
                 push_fields(commands, variant, launch, places, groups, base);
                 uint32_t count[3];

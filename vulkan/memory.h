@@ -30,7 +30,7 @@ struct Block {
     bool is_spare = false;             ///< of arrays for which the best memory had no room
     /// Before the host reads what the device has written there: drops the host's stale copies where memory is not coherent.
     void invalidate(int64_t offset, int64_t size);
-    /// Where the host reads arrays in place, else null.
+    /// The mapped memory where the host reads arrays in place, else null.
     const std::byte* readable() const { return is_cached ? mapped : nullptr; }
     VkDeviceAddress address = 0;       ///< where the device has addresses
     Suballocator ranges;

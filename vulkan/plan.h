@@ -22,7 +22,7 @@ struct Switches {
     static Switches from_environment();
 };
 
-/// How commands gather in batches, each of which is one submission.
+/// The rules by which commands gather in batches. Each batch is one submission.
 struct Batching {
     bool when_idle = true;       ///< a device that has nothing to do is given each command at once
     bool by_thread = true;       ///< what nobody submits is submitted a millisecond or so after the last command

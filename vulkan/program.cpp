@@ -262,7 +262,7 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
     size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
     size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
-    // Where a group has more subgroups than may be required to be of one size, they have one size only (lavapipe).
+    // A device that allows fewer subgroups of a required size than a group has is taken to have one size only (lavapipe).
     const uint64_t items = uint64_t(group[0] * group[1] * group[2]);
     const uint64_t most_items = uint64_t(size.requiredSubgroupSize) * context.snapshot.max_group_subgroups;
     if (subgroups && size.requiredSubgroupSize > 0 && items <= most_items) {

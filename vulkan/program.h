@@ -19,7 +19,7 @@
 namespace pumice::vulkan {
 
 using Extents = std::array<int64_t, 3>;
-/// How many groups a launch has along each axis.
+/// The number of groups of a launch along each axis.
 Extents groups_of(const Launch& launch);
 
 /// An array as bytes of the buffer that its memory lies in.
@@ -51,7 +51,7 @@ public:
         int argument;
         bool write;
     };
-    /// What a binding is for: arrays of one buffer, mostly one, or one of codegen::Binding's.
+    /// The contents of a binding: arrays of one buffer, mostly one, or one of codegen::Binding's.
     struct Bound {
         std::vector<int> arguments;
         bool write = false;
@@ -62,7 +62,7 @@ public:
         int64_t begin = 0, end = 0;
     };
     using Places = std::vector<Place>;  // by binding
-    /// What a launch's slices share.
+    /// The state that the slices of a launch share.
     struct Recorded {
         Variant& variant;
         VkPipeline pipeline;
@@ -112,7 +112,7 @@ public:
         Variant* variant;
         Variant::Pipeline pipeline;
     };
-    /// What runs this launch: through device addresses where an array is too large for a binding, or there are too many, with 64-bit offsets
+    /// The variant that runs this launch: through device addresses where an array is too large for a binding, or there are too many, with 64-bit offsets
     /// where it has too many elements. Any thread.
     Choice choose(Context& context, PipelineCache& cache, const Launch& launch);
     /// Makes the variant that most launches need, where that can be told.

@@ -96,7 +96,7 @@ public:
         const std::lock_guard lock(mutex);
         return !held.empty();
     }
-    /// Whether the value is known to be reached; asks nobody.
+    /// True where the value is known to be reached. Makes no call to the driver.
     bool is_past(uint64_t value) const { return completed >= value; }
     /// True where the calling thread is inside a call: it cannot wait for what the call holds back.
     bool in_call() const { return caller == std::this_thread::get_id(); }

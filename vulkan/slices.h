@@ -26,7 +26,7 @@ Probe probe(const std::array<int64_t, 3>& groups);
 /// Launches of fewer groups are not worth a look at the clock.
 constexpr int64_t fewest_timed_groups = 256;
 
-/// How long a pipeline takes for a group, as its last timed slice told. Arguments may change it: every launch that is large enough is timed,
+/// A pipeline's time for one group, measured on its last timed slice. Arguments may change it: every launch that is large enough is timed,
 /// unless one is being timed.
 struct Pace {
     std::mutex mutex;  // before the queue's

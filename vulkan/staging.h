@@ -32,7 +32,7 @@ public:
         Piece(Piece&&) = default;
         ~Piece();
         std::byte* data() const { return block->mapped + offset; }
-        /// What the device has copied there.
+        /// The bytes that the device has copied there.
         const std::byte* received() const { return block->invalidate(offset, bytes), data(); }
         /// The device uses it until the value is reached.
         void until(uint64_t value) { last = value; }

@@ -111,7 +111,7 @@ Place place_of(const detail::ArrayState& array) {
     if (array.released) throw Error("vulkan::place is called for an array that was released");
     if (!array.memory) return {};
     const auto& buffer = static_cast<const Buffer&>(*array.memory);
-    // What the application submits comes behind all that was asked of the array so far, its zeros for one.
+    // The application's submissions come behind all commands on the array so far, the one that fills it with zeros among them.
     uint64_t last_use;
     {
         const std::lock_guard lock(backend.queue.mutex);

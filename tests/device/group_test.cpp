@@ -416,7 +416,7 @@ const auto ordered = kernel("ordered", [](Out<int> out, Out<unsigned> votes, In<
     const Val<int> sum = group::reduce_add(x[i]);
     const Val<int> items = group::reduce_add(Val<int>(1));
     const Val<bool> odd = group::reduce_xor(x[i] % 2 == 1), some = group::reduce_or(x[i] == 5), each = group::reduce_and(x[i] < 90);
-    // What is the same for the group decides a loop around barriers.
+    // A group-uniform value decides a loop around barriers.
     Var<int> turns = 0;
     $for (k, range(items % 5)) { turns += group::inclusive_max(x[i] % (k + 2)); }
     out[i] = sum + neighbour[(l + 1) % items] * 1000 + turns * 1000000;

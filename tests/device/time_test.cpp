@@ -1,4 +1,4 @@
-// What the device says of the time that its work took.
+// Times of work on a device.
 #include <chrono>
 
 #include "tests/device/suite.h"

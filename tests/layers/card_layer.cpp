@@ -60,7 +60,7 @@ const Card& card() {
     return chosen;
 }
 
-/// What goes wrong on the card. The numbers count calls from the beginning of the process.
+/// The card's fault. Numbers count calls from the beginning of the process.
 struct Fault {
     VkDeviceSize local_bytes = 0, host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
     int lost_at = 0;               ///< "lost": the submission that loses the device; 0: none

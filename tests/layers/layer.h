@@ -1,4 +1,4 @@
-// What the layers of this folder share: how a Vulkan layer finds the next one, and tells its objects apart.
+// Code shared by the layers of this folder: how a Vulkan layer finds the next one, and tells its objects apart.
 #pragma once
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>

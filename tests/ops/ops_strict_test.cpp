@@ -16,7 +16,7 @@ namespace {
 float of_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
 bool is_subnormal(float x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 
-/// Whether the device may take subnormal numbers for zero: Vulkan leaves that to it, where its own division is used.
+/// True where the device may flush subnormal numbers to zero: Vulkan leaves that to it, where its own division is used.
 bool may_flush(const Device& device) {
     const char* divides = std::getenv("PUMICE_VULKAN_DIVIDE");
     return device.name() != "interp" && device.name().find("cpu") != 0 && !(divides && *divides == '1');

@@ -22,7 +22,7 @@ struct ByHand {
     } groups;  ///< of the dispatch
 };
 
-/// Where both sides run, one after the other.
+/// The device on which both sides run, one after the other.
 class Sides {
 public:
     /// `computes`: the device does what shaders say, so that results are compared.

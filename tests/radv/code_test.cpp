@@ -1,4 +1,4 @@
-// What AMD's compiler makes of our kernels, beside what it makes of the same in GLSL by hand (code_cases.h): instructions, registers and
+// AMD's code of our kernels beside its code of hand-written GLSL (code_cases.h): instructions, registers and
 // spills. bench/results/radv.json holds the figures of each kernel and family. A test fails where ours/by_hand has become worse than
 // there by more than `margin`; PUMICE_BLESS=1 writes the new figures instead. The driver's null device compiles (null_card_layer.cpp).
 // On a device that computes, the same tests compare the two sides' results.

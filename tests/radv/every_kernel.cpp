@@ -46,7 +46,7 @@ public:
                 launch_on_card(kernel, range, arguments);
             } catch (const Error& e) {
                 const std::string what = e.what();
-                // What the interpreter has and the card lacks: types, and room in a group.
+                // Features of the interpreter that the card lacks: types, and room in a group.
                 const bool lacks = what.find("does not have") != what.npos || what.find("bytes of local memory") != what.npos;
                 if (lacks) ++refused;
                 else ADD_FAILURE() << kernel.name() << ": " << what;
@@ -63,7 +63,7 @@ public:
     void copying(const ArrayState&, const ArrayState&, int) override {}
 
 private:
-    /// What a pipeline depends on, but for arrays of 2 GiB and more.
+    /// The inputs that a pipeline depends on, but for arrays of 2 GiB and more.
     bool is_new(const KernelBase& kernel, const Range& range) {
         auto& [kept, ranges] = seen[kernel.recorded().get()];
         kept = kernel.recorded();

@@ -1,4 +1,4 @@
-// What the driver says of the compute pipelines that this process has made: the file that tests/layers/null_card_layer.cpp writes.
+// The driver's statistics of the compute pipelines of this process: the file that tests/layers/null_card_layer.cpp writes.
 #pragma once
 #include <cstdint>
 #include <cstdio>
