@@ -126,7 +126,7 @@ private:
     uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace);
     Box take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
-    double seconds_between(const Query& begin, const Query& end);
+    std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // with queue.mutex
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;

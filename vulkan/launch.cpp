@@ -116,11 +116,11 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(variant, launch));
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
-                if (times) pace.timing = {true, write_time(commands), {}, value, slice.groups()};
+                const Query begin = times ? write_time(commands) : Query();
                 queue.bind(recorded.pipeline);
                 bind_arrays(commands, variant, recorded.places, recorded.block);
                 dispatch(commands, variant, launch, recorded.places, slice);
-                if (times) pace.timing.end = write_time(commands);
+                if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
                 for (const Variant::Use& use : variant.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
                         used(static_cast<Buffer&>(*memory), use.write);

@@ -28,7 +28,7 @@ Probe probe(const std::array<int64_t, 3>& groups) {
 /// Takes what was timed, where it is done.
 void Device::read_pace(Pace& pace) {
     if (!pace.timing.is_on || !queue.is_past(pace.timing.value)) return;
-    pace.seconds_a_group = seconds_between(pace.timing.begin, pace.timing.end) / double(pace.timing.groups);
+    if (const auto seconds = seconds_between(pace.timing.begin, pace.timing.end)) pace.seconds_a_group = *seconds / double(pace.timing.groups);
     pace.timing.is_on = false;
     const std::lock_guard lock(queue.mutex);
     queries.give_back(pace.timing.begin);

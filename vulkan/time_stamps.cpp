@@ -37,17 +37,21 @@ Stamp::~Stamp() {
     open->queue.retire(value, [queries = &open->queries, query = query] { queries->give_back(query); });
 }
 
-double Device::seconds_between(const Query& begin, const Query& end) {
+/// Between queries whose values are reached. Nothing where they were never written: their commands were lost, and a wait would not end.
+std::optional<double> Device::seconds_between(const Query& begin, const Query& end) {
+    bool written = true;
     const auto ticks = [&](const Query& query) {
         uint64_t read = 0;
-        const VkQueryResultFlags flags = VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT;
-        context.check(context.vk.GetQueryPoolResults(context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, flags),
-                      "vkGetQueryPoolResults");
+        const VkResult result =
+            context.vk.GetQueryPoolResults(context.device, query.pool, query.index, 1, sizeof read, &read, sizeof read, VK_QUERY_RESULT_64_BIT);
+        if (result == VK_NOT_READY) written = false;
+        else context.check(result, "vkGetQueryPoolResults");
         return read;
     };
     const uint32_t bits = context.plan.time_stamp_bits;
     const uint64_t mask = bits < 64 ? (uint64_t(1) << bits) - 1 : ~uint64_t(0);
     const uint64_t past = (ticks(end) - ticks(begin)) & mask;
+    if (!written) return std::nullopt;
     // The upper half of the clock's range is time that went backwards.
     const double signed_past = past > mask / 2 ? -double((~past & mask) + 1) : double(past);
     return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
@@ -67,7 +71,9 @@ double Stamp::since(TimeStamp& earlier) {
         throw Error("the time between two events of different devices is asked for: their clocks differ");
     if (!open) throw Error("the time of an event is asked for, and its device is gone");
     open->queue.wait(std::max(value, other->value));
-    return open->seconds_between(other->query, query);
+    const auto seconds = open->seconds_between(other->query, query);
+    if (!seconds) throw Error("the time of an event is asked for whose commands were lost in an error before");
+    return *seconds;
 }
 
 std::shared_ptr<TimeStamp> Device::stamp(int stream) {

@@ -75,7 +75,7 @@ Place place_of(const detail::ArrayState& array);
 std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Place& place, const int64_t* extents, int rank,
                                          const Element& element);
 
-/// Where an array's elements lie. They stay there while a handle of the array lives. Commands on the array so far
+/// The place of an array's elements. They stay there while a handle of the array lives. Commands on the array so far
 /// are submitted. The buffer may be used for transfers, as a
 /// storage, uniform, vertex, index or indirect buffer, by queues of the wrapped one's family.
 template <class T, int N>
