@@ -107,15 +107,15 @@ struct SizeStep {
 };
 /// Local memory whose length the launch fixes, by a specialisation constant.
 struct SizedLocal {
-    uint32_t constant = 0;                    ///< its id: 4 and up
+    uint32_t constant = 0;                    ///< its id: 5 and up
     uint32_t first_step = 0, step_count = 0;  ///< in Shader::size_steps; the last one gives the elements
     uint32_t element_bytes = 0;
     uint32_t in_words = 0;                    ///< 1: the shader's array is of 32-bit words that hold the elements
 };
 
 /// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
-/// along axes 0, 1, 2 (default 1 each). The bool 3 may be left false; a launch whose groups are all whole is faster
-/// with it. The entry point is "main".
+/// along axes 0, 1, 2 (default 1 each). The bools 3 and 4 may be left false. The bool 3 makes a launch faster whose groups are all whole; the
+/// bool 4 one whose range begins at 0, and whose groups are numbered from the range's first one. The entry point is "main".
 struct Shader {
     /// The value of a local array's constant in groups of these extents. Sizes below 1 are for the launch to refuse.
     int64_t length_of(const SizedLocal& local, const std::array<int64_t, 3>& group) const;
@@ -136,6 +136,7 @@ struct Shader {
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
     bool asks_full_groups = false;           ///< specialisation constant 3 is there
+    bool asks_at_origin = false;             ///< specialisation constant 4 is there
     std::vector<Feature> features;           ///< beyond what every Vulkan device has
     std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
     std::string hash;                        ///< of the lowered IR and the options, 32 hex digits

@@ -126,7 +126,7 @@ TEST(manifest, says_how_long_sized_local_memory_is) {
     ASSERT_TRUE(m.contains("sized_locals")) << m.dump(1);
     ASSERT_EQ(m["sized_locals"].size(), 1u);
     const auto& local = m["sized_locals"][0];
-    EXPECT_EQ(local["specialization_constant"], 4);
+    EXPECT_EQ(local["specialization_constant"], 5);
     EXPECT_EQ(local["unit"], "elements");
     EXPECT_EQ(local["element_bytes"], 4);
     EXPECT_EQ(local["default"], 3);
@@ -134,7 +134,7 @@ TEST(manifest, says_how_long_sized_local_memory_is) {
     EXPECT_EQ(s.length_of(s.sized_locals[0], {64, 1, 1}), 192);
     EXPECT_EQ(validate(s.spirv), "");
     // Nothing of the expression is left to the driver.
-    EXPECT_NE(s.glsl.find("layout(constant_id = 4) const int local1_size = 3;"), std::string::npos) << s.glsl;
+    EXPECT_NE(s.glsl.find("layout(constant_id = 5) const int local1_size = 3;"), std::string::npos) << s.glsl;
     EXPECT_NE(s.glsl.find("shared int local1[local1_size];"), std::string::npos) << s.glsl;
 }
 

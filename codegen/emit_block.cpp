@@ -64,11 +64,12 @@ std::string Emitter::functions() const {
 /// range's axes (axis 0 is the last written).
 void Emitter::name_indices() {
     const int rank = k.rank ? k.rank : 3;
+    const auto from_origin = [&](const std::string& field) { return text("(", interface.at_origin(), " ? 0 : ", field, ")"); };
     for (int axis = rank - 1; axis >= 0; --axis) {
         if (!usage.global_axis[axis]) continue;
         const std::string name(1, "ijk"[k.rank ? rank - 1 - axis : axis]);
         const std::string start = interface.field(Field::Kind::start, 0, axis, Scalar::i32);
-        line(text("const int ", name, " = ", start, " + ", gl("GlobalInvocationID", axis), ";"));
+        line(text("const int ", name, " = ", from_origin(start), " + ", gl("GlobalInvocationID", axis), ";"));
         for (const Inst& i : k.insts)
             if (i.op == Op::global_index && int(i.immediate) == axis) names[i.first_result] = name;
     }
@@ -86,7 +87,7 @@ void Emitter::name_indices() {
             const std::string name = only_x ? std::string(n.name) : text(n.name, "_", axis_names[axis]);
             std::string value = gl("LocalInvocationID", axis);
             if (n.op == Op::group_index)
-                value = interface.field(Field::Kind::group_base, 0, axis, Scalar::i32) + " + " + gl("WorkGroupID", axis);
+                value = from_origin(interface.field(Field::Kind::group_base, 0, axis, Scalar::i32)) + " + " + gl("WorkGroupID", axis);
             // No constant: drivers fold expressions of specialisation constants by rules of their own.
             if (n.op == Op::group_size) value = gl("WorkGroupSize", axis);
             line(text(n.op == Op::group_size ? "int " : "const int ", name, " = ", value, ";"));

@@ -258,7 +258,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
 std::string Interface::size_constant(MemoryId m) {
     const std::vector<SizeStep> steps = codegen::size_steps(k, k[m].size);
     Shader with;
-    with.sized_locals.push_back({uint32_t(4 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
+    with.sized_locals.push_back({uint32_t(5 + sized_locals.size()), 0, uint32_t(steps.size()), k[m].element.size, all_in_words(m)});
     with.size_steps = steps;
     SizedLocal local = with.sized_locals[0];
     const std::string out = text("layout(constant_id = ", local.constant, ") const int ", names[m.id], "_size = ", with.length_of(local, {1, 1, 1}), ";\n");
@@ -271,6 +271,7 @@ std::string Interface::size_constant(MemoryId m) {
 std::string Interface::declarations() {
     std::string blocks;
     if (asks_full_groups) blocks += "layout(constant_id = 3) const bool full_groups = false;\n";
+    if (asks_at_origin) blocks += "layout(constant_id = 4) const bool at_origin = false;\n";
     int binding = 0;
     std::map<int, int> shared;  // bindings of several arrays, by the first one's parameter
     for (uint32_t id = 0; id < k.memories.size(); ++id) {
@@ -387,6 +388,7 @@ void Interface::describe(Shader& shader) const {
     shader.size_steps = size_steps;
     shader.features.assign(features.begin(), features.end());
     shader.asks_full_groups = asks_full_groups;
+    shader.asks_at_origin = asks_at_origin;
 }
 
 }  // namespace pumice::codegen

@@ -61,6 +61,11 @@ public:
         asks_full_groups = true;
         return "full_groups";
     }
+    /// The bool that says that the range begins at 0 and that the groups' indices count from the range's first group.
+    std::string at_origin() {
+        asks_at_origin = true;
+        return "at_origin";
+    }
     /// Lines that declare the private arrays, for the start of main.
     std::vector<std::string> private_arrays() const;
     void describe(Shader& shader) const;
@@ -93,7 +98,7 @@ private:
     int64_t local_bytes = 0;
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
-    bool asks_full_groups = false, locks = false;
+    bool asks_full_groups = false, asks_at_origin = false, locks = false;
 };
 
 }  // namespace pumice::codegen

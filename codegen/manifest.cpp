@@ -110,6 +110,7 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
         extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
     out["group_size"] = extents;
     if (shader.asks_full_groups) out["full_groups"] = {{"specialization_constant", 3}, {"default", false}};
+    if (shader.asks_at_origin) out["at_origin"] = {{"specialization_constant", 4}, {"default", false}};
     out["range_rank"] = recorded.rank;
     out["whole_groups"] = recorded.whole_groups;
     out["bindings"] = Json::array();

@@ -138,7 +138,7 @@ private:
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                      const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Box& groups);
+    void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& groups);
 
     // print and require (report.cpp)
     struct Ring {

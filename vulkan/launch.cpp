@@ -78,7 +78,7 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const Places places = variant->places(launch, context.snapshot.limits);
     std::optional<Staging::Piece> block = argument_block(*variant, launch, places);
     if (variant->locks && !locks.made) make_locks();
-    const Variant::Recorded recorded{*variant, pipeline.handle, places, block ? &*block : nullptr};
+    const Variant::Recorded recorded{*variant, pipeline, places, block ? &*block : nullptr};
     Box groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
@@ -117,9 +117,9 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 const bool times = timed && value == 0 && !pace.timing.is_on;
                 value = queue.value();
                 const Query begin = times ? write_time(commands) : Query();
-                queue.bind(recorded.pipeline);
+                queue.bind(recorded.pipeline.handle);
                 bind_arrays(commands, variant, recorded.places, recorded.block);
-                dispatch(commands, variant, launch, recorded.places, slice);
+                dispatch(commands, recorded, launch, slice);
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
                 for (const Variant::Use& use : variant.uses)
                     if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
@@ -281,8 +281,20 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
 }
 
 /// One dispatch, or several where there are more groups along an axis than a dispatch may have.
-void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Box& box) {
+void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& box) {
+    const Variant& variant = recorded.variant;
     const Extents groups = groups_of(launch);
+    if (recorded.pipeline.at_origin) {
+        push_fields(commands, variant, launch, recorded.places, groups, {});
+        std::array<uint32_t, 3> begin, count;
+        for (size_t axis = 0; axis < 3; ++axis) {
+            begin[axis] = uint32_t(box.begin[axis]);
+            count[axis] = uint32_t(box.end[axis] - box.begin[axis]);
+        }
+        if (begin == std::array<uint32_t, 3>{}) context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+        else context.vk.CmdDispatchBase(commands, begin[0], begin[1], begin[2], count[0], count[1], count[2]);
+        return;
+    }
     Extents most;
     for (size_t axis = 0; axis < 3; ++axis) most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
     Extents base;
@@ -291,7 +303,7 @@ void Device::dispatch(VkCommandBuffer commands, const Variant& variant, const La
             for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
                 // A shared binding has the launch's inputs and outputs, so that the dispatches conflict for the validation layer.
                 if (variant.shares_bindings && base != box.begin) queue.order();
-                push_fields(commands, variant, launch, places, groups, base);
+                push_fields(commands, variant, launch, recorded.places, groups, base);
                 uint32_t count[3];
                 for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(box.end[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);

@@ -7,7 +7,7 @@ namespace pumice::vulkan {
 namespace {
 
 // Changes whenever the layout below does.
-constexpr uint32_t layout_version = 4;
+constexpr uint32_t layout_version = 5;
 
 struct Writer {
     std::string bytes;
@@ -69,6 +69,7 @@ void visit(Archive&& archive, Shader& shader) {
     archive(shader.sized_locals);
     archive(shader.size_steps);
     archive(shader.asks_full_groups);
+    archive(shader.asks_at_origin);
     archive(shader.features);
     archive(shader.capabilities);
     archive(shader.hash);

@@ -235,17 +235,25 @@ Extents groups_of(const Launch& launch) {
     return groups;
 }
 
+bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits) {
+    const Extents groups = groups_of(launch);
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (groups[axis] > int64_t(limits.maxComputeWorkGroupCount[axis])) return false;
+    return true;
+}
+
 Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
     const Extents& group = launch.group;
     bool full = shader.asks_full_groups;
     for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
+    const bool at_origin = shader.asks_at_origin && launch.start == Extents{} && is_one_dispatch(launch, context.snapshot.limits);
     for (const Made& one : made)
-        if (one.group == group && one.full_groups == full) return {one.pipeline, one.pace.get()};
+        if (one.group == group && one.full_groups == full && one.at_origin == at_origin) return {one.pipeline, at_origin, one.pace.get()};
     interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory,
                                context.name);
-    std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full};
+    std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full, at_origin};
     std::vector<VkSpecializationMapEntry> entries;
-    for (uint32_t id = 0; id < 4; ++id) entries.push_back({id, id * 4, 4});
+    for (uint32_t id = 0; id < 5; ++id) entries.push_back({id, id * 4, 4});
     for (const codegen::SizedLocal& local : shader.sized_locals) {
         entries.push_back({local.constant, uint32_t(values.size() * 4), 4});
         values.push_back(uint32_t(shader.length_of(local, group)));
@@ -259,6 +267,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = layout;
+    // Slices count from the first group.
+    if (at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
     size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
     size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
@@ -285,8 +295,8 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
         const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
         std::fputs(text("pumice: ", shader.name, ": pipeline ", fixed_text(took.count(), 3), " ms\n").c_str(), stderr);
     }
-    made.push_back({group, full, pipeline, std::make_unique<Pace>()});
-    return {pipeline, made.back().pace.get()};
+    made.push_back({group, full, at_origin, pipeline, std::make_unique<Pace>()});
+    return {pipeline, at_origin, made.back().pace.get()};
 }
 
 Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)

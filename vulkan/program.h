@@ -21,6 +21,8 @@ namespace pumice::vulkan {
 using Extents = std::array<int64_t, 3>;
 /// The number of groups of a launch along each axis.
 Extents groups_of(const Launch& launch);
+/// Whether one dispatch may have so many groups.
+bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits);
 
 /// An array as bytes of the buffer that its memory lies in.
 struct Placed {
@@ -43,6 +45,7 @@ public:
     /// The pipeline for this launch's group, made at the first use.
     struct Pipeline {
         VkPipeline handle;
+        bool at_origin;  // see codegen::Shader
         Pace* pace;
     };
     Pipeline pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch);
@@ -65,7 +68,7 @@ public:
     /// The state that the slices of a launch share.
     struct Recorded {
         Variant& variant;
-        VkPipeline pipeline;
+        Pipeline pipeline;
         const Places& places;
         Staging::Piece* block;  ///< of arguments; null: none
     };
@@ -91,7 +94,7 @@ public:
 private:
     struct Made {
         Extents group;
-        bool full_groups;  // see codegen::Shader
+        bool full_groups, at_origin;  // see codegen::Shader
         VkPipeline pipeline;
         std::unique_ptr<Pace> pace;
     };
