@@ -45,6 +45,7 @@ Golden read(const fs::path& path) {
     g.options.local_float_atomics = g.head.find("local_float_atomics") != std::string::npos;
     g.options.subgroup_sums = g.head.find("subgroup_sums") != std::string::npos;
     g.options.linear_subgroups = g.head.find("linear_subgroups") != std::string::npos;
+    g.options.packed_subgroups = g.head.find("packed_subgroups") != std::string::npos;
     g.options.wide_offsets = g.head.find("wide_offsets") != std::string::npos;
     g.options.pairs = g.head.find("pairs") != std::string::npos;
     g.options.byte_storage = g.head.find("words") == std::string::npos;

@@ -33,7 +33,7 @@ constexpr int most_in_turn = 8;
 
 class GroupBySubgroups : public Rewriter {
 public:
-    explicit GroupBySubgroups(const Kernel& kernel) : Rewriter(kernel), where(kernel) {}
+    GroupBySubgroups(const Kernel& kernel, const Options& options) : Rewriter(kernel), where(kernel), packed(options.packed_subgroups) {}
 
 private:
     void inst(InstId id) override {
@@ -119,7 +119,8 @@ private:
         // them together. More there are where lanes are left empty.
         const Value size = b.index(Op::subgroup_size);
         const Value least = b.op(Op::div, {b.op(Op::add, {items(), b.op(Op::sub, {size, number(1)})}), size});
-        return each_place(least, count, each_place(number(0), least, neutral, next), next);
+        const Value sum = each_place(number(0), least, neutral, next);
+        return packed ? sum : each_place(least, count, sum, next);
     }
 
     Value spread(Value count) {
@@ -142,6 +143,13 @@ private:
         return subgroup(reduction, to.result(to[made], 1));
     }
 
+    /// Of the group's last subgroup it may be none: no item asks for its sum.
+    Value is_last_of_subgroup() {
+        if (packed) return b.op(Op::eq, {b.index(Op::subgroup_lane), b.op(Op::sub, {b.index(Op::subgroup_size), number(1)})});
+        const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));
+        return b.op(Op::eq, {b.op(Op::add, {rank, number(1)}), active});
+    }
+
     Value reduce(Value x) {
         const Value part = subgroup(reduction, x);
         share(elect(), part);
@@ -149,14 +157,13 @@ private:
     }
 
     Value scan(Subgroup what, Value x) {
-        const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));
         const Value part = subgroup(what, x);
-        const Value last = b.op(Op::eq, {b.op(Op::add, {rank, number(1)}), active});
-        share(last, what >= Subgroup::exclusive_add ? b.op(combine, {part, x}) : part);
+        share(is_last_of_subgroup(), what >= Subgroup::exclusive_add ? b.op(combine, {part, x}) : part);
         return choose(several(), part, [&] { return b.op(combine, {combine_first(b.index(Op::subgroup_index)), part}); });
     }
 
     const Structure where;
+    const bool packed;  // see Options
     MemoryId scratch;
     Op combine = Op::add;
     Subgroup reduction = Subgroup::reduce_add;
@@ -175,9 +182,9 @@ std::function<bool(const Inst&)> goes_by_subgroups(const Kernel& recorded, const
     };
 }
 
-Kernel group_by_subgroups(const Kernel& kernel) {
+Kernel group_by_subgroups(const Kernel& kernel, const Options& options) {
     const bool any = std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& i) { return i.op == Op::group; });
-    return any ? GroupBySubgroups(kernel).run() : kernel;
+    return any ? GroupBySubgroups(kernel, options).run() : kernel;
 }
 
 }  // namespace pumice::codegen

@@ -12,6 +12,6 @@ std::function<bool(const ir::Inst&)> goes_by_subgroups(const ir::Kernel& recorde
 
 /// Puts subgroup operations, one barrier and local memory of one value a subgroup in the place of group instructions. After guard:
 /// all items of a group take part.
-ir::Kernel group_by_subgroups(const ir::Kernel& kernel);
+ir::Kernel group_by_subgroups(const ir::Kernel& kernel, const Options& options);
 
 }  // namespace pumice::codegen

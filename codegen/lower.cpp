@@ -45,7 +45,7 @@ const Pass pipeline[] = {
     // Items past the range run no user code. After everything that moves code, so that nothing moves out of a guard.
     {"guard", ir::guard},
     // The other ones. After guard, so that all items of the group take part and subgroups are as full as the group allows.
-    {"group_by_subgroups", group_by_subgroups},
+    {"group_by_subgroups", [](const ir::Kernel& k) { return group_by_subgroups(k, {}); }},
     // The guard's conditions fold where a kernel tests in_range() itself.
     {"simplify", ir::simplify},
     // Late: sums in the order they were written are what the others know.
@@ -68,6 +68,8 @@ ir::Kernel lower(const ir::Kernel& recorded, const Options& options) {
     const auto by_subgroups = goes_by_subgroups(recorded, options);
     for (Pass& pass : passes)
         if (pass.name == "group_by_memory") pass.run = [by_subgroups](const ir::Kernel& k) { return ir::group_by_memory(k, by_subgroups); };
+    for (Pass& pass : passes)
+        if (pass.name == "group_by_subgroups") pass.run = [&options](const ir::Kernel& k) { return group_by_subgroups(k, options); };
     if (!options.recall) std::erase_if(passes, [](const Pass& pass) { return pass.name == "recall"; });
     return ir::run(passes, recorded, options.wide_offsets);
 }

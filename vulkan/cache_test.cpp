@@ -94,6 +94,7 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.push_bytes = 256; },
         [](Options& o) { o.subgroups = 3; },
         [](Options& o) { o.linear_subgroups = true; },
+        [](Options& o) { o.packed_subgroups = true; },
         [](Options& o) { o.recall = true; },
         [](Options& o) { o.subgroup_sums = true; },
     };

@@ -54,10 +54,11 @@ int mesa_version(const Snapshot& s) {
     return version;
 }
 
+constexpr uint32_t intel = 0x8086;  // a PCI vendor
+
 /// The subgroup size that pipelines require: the one that the device reports. Without a requirement a driver may run another
 /// size: Intel's reports 32 and runs 8, 16 or 32. There it is 16, its usual choice, since 32 lanes have half the registers.
 int required_subgroup_size(const Snapshot& s) {
-    constexpr uint32_t intel = 0x8086;
     if (!s.subgroup_size_control || s.max_subgroup_size == 0) return 0;
     int size = std::clamp(s.vendor == intel ? 16 : s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
     while (size < s.max_subgroup_size && uint64_t(size) * s.max_group_subgroups < s.limits.maxComputeWorkGroupInvocations) size *= 2;
@@ -112,6 +113,10 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // Vulkan allows an error of 2.5 units in the last place, and cards make use of it. These compute by the processor's instructions.
     plan.rounded_division = (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
     plan.linear_subgroups = linear_subgroups(s.driver_id);
+    // Without a required size Intel's subgroups are smaller than their size says.
+    const bool has_true_size = s.vendor != intel || plan.required_subgroup_size > 0;
+    // Some versions of lavapipe begin a subgroup with each row of the group.
+    plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;

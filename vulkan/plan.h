@@ -51,6 +51,7 @@ struct Plan {
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
     bool rounded_division = false;        ///< see codegen::Options
     bool linear_subgroups = false;        ///< see codegen::Options
+    bool packed_subgroups = false;        ///< see codegen::Options
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes

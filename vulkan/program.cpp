@@ -396,6 +396,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.subgroups = plan.subgroups;
     options.rounded_division = plan.rounded_division;
     options.linear_subgroups = plan.linear_subgroups;
+    options.packed_subgroups = plan.packed_subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
     options.recall = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;
