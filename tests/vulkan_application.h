@@ -31,6 +31,7 @@ public:
         make_device(features);
         VkCommandPoolCreateInfo pool_info{};
         pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+        pool_info.queueFamilyIndex = queue_info.queueFamilyIndex;
         vk.CreateCommandPool(device, &pool_info, nullptr, &pool);
     }
     ~VulkanApplication() {
@@ -49,6 +50,7 @@ public:
         a.physical_device = physical;
         a.device = device;
         a.queue = queue;
+        a.queue_family = queue_info.queueFamilyIndex;
         a.created_with = &created;
         a.lock = [this] { mutex.lock(); };
         a.unlock = [this] { mutex.unlock(); };
@@ -156,6 +158,7 @@ private:
 
     void make_device(Features wanted) {
         queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queue_info.queueFamilyIndex = computing_family();
         queue_info.queueCount = 1;
         queue_info.pQueuePriorities = &priority;
         v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
@@ -169,6 +172,7 @@ private:
             features.features.robustBufferAccess = false;
             if (has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
         }
+        if (has_extension("VK_KHR_portability_subset")) extensions.push_back("VK_KHR_portability_subset");  // has to be enabled
         created.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
         if (wanted != Features::none) created.pNext = &features;
         created.queueCreateInfoCount = 1;
@@ -177,7 +181,17 @@ private:
         created.ppEnabledExtensionNames = extensions.data();
         if (functions.CreateDevice(physical, &created, nullptr, &device) != VK_SUCCESS) pumice::fail("vkCreateDevice fails");
         vk = pumice::vulkan::device_functions(functions, device);
-        vk.GetDeviceQueue(device, 0, 0, &queue);
+        vk.GetDeviceQueue(device, queue_info.queueFamilyIndex, 0, &queue);
+    }
+
+    uint32_t computing_family() const {
+        uint32_t count = 0;
+        functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
+        std::vector<VkQueueFamilyProperties> found(count);
+        functions.GetPhysicalDeviceQueueFamilyProperties(physical, &count, found.data());
+        for (uint32_t family = 0; family < count; ++family)
+            if (found[family].queueFlags & VK_QUEUE_COMPUTE_BIT) return family;
+        pumice::fail("no queue family computes");
     }
 
     bool has_extension(const char* name) const {

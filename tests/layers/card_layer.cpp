@@ -1,7 +1,7 @@
 // A Vulkan layer that makes a software driver look like a graphics card. It still executes everything. PUMICE_TEST_CARD names the card:
 // "discrete" has memory of its own, most of which the host cannot map, and begins with a memory type that no buffer may have, as
 // Intel's Xe2 does; "reached" has memory of its own that the host writes in place, and memory for reading that is not coherent; "poor" is
-// a discrete card with the least that Pumice is meant to run on. PUMICE_TEST_FAULT names what goes wrong, see Fault. For tests alone: it
+// a discrete card with the least that Pumice is meant to run on, whose first queue family cannot compute. PUMICE_TEST_FAULT names what goes wrong, see Fault. For tests alone: it
 // stands below the validation layer, which then sees what the card says.
 #include <algorithm>
 #include <atomic>
@@ -34,6 +34,8 @@ struct Card {
     bool shared_int64_atomics = true;
     bool float_atomics = true;
     bool in_reach = false;            ///< the host maps all of the card's memory
+    bool copies_first = false;        ///< its first queue family copies alone; the driver's families come behind it
+    bool portability_subset = false;  ///< the extension is there; without push descriptors alone
 };
 constexpr Card cards[] = {
     {.name = "discrete"},
@@ -46,7 +48,9 @@ constexpr Card cards[] = {
      .device_addresses = false,
      .push_descriptors = false,
      .shared_int64_atomics = false,
-     .float_atomics = false},
+     .float_atomics = false,
+     .copies_first = true,
+     .portability_subset = true},
 };
 
 const Card& card() {
@@ -135,6 +139,8 @@ struct Instance {
     PFN_vkGetPhysicalDeviceMemoryProperties memory_properties{};
     PFN_vkGetPhysicalDeviceMemoryProperties2 memory_properties2{};
     PFN_vkEnumerateDeviceExtensionProperties extensions{};
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties families{};
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties2 families2{};
 };
 /// An allocation on the card.
 struct Memory {
@@ -156,6 +162,9 @@ struct Device {
     uint32_t driver_memory_type = 0;
     PFN_vkInvalidateMappedMemoryRanges invalidate{};
     PFN_vkQueueSubmit submit{};
+    PFN_vkGetDeviceQueue get_queue{};
+    PFN_vkGetDeviceQueue2 get_queue2{};
+    PFN_vkCreateCommandPool make_pool{};
     PFN_vkCreateShaderModule make_module{};
     PFN_vkCreateComputePipelines make_pipelines{};
     std::map<VkDeviceMemory, Memory> memories;
@@ -219,14 +228,18 @@ VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFe
     }
 }
 
+// Its macro is behind VK_ENABLE_BETA_EXTENSIONS.
+constexpr const char* portability_subset = "VK_KHR_portability_subset";
+
 VKAPI_ATTR VkResult VKAPI_CALL device_extensions(VkPhysicalDevice device, const char* layer, uint32_t* count,
                                                  VkExtensionProperties* extensions) {
     const VkResult result = instance_of(device).extensions(device, layer, count, extensions);
     // Renamed, not taken out: the caller has made room for as many as it was told of.
+    const char* const in_its_place = card().portability_subset ? portability_subset : "VK_PUMICE_hidden";
     if (extensions && !card().push_descriptors)
         for (uint32_t i = 0; i < *count; ++i)
             if (std::strcmp(extensions[i].extensionName, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0)
-                std::snprintf(extensions[i].extensionName, VK_MAX_EXTENSION_NAME_SIZE, "VK_PUMICE_hidden");
+                std::snprintf(extensions[i].extensionName, VK_MAX_EXTENSION_NAME_SIZE, "%s", in_its_place);
     return result;
 }
 
@@ -241,6 +254,47 @@ VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device, VkPhysical
 VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties2* m) {
     instance_of(device).memory_properties2(device, m);
     m->memoryProperties = card_memory(m->memoryProperties);
+}
+
+// ---- its queue families ---------------------------------------------------------------------------------------------------------------
+
+/// The driver's number of a card's family. The one that copies is the driver's first.
+uint32_t driver_family(uint32_t family) { return card().copies_first && family > 0 ? family - 1 : family; }
+
+/// Puts the family that copies before the driver's: `next` gives these, and `of` the properties of an element.
+template <class Element, class Next, class Of>
+void card_families(uint32_t* count, Element* out, const Next& next, const Of& of) {
+    if (!card().copies_first) return next(count, out);
+    uint32_t all = 0;
+    next(&all, nullptr);
+    if (!out) return void(*count = all + 1);
+    if (*count == 0) return;
+    uint32_t left = *count - 1;
+    next(&left, out + 1);
+    of(out[0]) = {VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}};
+    *count = left + 1;
+}
+VKAPI_ATTR void VKAPI_CALL families(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties* out) {
+    const auto next = [&](uint32_t* n, VkQueueFamilyProperties* p) { instance_of(device).families(device, n, p); };
+    card_families(count, out, next, [](VkQueueFamilyProperties& p) -> VkQueueFamilyProperties& { return p; });
+}
+VKAPI_ATTR void VKAPI_CALL families2(VkPhysicalDevice device, uint32_t* count, VkQueueFamilyProperties2* out) {
+    const auto next = [&](uint32_t* n, VkQueueFamilyProperties2* p) { instance_of(device).families2(device, n, p); };
+    card_families(count, out, next, [](VkQueueFamilyProperties2& p) -> VkQueueFamilyProperties& { return p.queueFamilyProperties; });
+}
+VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, uint32_t family, uint32_t index, VkQueue* queue) {
+    device_of(device).get_queue(device, driver_family(family), index, queue);
+}
+VKAPI_ATTR void VKAPI_CALL get_queue2(VkDevice device, const VkDeviceQueueInfo2* info, VkQueue* queue) {
+    VkDeviceQueueInfo2 below = *info;
+    below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
+    device_of(device).get_queue2(device, &below, queue);
+}
+VKAPI_ATTR VkResult VKAPI_CALL make_pool(VkDevice device, const VkCommandPoolCreateInfo* info, const VkAllocationCallbacks* callbacks,
+                                         VkCommandPool* pool) {
+    VkCommandPoolCreateInfo below = *info;
+    below.queueFamilyIndex = driver_family(info->queueFamilyIndex);
+    return device_of(device).make_pool(device, &below, callbacks, pool);
 }
 
 // ---- its memory ---------------------------------------------------------------------------------------------------------------------
@@ -362,6 +416,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info,
     ask(get, *instance, made.memory_properties, "vkGetPhysicalDeviceMemoryProperties");
     ask(get, *instance, made.memory_properties2, "vkGetPhysicalDeviceMemoryProperties2");
     ask(get, *instance, made.extensions, "vkEnumerateDeviceExtensionProperties");
+    ask(get, *instance, made.families, "vkGetPhysicalDeviceQueueFamilyProperties");
+    ask(get, *instance, made.families2, "vkGetPhysicalDeviceQueueFamilyProperties2");
     const std::lock_guard lock(mutex);
     instances[table_of(*instance)] = made;
     return result;
@@ -381,7 +437,21 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     const PFN_vkGetDeviceProcAddr get = next->pfnNextGetDeviceProcAddr;
     const auto create = reinterpret_cast<PFN_vkCreateDevice>(
         next->pfnNextGetInstanceProcAddr(instance_of(physical).handle, "vkCreateDevice"));
-    const VkResult result = create(physical, info, callbacks, device);
+    VkDeviceCreateInfo below = *info;
+    std::vector<VkDeviceQueueCreateInfo> queues;
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; ++i) {
+        VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[i];
+        queue.queueFamilyIndex = driver_family(queue.queueFamilyIndex);
+        const auto same = [&](const VkDeviceQueueCreateInfo& one) { return one.queueFamilyIndex == queue.queueFamilyIndex; };
+        if (std::none_of(queues.begin(), queues.end(), same)) queues.push_back(queue);
+    }
+    below.queueCreateInfoCount = uint32_t(queues.size());
+    below.pQueueCreateInfos = queues.data();
+    std::vector<const char*> extensions(info->ppEnabledExtensionNames, info->ppEnabledExtensionNames + info->enabledExtensionCount);
+    std::erase_if(extensions, [](const char* name) { return std::strcmp(name, portability_subset) == 0; });
+    below.enabledExtensionCount = uint32_t(extensions.size());
+    below.ppEnabledExtensionNames = extensions.data();
+    const VkResult result = create(physical, &below, callbacks, device);
     if (result != VK_SUCCESS) return result;
     Device made;
     made.handle = *device;
@@ -394,6 +464,9 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const Vk
     ask(made.get, *device, made.map, "vkMapMemory");
     ask(made.get, *device, made.invalidate, "vkInvalidateMappedMemoryRanges");
     ask(made.get, *device, made.submit, "vkQueueSubmit");
+    ask(made.get, *device, made.get_queue, "vkGetDeviceQueue");
+    ask(made.get, *device, made.get_queue2, "vkGetDeviceQueue2");
+    ask(made.get, *device, made.make_pool, "vkCreateCommandPool");
     ask(made.get, *device, made.make_module, "vkCreateShaderModule");
     ask(made.get, *device, made.make_pipelines, "vkCreateComputePipelines");
     made.driver_memory_type = driver_type(driver_memory(physical));
@@ -423,6 +496,9 @@ PFN_vkVoidFunction of_devices(const std::string& name) {
         {"vkMapMemory", plain(map)},
         {"vkInvalidateMappedMemoryRanges", plain(card().in_reach ? invalidate : nullptr)},
         {"vkQueueSubmit", plain(submit)},
+        {"vkGetDeviceQueue", plain(get_queue)},
+        {"vkGetDeviceQueue2", plain(get_queue2)},
+        {"vkCreateCommandPool", plain(make_pool)},
         {"vkCreateShaderModule", plain(make_module)},
         {"vkCreateComputePipelines", plain(make_pipelines)},
     };
@@ -449,6 +525,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
         {"vkGetPhysicalDeviceMemoryProperties2", plain(memory_properties2)},
         {"vkGetPhysicalDeviceMemoryProperties2KHR", plain(memory_properties2)},
         {"vkEnumerateDeviceExtensionProperties", plain(device_extensions)},
+        {"vkGetPhysicalDeviceQueueFamilyProperties", plain(families)},
+        {"vkGetPhysicalDeviceQueueFamilyProperties2", plain(families2)},
+        {"vkGetPhysicalDeviceQueueFamilyProperties2KHR", plain(families2)},
     };
     if (const auto found = ours.find(name); found != ours.end()) return found->second;
     if (const auto found = of_devices(name)) return found;
