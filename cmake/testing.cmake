@@ -139,6 +139,9 @@ function(pumice_device_test target)
         if(device MATCHES "_divides$")  # strict division and square root by the library's own functions
             list(APPEND environment PUMICE_VULKAN_DIVIDE=1)
         endif()
+        if(device MATCHES "_wide$")  # offsets into arrays in 64 bits
+            list(APPEND environment PUMICE_VULKAN_WIDE=1)
+        endif()
         if(device MATCHES "_staged$")  # arrays that the host does not reach, as on a graphics card of its own
             list(APPEND environment PUMICE_VULKAN_STAGING=1)
         endif()

@@ -119,6 +119,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
+    plan.wide_offsets = switches.wide && plan.int64;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
@@ -150,6 +151,7 @@ Switches Switches::from_environment() {
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
     switches.divides = set("PUMICE_VULKAN_DIVIDE");
     switches.loops = set("PUMICE_VULKAN_LOOPS");
+    switches.wide = set("PUMICE_VULKAN_WIDE");
     switches.slices = set("PUMICE_VULKAN_SLICES");
     return switches;
 }

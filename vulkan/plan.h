@@ -16,6 +16,7 @@ struct Switches {
     bool staging = false;          ///< PUMICE_VULKAN_STAGING=1: never map arrays, copy through staging memory
     bool descriptor_sets = false;  ///< PUMICE_VULKAN_SETS=1: no push descriptors
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
+    bool wide = false;             ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
     bool divides = false;          ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
     bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
     bool slices = false;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
@@ -53,6 +54,7 @@ struct Plan {
     bool linear_subgroups = false;        ///< see codegen::Options
     bool packed_subgroups = false;        ///< see codegen::Options
     uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
+    bool wide_offsets = false;            ///< for every launch
     int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
     bool float_atomics = false;           ///< f32 add in buffers

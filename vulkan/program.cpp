@@ -401,6 +401,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.recall = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;
     if (launch)
+    options.wide_offsets = plan.wide_offsets;
         for (const int parameter : arrays)
             options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
     if (options.wide_offsets && !plan.int64)
