@@ -43,6 +43,7 @@ struct Options {
     bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
     bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 does, and is done by way of i32
     bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
+    bool opaque_masks = false;            ///< the driver merges the bits of two values under constant masks wrongly: it is not to know one
     bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
     bool rounded_division = false;        ///< the device rounds f32 division and square root correctly; else strict maths sees to it
     uint32_t float_modes = 0;             ///< bits of FloatModes that kernels with strict maths ask for
@@ -60,10 +61,10 @@ struct Options {
 /// All of them, for cache keys (core/cache_key.h): a new one does not compile before it stands here, too.
 inline auto key_parts(const Options& o) {
     const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
-                 local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
+                 local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
                  exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums] = o;
     return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
-                    local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise,
+                    local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
                     exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums);
 }
 

@@ -313,6 +313,21 @@ bool Emitter::never_negative(Value v) const {
     }
 }
 
+/// True for `(a & M) | (b & ~M)` of 32 or 64 bits, written with | or with ^ or +, which are the same.
+bool Emitter::merges_under_masks(const Inst& i) const {
+    if (i.op != Op::or_ && i.op != Op::xor_ && i.op != Op::add) return false;
+    if (!is_int(i.type) || size_of(i.type) < 4) return false;
+    uint64_t masks[2] = {};
+    for (size_t o = 0; o < 2; ++o) {
+        const InstId made = k[k.operands(i)[o]].inst;
+        if (made.id == none || k[made].op != Op::and_) return false;
+        const auto of = k.operands(k[made]);
+        if (!k.constant(of[0], masks[o]) && !k.constant(of[1], masks[o])) return false;
+    }
+    const int unused = 64 - 8 * size_of(i.type);
+    return (masks[0] ^ masks[1]) << unused == ~uint64_t(0) << unused;
+}
+
 /// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
 /// guards against.
 std::string Emitter::pattern_of(const Inst& i) const {
@@ -339,6 +354,13 @@ std::string Emitter::pattern_of(const Inst& i) const {
         if (i.op == Op::shr && whole_shift) return "$0 >> $1";
     }
     if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4) return rounded_pattern(i);
+    if (options.opaque_masks && !pair && merges_under_masks(i)) {
+        const char* const mask = i.type == Scalar::i32   ? "int(pm_all_bits())"
+                                 : i.type == Scalar::u32 ? "pm_all_bits()"
+                                 : i.type == Scalar::i64 ? "int64_t(int(pm_all_bits()))"
+                                                         : "uint64_t(int64_t(int(pm_all_bits())))";
+        return text("$0 | ($1 & ", mask, ")");
+    }
     if (k.math == Math::fast && from == Scalar::f32)
         if (const std::string fast = fast_pattern(i); !fast.empty()) return fast;
     if (strict(i) && strict_by_call() && i.op != Op::neg && i.op != Op::sqrt && i.op != Op::fma)

@@ -44,6 +44,7 @@ private:
     Expression leaf(const ir::Inst& i);
     std::string zero_pattern(const ir::Inst& i) const;
     bool never_negative(ir::Value v) const;
+    bool merges_under_masks(const ir::Inst& i) const;
     std::string pattern_of(const ir::Inst& i) const;
     std::string rounded_pattern(const ir::Inst& i) const;
     std::string fast_pattern(const ir::Inst& i) const;

@@ -108,14 +108,19 @@ bool prelude_has(std::string_view name, Scalar type) {
     });
 }
 
-std::string prelude_for(std::string_view body, std::set<Scalar> types) {
+std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks) {
     const Prelude& prelude = the_prelude();
     if (types.count(Scalar::f16)) types.insert(Scalar::f32);  // halves are computed in float
     std::vector<bool> wanted(prelude.functions.size());
     std::vector<std::string_view> work = prelude_names(body);
+    bool redefined = false;
     while (!work.empty()) {
-        const std::string_view name = work.back();
+        std::string_view name = work.back();
         work.pop_back();
+        if (opaque_masks && name == "pm_copysign") {
+            name = "pm_copysign_by_opaque_mask";
+            redefined = true;
+        }
         const auto [first, last] = prelude.by_name.equal_range(name);
         if (first == last) library_bug(text("shaders/prelude.glsl has no function ", name));
         for (auto f = first; f != last; ++f) {
@@ -126,7 +131,7 @@ std::string prelude_for(std::string_view body, std::set<Scalar> types) {
             work.insert(work.end(), function.calls.begin(), function.calls.end());
         }
     }
-    std::string out;
+    std::string out = redefined ? "#define pm_copysign pm_copysign_by_opaque_mask\n\n" : "";
     for (size_t f = 0; f < wanted.size(); ++f)
         if (wanted[f]) out += std::string(prelude.functions[f].text) + "\n\n";
     return out;

@@ -231,14 +231,23 @@ bool pm_signbit(double x) {
 }
 
 float pm_copysign(float x, float y) {
-    // A choice: behind a barrier lavapipe's LLVM 15 makes a wrong vpternlog of (x & a) | (y & b) where there is AVX-512.
-    uint magnitude = floatBitsToUint(x) & 0x7fffffffu;
-    return uintBitsToFloat(floatBitsToInt(y) < 0 ? magnitude ^ 0x80000000u : magnitude);
+    return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u));
 }
 double pm_copysign(double x, double y) {
     uvec2 bits = unpackDouble2x32(x);
-    uint magnitude = bits.y & 0x7fffffffu;
-    return packDouble2x32(uvec2(bits.x, int(unpackDouble2x32(y).y) < 0 ? magnitude ^ 0x80000000u : magnitude));
+    return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u)));
+}
+
+// All bits, which compilers cannot know: see Options::opaque_masks.
+uint pm_all_bits() {
+    return gl_NumWorkGroups.x == 0u ? 0u : 0xffffffffu;
+}
+float pm_copysign_by_opaque_mask(float x, float y) {
+    return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(y) & 0x80000000u & pm_all_bits()));
+}
+double pm_copysign_by_opaque_mask(double x, double y) {
+    uvec2 bits = unpackDouble2x32(x);
+    return packDouble2x32(uvec2(bits.x, (bits.y & 0x7fffffffu) | (unpackDouble2x32(y).y & 0x80000000u & pm_all_bits())));
 }
 
 // Truncates and saturates; NaN gives 0. 2147483520 is the largest float below 2^31.

@@ -103,6 +103,8 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds again: one
     // number in 400 is wrong in its last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    // With AVX-512, LLVM up to version 22 makes a wrong vpternlog of `c ? (a & M) | (b & ~M) : b` (llvm-project issue 157929).
+    plan.opaque_masks = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader's copies of an unrolled body come without their decorations: a division by a constant becomes a product, for one.
     plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
@@ -117,9 +119,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     const bool has_true_size = s.vendor != intel || plan.required_subgroup_size > 0;
     // Some versions of lavapipe begin a subgroup with each row of the group.
     plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
+    plan.wide_offsets = switches.wide && plan.int64;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
     plan.local_float_atomics = s.shared_float32_atomic_add && !switches.bare;
-    plan.wide_offsets = switches.wide && plan.int64;
     plan.push_descriptors = s.has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) && !switches.descriptor_sets;
     plan.all_by_address = switches.addresses && s.buffer_device_address;
     plan.max_bindings = std::min({s.limits.maxPerStageDescriptorStorageBuffers, s.limits.maxDescriptorSetStorageBuffers,
@@ -149,9 +151,9 @@ Switches Switches::from_environment() {
     switches.staging = set("PUMICE_VULKAN_STAGING");
     switches.descriptor_sets = set("PUMICE_VULKAN_SETS");
     switches.addresses = set("PUMICE_VULKAN_ADDRESSES");
+    switches.wide = set("PUMICE_VULKAN_WIDE");
     switches.divides = set("PUMICE_VULKAN_DIVIDE");
     switches.loops = set("PUMICE_VULKAN_LOOPS");
-    switches.wide = set("PUMICE_VULKAN_WIDE");
     switches.slices = set("PUMICE_VULKAN_SLICES");
     return switches;
 }

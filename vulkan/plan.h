@@ -48,13 +48,14 @@ struct Plan {
     bool idle_lanes = false;              ///< lanes without an item of the group keep loops going
     bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
     bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
+    bool opaque_masks = false;            ///< see codegen::Options
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
     bool rounded_division = false;        ///< see codegen::Options
     bool linear_subgroups = false;        ///< see codegen::Options
     bool packed_subgroups = false;        ///< see codegen::Options
-    uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     bool wide_offsets = false;            ///< for every launch
+    uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
     int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
     bool float_atomics = false;           ///< f32 add in buffers

@@ -389,6 +389,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.ordered_as_unsigned = plan.ordered_as_unsigned;
     options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
     options.unrolled_imprecise = plan.unrolled_imprecise;
+    options.opaque_masks = plan.opaque_masks;
     options.exact_conversions = plan.exact_conversions;
     options.float_modes = context.snapshot.float_modes;
     options.byte_storage = plan.byte_storage;
@@ -400,8 +401,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
     options.recall = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;
-    if (launch)
     options.wide_offsets = plan.wide_offsets;
+    if (launch)
         for (const int parameter : arrays)
             options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
     if (options.wide_offsets && !plan.int64)

@@ -286,6 +286,7 @@ Expr Maker::integer(Scalar type, int depth) {
     static const Op two[] = {Op::add,  Op::sub, Op::mul,  Op::add, Op::sub, Op::mul, Op::div, Op::rem,
                              Op::and_, Op::or_, Op::xor_, Op::shl, Op::shr, Op::min, Op::max, Op::mul_high};
     static const Op one[] = {Op::neg, Op::abs, Op::not_, Op::popcount, Op::clz, Op::ctz, Op::reverse_bits, Op::sign};
+    if (chance(10)) return merged(type, depth);
     switch (roll(5)) {
         case 0: {
             const Scalar from = any_scalar();
@@ -317,6 +318,20 @@ Expr Maker::integer(Scalar type, int depth) {
     return make_op(op, {value(type, depth - 1), value(type, depth - 1)});
 }
 
+/// Bits of two values under a mask and its complement, one of the two where a condition does not hold.
+Expr Maker::merged(Scalar type, int depth) {
+    const Expr a = value(type, depth - 1), b = value(type, depth - 1);
+    const int64_t masks[] = {int64_t((uint64_t(1) << (8 * size_of(type) - 1)) - 1), 0xff, 0x5555555555555555};
+    const int64_t mask = masks[roll(std::size(masks))];
+    const Expr both[] = {make_op(Op::and_, {a, number(type, mask)}), make_op(Op::and_, {b, number(type, ~mask)})};
+    static const Op ops[] = {Op::or_, Op::xor_, Op::add};
+    Expr e;
+    e.kind = Expr::select;
+    e.type = type;
+    e.of = {boolean(depth - 1), make_op(ops[roll(3)], {both[0], both[1]}), chance(2) ? a : b};
+    return e;
+}
+
 /// Operations that are exact on every device. A divisor, and what minima and maxima choose from, is never a zero of unknown sign.
 Expr Maker::strict_float(Scalar type, int depth) {
     static const Op whole[] = {Op::floor, Op::ceil, Op::trunc, Op::round, Op::rint, Op::abs, Op::neg};
@@ -335,6 +350,9 @@ Expr Maker::strict_float(Scalar type, int depth) {
             return from == type ? leaf(type) : cast_to(type, value(from, depth - 1));
         }
         case 6: return make_op(chance(2) ? Op::fdim : Op::fmod, {value(type, depth - 1), constant(type)});
+        case 7:  // of a sign that all devices agree on
+            if (const Scalar sign = any_scalar(); is_int(sign)) return make_op(Op::copysign, {value(type, depth - 1), cast_to(type, value(sign, depth - 1))});
+            break;
         default: break;
     }
     static const Op two[] = {Op::add, Op::sub, Op::mul};

@@ -33,6 +33,7 @@ private:
     Expr strict_float(Scalar type, int depth);
     Expr smooth_float(Scalar type, int depth);
     Expr integer(Scalar type, int depth);
+    Expr merged(Scalar type, int depth);
     Expr boolean(int depth);
     Expr uniform_number();
     Expr linear();                        ///< the item's place in the range, counted from 0
