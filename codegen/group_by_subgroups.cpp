@@ -158,7 +158,8 @@ private:
 
     Value scan(Subgroup what, Value x) {
         const Value part = subgroup(what, x);
-        share(is_last_of_subgroup(), what >= Subgroup::exclusive_add ? b.op(combine, {part, x}) : part);
+        const Value total = what >= Subgroup::exclusive_add ? b.op(combine, {part, x}) : part;
+        share(is_last_of_subgroup(), total);
         return choose(several(), part, [&] { return b.op(combine, {combine_first(b.index(Op::subgroup_index)), part}); });
     }
 
