@@ -107,6 +107,9 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.opaque_masks = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
     // SwiftShader's copies of an unrolled body come without their decorations: a division by a constant becomes a product, for one.
     plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    // SwiftShader optimises by spirv-opt, whose constant propagation folds no GLSL function in a module that declares a float mode, and
+    // then takes what depends on its result for the other value that reaches the same place: min(x, 4) in a loop leaves x as it began.
+    plan.float_modes = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? 0 : s.float_modes;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;

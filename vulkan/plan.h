@@ -52,6 +52,7 @@ struct Plan {
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
     bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
     bool rounded_division = false;        ///< see codegen::Options
+    uint32_t float_modes = 0;             ///< see codegen::Options
     bool linear_subgroups = false;        ///< see codegen::Options
     bool packed_subgroups = false;        ///< see codegen::Options
     bool wide_offsets = false;            ///< for every launch

@@ -1,4 +1,5 @@
 #include "vulkan/plan.h"
+#include "codegen/codegen.h"
 
 #include <gtest/gtest.h>
 
@@ -267,6 +268,25 @@ TEST(Plan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
     s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
     EXPECT_TRUE(make_plan(s, {}).unsigned_rounds_twice);
     EXPECT_TRUE(make_plan(s, {}).unrolled_imprecise);
+}
+
+TEST(Plan, SwiftShaderIsToldNoFloatMode) {
+    Snapshot s = unified();
+    s.float_modes = codegen::FloatModes::specials | codegen::FloatModes::to_even;
+    EXPECT_EQ(make_plan(s, {}).float_modes, s.float_modes);
+    s.driver_id = VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+    EXPECT_EQ(make_plan(s, {}).float_modes, 0u);
+}
+
+TEST(Plan, WideOffsetsNeed64BitIntegers) {
+    Snapshot s = unified();
+    Switches wide;
+    wide.wide = true;
+    s.shader_int64 = true;
+    EXPECT_FALSE(make_plan(s, {}).wide_offsets);
+    EXPECT_TRUE(make_plan(s, wide).wide_offsets);
+    s.shader_int64 = false;
+    EXPECT_FALSE(make_plan(s, wide).wide_offsets);
 }
 
 TEST(Plan, SmallTypesNeedStorageToo) {

@@ -391,7 +391,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.unrolled_imprecise = plan.unrolled_imprecise;
     options.opaque_masks = plan.opaque_masks;
     options.exact_conversions = plan.exact_conversions;
-    options.float_modes = context.snapshot.float_modes;
+    options.float_modes = plan.float_modes;
     options.byte_storage = plan.byte_storage;
     options.pairs = !plan.int64;
     options.subgroups = plan.subgroups;

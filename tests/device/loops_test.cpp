@@ -401,4 +401,38 @@ TEST(Loops, StrictMathsHoldsInUnrolledOnes) {
     EXPECT_EQ(a.download(), want);
 }
 
+/// Of functions of constants and of carried values that begin as constants. Each ends a loop, or is what a loop gives.
+TEST(Loops, StrictMathsCarriesResultsOfFunctions) {
+    const auto functions = kernel("functions", Math::strict, [](Out<float> x, Out<int32_t> n, Val<int32_t> times) {
+        Var floored = 4.0f, root = 65536.0f, rounded = 1.0f, largest = 3.5f, once = 1.0f;
+        Var least = 9;
+        Var<uint32_t> sum = 5u;
+        $for (i, range(times)) {
+            floored = floor(floored * 0.75f);
+            root = sqrt(root);
+            rounded = trunc(rounded * 2.5f);
+            largest = max(largest, 5.0f);
+            least = min(least, 4);
+        }
+        $if (times > 1) { once = floor(Val<float>(1.5f)) + 3.0f; }
+        Var steps = 0;
+        $for (i, range(Val<uint32_t>(5u), Val<uint32_t>(14u), Val<uint32_t>(0xfffffffcu))) {
+            steps += 1;
+            x[5] = 1.5f;
+            $if (steps > 8) { $break; }
+        }
+        $while (sum < 14u && steps < 40) {
+            sum += min(Val<uint32_t>(4u), 14u - sum);
+            steps += 1;
+        }
+        x[0] = floored, x[1] = root, x[2] = rounded, x[3] = largest, x[4] = once;
+        n[0] = least, n[1] = steps, n[2] = cast<int32_t>(sum);
+    });
+    Array<float> x = device().zeros<float>(6);
+    Array<int32_t> n = device().zeros<int32_t>(3);
+    functions(ndrange(1), x, n, 3);
+    EXPECT_EQ(x.download(), (std::vector<float>{1, 4, 12, 5, 4, 1.5f}));
+    EXPECT_EQ(n.download(), (std::vector<int32_t>{4, 4, 14}));
+}
+
 }  // namespace
