@@ -1,7 +1,7 @@
 // What the first use of a kernel costs: recording and compiling saxpy, without the cache and with it.
 #include "bench/harness.h"
 #include "bench/kernels.h"
-#include "codegen/codegen.h"
+#include "codegen/glsl/codegen.h"
 
 namespace bench {
 namespace {

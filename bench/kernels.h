@@ -2,7 +2,7 @@
 #pragma once
 #include <pumice/pumice.h>
 
-#include "autodiff/transform.h"
+#include "autodiff/analysis/transform.h"
 
 namespace bench {
 

@@ -15,7 +15,7 @@
 #include "bench/cases_autodiff.h"
 #include "bench/cpu/run.h"
 #include "bench/harness.h"
-#include "vulkan/vulkan.h"
+#include "vulkan/loader_devices.h"
 
 namespace bench {
 namespace {

@@ -1,5 +1,5 @@
-# Copies the public headers from SOURCE into TARGET, include/pumice, where core/ir.h becomes pumice/core/ir.h and pumice/pumice.h
-# stays. `#include "core/ir.h"` inside them becomes `#include "pumice/core/ir.h"`: an application that has a core/ir.h of its own
+# Copies the public headers from SOURCE into TARGET, include/pumice, where core/ir/ir.h becomes pumice/core/ir/ir.h and pumice/pumice.h
+# stays. `#include "core/ir/ir.h"` inside them becomes `#include "pumice/core/ir/ir.h"`: an application that has a core/ir/ir.h of its own
 # neither hides ours nor has its own hidden.
 foreach(pattern IN LISTS HEADERS)
     file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${pattern})

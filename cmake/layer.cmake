@@ -1,6 +1,6 @@
 # pumice_layer(name [FOLDER folder] [OPTIONS option...]): the object library pumice_<name> of every source in the folder but its
 # *_test.cpp (tests/CMakeLists.txt has those). A folder without sources is an empty target. That the folders keep to the arrows
-# of docs/a-kernels-way.md is checked by tests/layering.
+# of docs/internals.md is checked by tests/layering.
 set(PUMICE_LAYERS "" CACHE INTERNAL "Targets that make up the shared library")
 
 function(pumice_layer name)
@@ -8,7 +8,7 @@ function(pumice_layer name)
     if(NOT layer_FOLDER)
         set(layer_FOLDER ${name})
     endif()
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer_FOLDER}/*.cpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer_FOLDER}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
     set(target pumice_${name})
     if(sources)

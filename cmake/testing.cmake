@@ -24,7 +24,7 @@ endfunction()
 # the shared library exports all of namespace pumice.
 function(pumice_unit_tests layer)
     cmake_parse_arguments(PARSE_ARGV 1 unit "" "" "DEVICES")
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*_test.cpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${layer}/*_test.cpp)
     if(NOT sources)
         return()
     endif()

@@ -5,7 +5,7 @@ find_package(TBB 2021 QUIET)
 if(NOT TBB_FOUND)
     message(FATAL_ERROR "Pumice needs the Debian package libtbb-dev (all of them are listed in cmake/packages.apt).")
 endif()
-# The C interface is the same in these versions; which of them runs is decided at run time (cpu/llvm.cpp).
+# The C interface is the same in these versions; which of them runs is decided at run time (cpu/native/llvm.cpp).
 foreach(version 19 20 21 22 18 17 16 15)
     list(APPEND llvm_includes /usr/lib/llvm-${version}/include)
 endforeach()

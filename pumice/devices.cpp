@@ -3,11 +3,11 @@
 #include <map>
 #include <mutex>
 
-#include "core/debug.h"
-#include "core/device.h"
-#include "core/interp.h"
-#include "cpu/cpu.h"
-#include "vulkan/vulkan.h"
+#include "core/host/device.h"
+#include "core/interp/interp.h"
+#include "core/support/debug.h"
+#include "cpu/runtime/cpu.h"
+#include "vulkan/loader_devices.h"
 
 namespace pumice {
 namespace {

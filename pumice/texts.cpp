@@ -1,7 +1,7 @@
 // What a kernel compiles to, without a device: declared with the kernel in core, made by code generation.
-#include "autodiff/call.h"
-#include "codegen/codegen.h"
-#include "core/kernel.h"
+#include "autodiff/api/derivative_call.h"
+#include "codegen/glsl/codegen.h"
+#include "core/kernel/kernel.h"
 
 namespace pumice {
 

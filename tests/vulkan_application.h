@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "vulkan/functions.h"
+#include "core/support/error.h"
+#include "vulkan/vulkan_functions.h"
 #include "vulkan/wrap.h"
 
 namespace tests {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "codegen/codegen.h"
-#include "core/error.h"
+#include "codegen/glsl/codegen.h"
+#include "core/support/error.h"
 
 namespace pumice::vulkan {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <string>
 
-#include "vulkan/cache.h"
+#include "vulkan/code_cache.h"
 #include "vulkan/context.h"
 
 namespace pumice::vulkan {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "codegen/codegen.h"
-#include "core/debug.h"
-#include "core/error.h"
+#include "codegen/glsl/codegen.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
 
 namespace pumice::vulkan {
 namespace {
@@ -90,7 +90,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
     // atomics are LLVM's sequentially consistent ones, and order everything.
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
-    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. What is done about it (codegen/loop_limit.h) does no harm where a version has no limit.
+    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. What is done about it (codegen/lowering/loop_limit.h) does no harm where a version has no limit.
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
     // Mesa 22's gallivm lays subgroups along x, and has a loop go on while a lane is in it for which the group has no item: it stores nothing,
     // and what it loads is 0. A search in memory then ends after 65,535 iterations, and every loop behind it after one.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/host/backend.h"
 #include "vulkan/snapshot.h"
 
 namespace pumice::vulkan {

@@ -1,5 +1,5 @@
 #include "vulkan/plan.h"
-#include "codegen/codegen.h"
+#include "codegen/glsl/codegen.h"
 
 #include <gtest/gtest.h>
 

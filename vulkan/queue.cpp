@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/debug.h"
-#include "core/error.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
 
 namespace pumice::vulkan {
 namespace {

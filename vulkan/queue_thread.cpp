@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/error.h"
+#include "core/support/error.h"
 #include "vulkan/queue.h"
 
 namespace pumice::vulkan {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vulkan/device.h"
+#include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 

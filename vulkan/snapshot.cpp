@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codegen/codegen.h"
+#include "codegen/glsl/codegen.h"
 
 namespace pumice::vulkan {
 namespace {

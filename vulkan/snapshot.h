@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vulkan/functions.h"
+#include "vulkan/vulkan_functions.h"
 
 namespace pumice::vulkan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
+#include "core/support/error.h"
 
 namespace pumice::vulkan {
 

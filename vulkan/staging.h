@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "vulkan/memory.h"
 #include "vulkan/queue.h"
+#include "vulkan/vulkan_memory.h"
 
 namespace pumice::vulkan {
 

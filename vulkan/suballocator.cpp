@@ -1,6 +1,6 @@
 #include "vulkan/suballocator.h"
 
-#include "core/error.h"
+#include "core/support/error.h"
 
 namespace pumice::vulkan {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "vulkan/device.h"
+#include "core/support/error.h"
+#include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 namespace {

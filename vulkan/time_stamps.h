@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/host/backend.h"
 #include "vulkan/context.h"
 
 namespace pumice::vulkan {

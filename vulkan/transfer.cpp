@@ -3,8 +3,8 @@
 #include <cstring>
 #include <optional>
 
-#include "core/error.h"
-#include "vulkan/device.h"
+#include "core/support/error.h"
+#include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 namespace {

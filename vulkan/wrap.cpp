@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/codegen.h"
-#include "vulkan/device.h"
+#include "codegen/glsl/codegen.h"
 #include "vulkan/enabled.h"
+#include "vulkan/vulkan_device.h"
 
 namespace pumice::vulkan {
 namespace {

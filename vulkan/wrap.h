@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/array.h"
+#include "core/host/array.h"
 
 struct VkInstance_T;
 struct VkPhysicalDevice_T;

@@ -10,13 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include "core/functions.h"
-#include "core/indices.h"
-#include "core/kernel.h"
-#include "core/memory.h"
+#include "core/kernel/kernel.h"
+#include "core/language/functions.h"
+#include "core/language/indices.h"
+#include "core/language/memory.h"
 #include "tests/vulkan_application.h"
-#include "vulkan/device.h"
-#include "vulkan/vulkan.h"
+#include "vulkan/loader_devices.h"
+#include "vulkan/vulkan_device.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Cases that the memory limits: triad, 3-D diffusion, elementwise maths, transpose.
-#include "bench/cpu/halide.h"
+#include "bench/cpu/by_halide.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
 #include "bench/cpu/python.h"

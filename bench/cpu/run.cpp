@@ -12,11 +12,11 @@
 #include <optional>
 #include <thread>
 
-#include "bench/cpu/halide.h"
+#include "bench/cpu/by_halide.h"
 #include "bench/cpu/opencl.h"
 #include "bench/cpu/openmp.h"
-#include "core/debug.h"
-#include "cpu/cpu.h"
+#include "core/support/debug.h"
+#include "cpu/runtime/cpu.h"
 
 namespace bench::cpu {
 namespace {

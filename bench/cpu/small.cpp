@@ -9,8 +9,8 @@
 
 #include "bench/cpu/run.h"
 #include "bench/kernels.h"
-#include "core/debug.h"
-#include "cpu/cpu.h"
+#include "core/support/debug.h"
+#include "cpu/runtime/cpu.h"
 
 namespace bench::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // Whether two devices made the same of a picture.
 #pragma once
-#include "samples/photo/kernels.h"
+#include "samples/photo/photo_kernels.h"
 
 /// The greatest differences between two results.
 struct Agreement {

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "cpu/emit.h"
-#include "cpu/frame.h"
-#include "cpu/llvm.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/native/frame.h"
+#include "cpu/native/llvm.h"
 #include "tests/source_folder.h"
 
 namespace pumice::cpu {

@@ -10,7 +10,7 @@ struct argument {
     uint64_t bits;
     const int64_t* extents;
 };
-struct frame { /* cpu/frame.h */
+struct frame { /* cpu/native/frame.h */
     const struct argument* arguments;
     char* scratch;
     char* ring;

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "core/interp.h"
+#include "core/interp/interp.h"
 #include "tests/error/error_suite.h"
 
 using namespace pumice;

@@ -1,13 +1,13 @@
 // Derivatives of the random programs of tests/fuzz: of each kernel, recorded through the C++ language, reverse mode is the transpose of
 // forward mode, on the device under test and on the interpreter, both modes give there what they give here, within what rounding moves
-// them by, and forward mode is what central differences say. PUMICE_FUZZ_SEED, PUMICE_FUZZ_COUNT and PUMICE_FUZZ_WITHOUT choose seeds and parts, as in tests/fuzz/language_test.cpp.
+// them by, and forward mode is what central differences say. PUMICE_FUZZ_SEED, PUMICE_FUZZ_COUNT and PUMICE_FUZZ_WITHOUT choose seeds and parts, as in tests/fuzz/random_programs_test.cpp.
 #include <cmath>
 #include <cstring>
 #include <iostream>
 #include <random>
 
-#include "autodiff/call.h"
-#include "core/evaluate.h"
+#include "autodiff/api/derivative_call.h"
+#include "core/ir/evaluate.h"
 #include "tests/device/suite.h"
 #include "tests/fuzz/random_record.h"
 #include "tests/fuzz/random_run.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tests/device/suite.h"
-#include "vulkan/vulkan.h"
+#include "vulkan/loader_devices.h"
 
 using namespace pumice;
 using suite::device;

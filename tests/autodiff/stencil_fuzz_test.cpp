@@ -5,7 +5,7 @@
 #include <random>
 
 #include "tests/autodiff/derivatives.h"
-#include "tests/fuzz/indices.h"
+#include "tests/fuzz/random_indices.h"
 #include "tests/fuzz/seeds.h"
 
 using namespace pumice;

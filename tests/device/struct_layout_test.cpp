@@ -2,7 +2,7 @@
 // and kernels that touch some members only.
 #include <cstring>
 
-#include "core/evaluate.h"
+#include "core/ir/evaluate.h"
 #include "tests/device/suite.h"
 #include "tests/device/types.h"
 

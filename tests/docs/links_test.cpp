@@ -39,7 +39,7 @@ TEST_P(EachPage, LinksLeadSomewhere) {
 }
 
 TEST_P(EachPage, FilesItNamesAreThere) {
-    // `core/ops.def`, `core/interp*.cpp`, `vulkan/`: paths from the root, in one of its folders.
+    // `core/ir/ops.def`, `core/interp*.cpp`, `vulkan/`: paths from the root, in one of its folders.
     const std::string folders = "autodiff|bench|cmake|codegen|core|cpu|docs|pumice|samples|shaders|tests|vulkan";
     for (const std::string& path : all_matches(prose(GetParam()), "`((?:" + folders + ")/[A-Za-z0-9_./*-]*)`")) {
         const fs::path whole = source_folder() / path;

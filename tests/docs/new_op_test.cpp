@@ -1,12 +1,12 @@
-// docs/adding-an-op.md: its row is one that core/ops.def would take. The library does not have it: it is read here, in the way
+// docs/adding-an-op.md: its row is one that core/ir/ops.def would take. The library does not have it: it is read here, in the way
 // the library and its tests read theirs.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "codegen/expression.h"
-#include "codegen/prelude.h"
-#include "core/ops.h"
+#include "codegen/glsl_text/expression.h"
+#include "codegen/glsl_text/prelude.h"
+#include "core/ir/ops.h"
 
 using namespace pumice;
 

@@ -1,4 +1,4 @@
-// docs/ops.md, made from the rows of core/ops.def. PUMICE_BLESS=1 writes it.
+// docs/ops.md, made from the rows of core/ir/ops.def. PUMICE_BLESS=1 writes it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/ops.h"
+#include "core/ir/ops.h"
+#include "core/support/error.h"
 #include "tests/docs/page.h"
 
 using namespace pumice;
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* head = R"(# The scalar operations
 
-Made from the rows of `core/ops.def`, which say how each field is meant; [adding an op](adding-an-op.md) is one row more.
+Made from the rows of `core/ir/ops.def`, which say how each field is meant; [adding an op](adding-an-op.md) is one row more.
 Do not edit this page: `PUMICE_BLESS=1 ./test -R docs` writes it, and a test fails when it is not up to date.
 
 - **op** is the name in kernel text. In C++ it is the function of that name, or the infix operator that the meaning begins with.
@@ -32,7 +32,7 @@ Integer overflow wraps. A device may take subnormal numbers as zeros. NaN has no
 
 /// The headings of the table, by the number of the op that each stands before. They are comments of ops.def: `// ---- name ----`.
 std::map<int, std::string> headings() {
-    std::istringstream lines(docs::Page("core/ops.def").text());
+    std::istringstream lines(docs::Page("core/ir/ops.def").text());
     std::map<int, std::string> found;
     int op = 0;
     for (std::string line; std::getline(lines, line);) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.h"
+#include "core/support/error.h"
 #include "tests/source_folder.h"
 
 namespace docs {

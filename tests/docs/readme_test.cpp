@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "core/debug.h"
+#include "core/support/debug.h"
 #include "tests/docs/page.h"
 
 using namespace pumice;

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "tests/vulkan_application.h"
-#include "vulkan/vulkan.h"
+#include "vulkan/loader_devices.h"
 
 namespace {
 

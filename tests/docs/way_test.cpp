@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "codegen/codegen.h"
-#include "core/debug.h"
+#include "codegen/glsl/codegen.h"
+#include "core/support/debug.h"
 #include "tests/docs/page.h"
 
 namespace {
@@ -51,7 +51,7 @@ TEST(Way, TextsAreTheLibrarys) {
     page.expect_block("glsl", dumps.text_of("glsl.comp"));
 }
 
-/// In the order of codegen/lower.cpp; a pass that runs twice stands twice.
+/// In the order of codegen/lowering/lower_for_glsl.cpp; a pass that runs twice stands twice.
 TEST(Way, PassesAreThoseThatRun) {
     const std::vector<std::string_view> names = codegen::pass_names();
     const std::vector<std::string> run(names.begin(), names.end());

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <optional>
 
-#include "core/debug.h"
+#include "core/support/debug.h"
 #include "tests/error/error_suite.h"
 
 using namespace pumice;

@@ -1,5 +1,5 @@
 // Misuse of launches, arrays, streams and devices. After each the device works as before.
-#include "core/interp.h"
+#include "core/interp/interp.h"
 #include "tests/error/error_suite.h"
 
 using namespace pumice;

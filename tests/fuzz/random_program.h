@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/ops.h"
+#include "core/ir/ops.h"
 #include "tests/fuzz/random_types.h"
 
 namespace fuzz {

@@ -15,9 +15,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/ir.h"
-#include "core/passes.h"
+#include "core/ir/ir.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
 #include "tests/source_folder.h"
 
 namespace pumice::ir {

@@ -1,7 +1,7 @@
 // The device that the entries *.hardware open (PUMICE_TEST_HARDWARE) is no software driver: they do not run where this fails.
 #include <gtest/gtest.h>
 
-#include "vulkan/vulkan.h"
+#include "vulkan/loader_devices.h"
 
 TEST(Hardware, IsThere) {
     const std::vector<pumice::vulkan::Found> all = pumice::vulkan::list();

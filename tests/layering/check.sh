@@ -23,7 +23,7 @@ has_word() { [[ " $2 " == *" $1 "* ]]; }
 system_headers=" math.h stdint.h stddef.h stdlib.h string.h dirent.h dlfcn.h sys/auxv.h unistd.h fcntl.h sched.h sys/stat.h sys/file.h sys/mman.h sys/types.h sys/wait.h sys/resource.h "
 is_standard() { [[ "$1" != *[/.]* || "$system_headers" == *" $1 "* ]]; }
 
-# What a file includes, with the opening delimiter: "core/ir.h is ours, <vulkan/vulkan.h is not.
+# What a file includes, with the opening delimiter: "core/ir/ir.h is ours, <vulkan/vulkan.h is not.
 includes_of() { sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+)[>"].*/\1/p' "$1"; }
 
 check_include() {
@@ -53,12 +53,12 @@ check_folder() {
     done < <(find "$folder" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.def' \) | sort)
 }
 
-# Everything that <pumice/pumice.h> and <pumice/vulkan.h> pull in is installed (cmake/headers.cmake: core/, pumice/, codegen/codegen.h
+# Everything that <pumice/pumice.h> and <pumice/vulkan.h> pull in is installed (cmake/headers.cmake: core/, pumice/, codegen/glsl/codegen.h
 # and vulkan/wrap.h) and has no header from outside.
 check_public() {
     local file included seen=" " queue=()
     [[ -f pumice/pumice.h ]] || return 0
-    mapfile -t queue < <(ls core/*.h core/*.def pumice/*.h codegen/codegen.h 2> /dev/null | grep -v '_test\.h$')
+    mapfile -t queue < <(ls core/*.h core/*.def pumice/*.h codegen/glsl/codegen.h 2> /dev/null | grep -v '_test\.h$')
     while [[ ${#queue[@]} -gt 0 ]]; do
         file="${queue[0]}"
         queue=("${queue[@]:1}")
@@ -70,7 +70,7 @@ check_public() {
                     autodiff/*.h)
                         grep -q "${included:1}" cmake/headers.cmake && queue+=("${included:1}") ||
                             violation "$file is public and includes ${included:1}, which is not installed." ;;
-                    core/*.h | core/*.def | pumice/*.h | codegen/codegen.h | vulkan/wrap.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
+                    core/*.h | core/*.def | pumice/*.h | codegen/glsl/codegen.h | vulkan/wrap.h) [[ -e "${included:1}" ]] && queue+=("${included:1}") ;;
                     *) violation "$file is public and includes ${included:1}, which is not installed." ;;
                 esac
             elif ! is_standard "${included:1}"; then

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "core/evaluate.h"
-#include "core/ops.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
 
 using namespace pumice;
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <random>
 
-#include "core/scalar_math.h"
+#include "core/ir/scalar_math.h"
 
 using namespace pumice;
 

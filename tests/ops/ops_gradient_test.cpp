@@ -6,9 +6,9 @@
 #include <cmath>
 #include <random>
 
-#include "autodiff/rules.h"
-#include "core/evaluate.h"
-#include "core/ops.h"
+#include "autodiff/rules/derivative_rules.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
 
 using namespace pumice;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ops/evaluate.h"
+#include "tests/ops/expected_values.h"
 
 namespace {
 

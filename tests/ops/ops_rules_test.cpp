@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ops/evaluate.h"
+#include "tests/ops/expected_values.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Rules { Rule of[3]; };
 #define OP2(name, types, result, glsl, llvm, host, da, db, ...) Rules{{RULE(da), RULE(db), nullptr}},
 #define OP3(name, types, result, glsl, llvm, host, da, db, dc, ...) Rules{{RULE(da), RULE(db), RULE(dc)}},
 const Rules all[] = {
-#include "core/ops.def"
+#include "core/ir/ops.def"
 };
 #undef RULE
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <random>
 
-#include "core/evaluate.h"
-#include "core/ops.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
 #include "tests/device/types.h"
 
 using namespace pumice;

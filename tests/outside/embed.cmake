@@ -41,15 +41,15 @@ foreach(n RANGE ${last})
         message(FATAL_ERROR "${file} is compiled by way of ccache, which the application has not asked for: ${command}")
     endif()
 endforeach()
-file(GLOB core ${PUMICE}/core/*.cpp)
+file(GLOB_RECURSE core ${PUMICE}/core/*.cpp)
 list(FILTER core EXCLUDE REGEX "_test.cpp$")
 list(LENGTH core least)
 if(ours LESS least)
     message(FATAL_ERROR "${ours} files of Pumice are compiled; core/ alone has ${least}")
 endif()
 
-step(${CMAKE_COMMAND} --build ${SCRATCH} --target pumice/core/CMakeFiles/pumice_core.dir/hash.cpp.o
-    pumice/vulkan/CMakeFiles/pumice_vulkan.dir/cache.cpp.o CMakeFiles/application.dir/source/application.cpp.o)
+step(${CMAKE_COMMAND} --build ${SCRATCH} --target pumice/core/CMakeFiles/pumice_core.dir/support/hash.cpp.o
+    pumice/vulkan/CMakeFiles/pumice_vulkan.dir/code_cache.cpp.o CMakeFiles/application.dir/source/application.cpp.o)
 
 file(READ ${SCRATCH}/pumice/cmake_install.cmake install)
 if(install MATCHES "libpumice|install_headers|LICENSE")

@@ -11,7 +11,7 @@
 #include <optional>
 #include <set>
 
-#include "core/observe.h"
+#include "core/host/trace_hook.h"
 #include "tests/device/suite.h"
 #include "tests/radv/pipelines.h"
 

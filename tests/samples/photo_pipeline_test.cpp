@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "samples/photo/agreement.h"
-#include "samples/photo/kernels.h"
+#include "samples/photo/photo_kernels.h"
 
 using namespace pumice;
 

@@ -1,4 +1,4 @@
-#include "core/device.h"
+#include "core/host/device.h"
 
 #include <pumice/pumice.h>
 

@@ -1,0 +1,78 @@
+#include "autodiff/analysis/accumulation.h"
+
+#include <algorithm>
+
+#include "autodiff/analysis/item_disjointness.h"
+#include "core/analysis/alias.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+bool writes(Op op) { return op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
+
+/// Whether a store of this item to the same place always comes with the load, in the same phase: then the element is its own.
+bool owns(const Kernel& k, const Structure& where, InstId load) {
+    const Inst& i = k[load];
+    const auto barrier_between = [&](InstId a, InstId b, BlockId block) {
+        const auto& insts = k[block].insts;
+        auto first = std::find(insts.begin(), insts.end(), a), last = std::find(insts.begin(), insts.end(), b);
+        if (last < first) std::swap(first, last);
+        return std::any_of(first, last + 1, [&](InstId at) { return contains_barrier(k, k[at]); });
+    };
+    for (const InstId id : where.order()) {
+        if (k[id].op != Op::store || k[id].memory != i.memory || !same_place(place_of(k, k[id]), place_of(k, i))) continue;
+        const BlockId block = where.block_of(id);
+        const InstId at = where.ancestor_in(block, load);
+        // A loop between them may run no or many iterations, but all of those touch this one element.
+        if (at.id != none && !barrier_between(at, id, block)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool knows_indices_only(const Kernel& k) {
+    const auto asks = [](const Inst& i) {
+        return (i.op >= Op::global_size && i.op <= Op::in_range) || i.op == Op::subgroup || i.op == Op::barrier;
+    };
+    return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), asks) &&
+           std::none_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
+           std::all_of(k.params.begin(), k.params.end(), [](const Parameter& p) { return p.given == Given::argument; });
+}
+
+bool same_for_all(const Kernel& k, Value v) {
+    if (k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::constant || i.op == Op::argument || i.op == Op::extent) return true;
+    if (!is_scalar_op(i.op) && i.op != Op::cast && i.op != Op::bitcast && i.op != Op::select) return false;
+    const auto operands = k.operands(i);
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_all(k, o); });
+}
+
+Accumulation accumulation(const Kernel& k, const Structure& where, const Analysis& analysis, InstId load,
+                          std::vector<ItemLimit>* limits) {
+    const Inst& i = k[load];
+    const Memory& memory = k[i.memory];
+    if (memory.kind == MemoryKind::private_) return Accumulation::plain;
+    if (owns(k, where, load)) return Accumulation::plain;
+    if (memory.kind == MemoryKind::local) return Accumulation::atomic;
+    bool written = false, apart = true;
+    std::vector<ItemLimit> found;
+    for (const InstId id : where.order()) {
+        const Inst& other = k[id];
+        if (other.memory != i.memory) continue;
+        written = written || writes(other.op);
+        if (other.op != Op::load || !analysis.active(k.result(other))) continue;
+        apart = apart && items_apart(k, where, indices_of(k, i), indices_of(k, other), analysis.any_range(), found);
+    }
+    if (apart && limits) limits->insert(limits->end(), found.begin(), found.end());
+    if (apart) return Accumulation::plain;
+    const auto indices = indices_of(k, i);
+    const bool uniform = std::all_of(indices.begin(), indices.end(), [&](Value v) { return same_for_all(k, v); });
+    return uniform && !written ? Accumulation::group : Accumulation::atomic;
+}
+
+}  // namespace pumice::derive

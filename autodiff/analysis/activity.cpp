@@ -1,0 +1,186 @@
+#include "autodiff/analysis/activity.h"
+
+#include <algorithm>
+
+#include "autodiff/analysis/shift_invariance.h"
+#include "autodiff/rules/derivative_rules.h"
+#include "core/ir/named.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+bool has_float(const Element& e) {
+    return std::any_of(e.leaves.begin(), e.leaves.end(), [](const Leaf& l) { return is_float(l.type); });
+}
+
+/// Sets a flag; true where that is news.
+bool raise(std::vector<bool>& flags, uint32_t at) {
+    if (flags[at]) return false;
+    return flags[at] = true;
+}
+
+bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
+
+}  // namespace
+
+Kernel with_rules(const Kernel& kernel, bool reverse) {
+    Kernel k = kernel;
+    for (Function& f : k.functions) (reverse ? f.forward : f.reverse) = none;
+    return group_by_memory(inlining_without_rules(k));
+}
+
+void check(const Kernel& k, const Signature& signature, bool reverse) {
+    const auto refuse = [&](size_t p, const auto&... parts) { fail(named(k), " is differentiated with ", k.label(p), parts...); };
+    if (signature.params.size() != k.params.size())
+        fail(named(k), " is differentiated with ", signature.params.size(), " annotations; it takes ", k.params.size(),
+             " arguments");
+    if (signature.width < 1) fail(named(k), " is differentiated in ", signature.width, " directions; it needs at least one");
+    for (size_t p = 0; p < k.params.size(); ++p) {
+        const Activity activity = signature.params[p];
+        if (activity == Activity::constant) continue;
+        const Parameter& param = k.params[p];
+        if (param.is_array) {
+            if (activity == Activity::active) refuse(p, " Active: an array has a shadow, so it is Duplicated or Const");
+            if (!has_float(k[param.memory].element))
+                refuse(p, " Duplicated: its elements have no floating-point member, so it is Const");
+        } else {
+            if (!is_float(param.type))
+                refuse(p, reverse ? " Active" : " Duplicated", ": it is of type ", name_of(param.type), ", so it is Const");
+            if (reverse && activity != Activity::active) refuse(p, " Duplicated: in reverse mode a scalar is Active or Const");
+            if (!reverse && activity == Activity::active) refuse(p, " Active: in forward mode a scalar is Duplicated or Const");
+        }
+    }
+}
+
+Analysis::Analysis(const Kernel& kernel, const Signature& signature, const Structure& structure)
+    : k(kernel),
+      where(structure),
+      in_any_range(signature.any_range),
+      unfelt(shifts(k, where)),
+      varied(k.values.size()),
+      useful(k.values.size()),
+      leaf_varied(k.memories.size()),
+      leaf_useful(k.memories.size()),
+      constant_memory(k.memories.size()),
+      moving(k.insts.size()) {
+    for (size_t m = 0; m < k.memories.size(); ++m) {
+        const Memory& memory = k.memories[m];
+        const bool array = memory.kind == MemoryKind::array;
+        const bool given = array && signature.params[size_t(memory.argument)] != Activity::constant;
+        constant_memory[m] = array && !given;
+        for (const Leaf& leaf : memory.element.leaves) {
+            leaf_varied[m].push_back(given && is_float(leaf.type));
+            leaf_useful[m].push_back(given && is_float(leaf.type));
+        }
+    }
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.op == Op::argument && is_float(i.type) && signature.params[i.immediate] != Activity::constant)
+            varied[k.result(i).id] = true;
+    }
+    while (forwards()) {}
+    while (backwards()) {}
+    for (const InstId id : k.body().insts) find_moving(id);
+}
+
+bool Analysis::active(MemoryId m) const {
+    for (uint32_t leaf = 0; leaf < k[m].element.leaves.size(); ++leaf)
+        if (active(m, leaf)) return true;
+    return false;
+}
+
+bool Analysis::forwards() {
+    bool news = false;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        const auto v = k.operands(i);
+        const auto vary = [&](Value result) { news |= !unfelt[result.id] && raise(varied, result.id); };
+        if (is_scalar_op(i.op)) {
+            for (size_t o = 0; o < v.size(); ++o)
+                if (varied[v[o].id] && is_float(i.type) && !vanishes(i.op, int(o))) vary(k.result(i));
+        } else if (i.op == Op::select) {
+            if (varied[v[1].id] || varied[v[2].id]) vary(k.result(i));
+        } else if (i.op == Op::cast || i.op == Op::uniform) {
+            if (varied[v[0].id] && is_float(i.type)) vary(k.result(i));
+        } else if (accesses(i.op)) {
+            const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
+            if (i.op != Op::load && carries && varied[v.back().id]) news |= raise(leaf_varied[i.memory.id], i.leaf);
+            if (i.op != Op::store && leaf_varied[i.memory.id][i.leaf]) vary(k.result(i));
+        } else if (i.op == Op::subgroup) {
+            if (is_float(i.type) && !v.empty() && varied[v[0].id]) vary(k.result(i));
+        } else if (i.op == Op::call && !k.functions[i.immediate].inactive) {
+            for (const Value operand : v)
+                for (const Value result : results_of(k, i))
+                    if (varied[operand.id] && is_float(k.type_of(result))) vary(result);
+        } else if (is_control(i.op)) {
+            for (uint32_t c = 0; c < i.result_count; ++c) {
+                bool any = false;
+                where.each_source(id, c, [&](Value source, InstId) { any = any || varied[source.id]; });
+                if (!any) continue;
+                vary(k.result(i, int(c)));
+                if (is_loop(i.op)) vary(k[i.blocks[0]].params[leading_params(i.op) + c]);
+            }
+        }
+    }
+    return news;
+}
+
+bool Analysis::backwards() {
+    bool news = false;
+    for (auto at = where.order().rbegin(); at != where.order().rend(); ++at) {
+        const Inst& i = k[*at];
+        const auto v = k.operands(i);
+        const auto use = [&](Value operand) {
+            if (is_float(k.type_of(operand)) && !unfelt[operand.id]) news |= raise(useful, operand.id);
+        };
+        if (accesses(i.op)) {
+            if (i.op != Op::load && leaf_useful[i.memory.id][i.leaf]) use(v.back());
+            if (i.op != Op::store && useful[k.result(i).id] && !constant_memory[i.memory.id]) {
+                if (is_float(i.type)) news |= raise(leaf_useful[i.memory.id], i.leaf);
+            }
+        } else if (is_control(i.op)) {
+            for (uint32_t c = 0; c < i.result_count; ++c) {
+                const Value param = is_loop(i.op) ? k[i.blocks[0]].params[leading_params(i.op) + c] : Value{};
+                if (!useful[k.result(i, int(c)).id] && !(param && useful[param.id])) continue;
+                use(k.result(i, int(c)));
+                if (param) use(param);
+                where.each_source(*at, c, [&](Value source, InstId) { use(source); });
+            }
+        } else if (i.op == Op::call) {
+            if (k.functions[i.immediate].inactive) continue;
+            for (const Value result : results_of(k, i))
+                if (useful[result.id])
+                    for (const Value operand : v) use(operand);
+        } else if (i.result_count == 1 && useful[k.result(i).id]) {
+            if (is_scalar_op(i.op)) {
+                for (size_t o = 0; o < v.size(); ++o)
+                    if (is_float(k.type_of(v[o])) && !vanishes(i.op, int(o))) use(v[o]);
+            } else if (i.op == Op::select) {
+                use(v[1]), use(v[2]);
+            } else if (i.op == Op::cast || i.op == Op::uniform || (i.op == Op::subgroup && !v.empty())) {
+                use(v[0]);
+            }
+        }
+    }
+    return news;
+}
+
+bool Analysis::accesses_active(const Inst& i) const { return accesses(i.op) && active(i.memory, i.leaf); }
+
+bool Analysis::find_moving(InstId id) {
+    const Inst& i = k[id];
+    bool any = accesses_active(i) && (i.op != Op::load || active(k.result(i)));
+    for (int r = 0; r < i.result_count; ++r) any = any || active(k.result(i, r));
+    for (const BlockId b : i.blocks)
+        if (b.id != none)
+            for (const InstId inner : k[b].insts) any = find_moving(inner) || any;
+    moving[id.id] = any;
+    return any;
+}
+
+}  // namespace pumice::derive

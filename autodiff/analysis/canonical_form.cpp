@@ -1,0 +1,332 @@
+#include "autodiff/analysis/canonical_form.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "autodiff/analysis/activity.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+
+namespace pumice::derive {
+namespace {
+
+using namespace ir;
+
+bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
+
+/// Rewrites constructs that are left early. What they carry and yield become variables, whether to go on becomes two: `live`
+/// (the rest of this iteration runs) and `run` (so do further iterations).
+class Predication : public Rewriter {
+public:
+    explicit Predication(const Kernel& kernel) : Rewriter(kernel), where(kernel), leaves(kernel.insts.size()) {
+        for (const InstId i : from.body().insts) find(i);
+    }
+
+private:
+    /// An open loop that is rewritten, or the body.
+    struct Scope {
+        std::vector<Value> state;  ///< variables of what is carried
+        Value live, run;           ///< run: none for a for without breaks
+    };
+
+    /// Whether control may leave from inside the instruction to somewhere further out than its end.
+    bool find(InstId id) {
+        const Inst& i = from[id];
+        bool any = is_jump(i.op);
+        bool returns = i.op == Op::return_;
+        for (const BlockId block : i.blocks) {
+            if (block.id == none) continue;
+            for (const InstId inner : from[block].insts) any = find(inner) || any;
+        }
+        each_inside(from, i, [&](InstId inner) { returns = returns || from[inner].op == Op::return_; });
+        return leaves[id.id] = is_loop(i.op) ? returns : any;
+    }
+
+    bool returns_inside(const Inst& i) const {
+        bool any = false;
+        each_inside(from, i, [&](InstId inner) { any = any || from[inner].op == Op::return_; });
+        return any;
+    }
+
+    void body() override {
+        const auto& block = from.body().insts;
+        const bool early =
+            std::any_of(block.begin(), block.end(), [&](InstId i) { return is_control(from[i].op) && leaves[i.id]; });
+        if (early) scopes.push_back({{}, b.var(b.constant_bool(true)), {}});
+        sequence(block, 0);
+        b.loc = from[block.back()].loc;
+        b.terminate(Op::return_);
+    }
+
+    /// Instructions of a block from the nth on; what follows one that may leave runs under the scope's `live`.
+    void sequence(const std::vector<InstId>& block, size_t n) {
+        for (; n < block.size(); ++n) {
+            const InstId id = block[n];
+            if (is_terminator(from[id].op)) return end(from[id]);
+            inst(id);
+            if (!is_control(from[id].op) || !leaves[id.id]) continue;
+            b.loc = from[id].loc;
+            guarded(b.get(scopes.back().live), [&] {
+                results(id);
+                sequence(block, n + 1);
+            });
+            return;
+        }
+    }
+
+    template <class Then>
+    void guarded(Value condition, Then then) { guarded(condition, then, [] {}); }
+    template <class Then, class Else>
+    void guarded(Value condition, Then then, Else otherwise) {
+        const BlockId yes = b.new_block(), no = b.new_block();
+        b.enter(yes);
+        then();
+        b.terminate(Op::yield);
+        b.leave();
+        b.enter(no);
+        otherwise();
+        b.terminate(Op::yield);
+        b.leave();
+        b.control(Op::if_, {&condition, 1}, {yes, no});
+    }
+
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (in_function) return copy(id);
+        if (i.op == Op::uniform && is_float(i.type)) return map(from.result(i), of(from.operands(i)[0]));
+        if (i.op == Op::if_ && leaves[id.id]) return if_(id);
+        if (i.op == Op::for_ && (leaves[id.id] || !where.jumps_to(id).empty())) return for_(id);
+        if (i.op == Op::while_ && (leaves[id.id] || !where.jumps_to(id).empty() || !simple(i))) return while_(id);
+        copy(id);
+    }
+
+    /// Copied constructs may hold others that leave loops inside them.
+    void block(const Inst& construct, int which) override {
+        if (in_function) return insts(construct.blocks[which]);
+        plain.push_back(true);
+        sequence(from[construct.blocks[which]].insts, 0);
+        plain.pop_back();
+    }
+
+    bool simple(const Inst& loop) const {
+        const Block& test = from[loop.blocks[0]];
+        for (const InstId id : test.insts)
+            if (!is_pure(from[id].op) && from[id].op != Op::load && from[id].op != Op::test) return false;
+        const auto handed = from.operands(last_inst(from, loop.blocks[0])).subspan(1);
+        return std::all_of(handed.begin(), handed.end(), [&](Value v) {
+            const ValueInfo& info = from[v];
+            uint64_t bits = 0;
+            return info.inst.id == none || where.block_of(info.inst) != loop.blocks[0] || from.constant(v, bits);
+        });
+    }
+
+    // ---- ends of blocks ----
+
+    void set_all(const std::vector<Value>& variables, std::span<const Value> values) {
+        const std::vector<Value> now = of(values);
+        for (size_t c = 0; c < now.size(); ++c) b.set(variables[c], now[c]);
+    }
+
+    void end(const Inst& i) {
+        b.loc = i.loc;
+        const auto v = from.operands(i);
+        const Value no = b.constant_bool(false);
+        switch (i.op) {
+            case Op::yield:
+            case Op::test:
+                if (plain.back()) return b.terminate(i.op, of(v));
+                return set_all(*yielded.back(), v);
+            case Op::break_:
+                set_all(scopes.back().state, v);
+                b.set(scopes.back().run, no);
+                return b.set(scopes.back().live, no);
+            case Op::continue_:
+                set_all(scopes.back().state, v);
+                return b.set(scopes.back().live, no);
+            default:  // return
+                for (const Scope& scope : scopes) {
+                    b.set(scope.live, no);
+                    if (scope.run) b.set(scope.run, no);
+                }
+        }
+    }
+
+    /// Reads the results of an if or loop that was rewritten.
+    void results(InstId id) {
+        const Inst& i = from[id];
+        for (int r = 0; r < i.result_count; ++r) map(from.result(i, r), b.get(variables[id.id][size_t(r)]));
+    }
+
+    void if_(InstId id) {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        std::vector<Value> given;
+        for (int r = 0; r < i.result_count; ++r) given.push_back(b.var(zero(from.type_of(from.result(i, r)))));
+        plain.push_back(false);
+        yielded.push_back(&given);
+        const Value condition = of(from.operands(i)[0]);
+        BlockId arms[2];
+        for (int which = 0; which < 2; ++which) {
+            b.enter(arms[which] = b.new_block());
+            sequence(from[i.blocks[which]].insts, 0);
+            b.terminate(Op::yield);
+            b.leave();
+        }
+        b.loc = i.loc;
+        b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
+        plain.pop_back();
+        yielded.pop_back();
+        variables[id.id] = given;
+    }
+
+    // ---- loops ----
+
+    Scope open(const Inst& i, bool stops) {
+        Scope scope;
+        for (const Value initial : from.operands(i).subspan(leading_operands(i.op))) scope.state.push_back(b.var(of(initial)));
+        scope.live = b.var(b.constant_bool(true));
+        if (stops) scope.run = b.var(b.constant_bool(true));
+        return scope;
+    }
+
+    /// The contents of an iteration, its parameters read from the state.
+    void iteration(Scope& scope, BlockId contents) {
+        b.set(scope.live, b.constant_bool(true));
+        plain.push_back(false);
+        yielded.push_back(&scope.state);
+        sequence(from[contents].insts, 0);
+        plain.pop_back();
+        yielded.pop_back();
+    }
+    void read_params(const Inst& i, const Scope& scope) {
+        const auto& params = from[i.blocks[0]].params;
+        for (size_t c = 0; c < scope.state.size(); ++c) map(params[leading_params(i.op) + c], b.get(scope.state[c]));
+    }
+
+    void close(InstId id, std::vector<Value> state) {
+        variables[id.id] = std::move(state);
+        if (!leaves[id.id]) results(id);
+    }
+
+    void for_(InstId id) {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        const auto& jumps = where.jumps_to(id);
+        const bool stops =
+            leaves[id.id] || std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return from[j].op == Op::break_; });
+        const std::vector<Value> bounds = of(from.operands(i).first(3));
+        scopes.push_back(open(i, stops));
+        const Value index = from[i.blocks[0]].params[0];
+        if (!stops) {
+            const Scalar type = from.type_of(index);
+            const BlockId block = b.new_block({&type, 1});
+            b.enter(block);
+            map(index, to[block].params[0]);
+            read_params(i, scopes.back());
+            iteration(scopes.back(), i.blocks[0]);
+            b.terminate(Op::yield);
+            b.leave();
+            b.loc = i.loc;
+            b.control(Op::for_, bounds, {block});
+        } else {
+            const Value count = trip_count(b, to, bounds[0], bounds[1], bounds[2]);
+            const Scalar counter = to.type_of(count);
+            const Value at = b.var(zero(counter));
+            looping([&] { return b.op(Op::and_, {b.get(scopes.back().run), b.op(Op::lt, {b.get(at), count})}); },
+                    [&] {
+                        const Value n = b.get(at);
+                        b.set(at, b.op(Op::add, {n, b.constant_int(counter, 1)}));
+                        map(index, b.op(Op::add, {bounds[0], b.op(Op::mul, {b.cast(from.type_of(index), n), bounds[2]})}));
+                        read_params(i, scopes.back());
+                        iteration(scopes.back(), i.blocks[0]);
+                    });
+        }
+        const std::vector<Value> state = scopes.back().state;
+        scopes.pop_back();
+        close(id, state);
+    }
+
+    void while_(InstId id) {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        scopes.push_back(open(i, true));
+        looping([&] { return b.get(scopes.back().run); },
+                [&] {
+                    read_params(i, scopes.back());
+                    const Inst& test = last_inst(from, i.blocks[0]);
+                    for (const InstId t : from[i.blocks[0]].insts)
+                        if (&from[t] != &test) inst(t);
+                    const std::vector<Value> v = of(from.operands(test));
+                    b.loc = test.loc;
+                    guarded(v[0], [&] { iteration(scopes.back(), i.blocks[1]); },
+                            [&] {
+                                for (size_t c = 1; c < v.size(); ++c) b.set(scopes.back().state[c - 1], v[c]);
+                                b.set(scopes.back().run, b.constant_bool(false));
+                            });
+                });
+        const std::vector<Value> state = scopes.back().state;
+        scopes.pop_back();
+        close(id, state);
+    }
+
+    template <class Condition, class Body>
+    void looping(Condition condition, Body fill) {
+        const Loc loc = b.loc;
+        const BlockId test = b.new_block(), body = b.new_block();
+        b.enter(test);
+        const Value goes = condition();
+        b.terminate(Op::test, {&goes, 1});
+        b.enter(body);
+        fill();
+        b.terminate(Op::yield);
+        b.leave();
+        b.leave();
+        b.loc = loc;
+        b.control(Op::while_, {}, {test, body});
+    }
+
+    const Structure where;
+    std::vector<bool> leaves;
+    std::deque<Scope> scopes;                     ///< the body's, where it has one, then of open loops that are rewritten
+    std::vector<bool> plain{true};                ///< whether the open construct is copied as it is
+    std::vector<std::vector<Value>*> yielded;     ///< of those that are not: what their yields set
+    std::unordered_map<uint32_t, std::vector<Value>> variables;  ///< of rewritten constructs: their results
+};
+
+}  // namespace
+
+Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) {
+    // In unsigned arithmetic the distance is exact for every index type.
+    const Scalar type = k.type_of(from);
+    const auto widen = [&](Value v) {
+        if (size_of(type) >= 4) return v;
+        return b.cast(Scalar::i32, v);
+    };
+    from = widen(from), to = widen(to), step = widen(step);
+    const Scalar wide = k.type_of(from);
+    const Scalar plain = size_of(wide) == 8 ? Scalar::u64 : Scalar::u32, counter = size_of(wide) == 8 ? Scalar::i64 : Scalar::i32;
+    const Value none_left = b.constant(plain, 0), one = b.constant_int(plain, 1);
+    const auto count = [&](Value low, Value high, Value stride) {
+        const Value distance = b.op(Op::sub, {b.cast(plain, high), b.cast(plain, low)});
+        if (stride == one) return b.select(b.op(Op::lt, {low, high}), distance, none_left);
+        const Value steps = b.op(Op::add, {b.op(Op::div, {b.op(Op::sub, {distance, one}), stride}), one});
+        return b.select(b.op(Op::lt, {low, high}), steps, none_left);
+    };
+    const Value zero = b.constant(wide, 0);
+    const Value up = count(from, to, b.cast(plain, step));
+    const Value down = is_unsigned_int(wide) ? none_left : count(to, from, b.cast(plain, b.op(Op::neg, {step})));
+    const Value all = b.select(b.op(Op::gt, {step, zero}), up, b.select(b.op(Op::lt, {step, zero}), down, none_left));
+    return b.cast(counter, all);
+}
+
+Kernel forwarded(const Kernel& kernel) {
+    return dead(ir::forward(dead(simplify(promote(kernel)))));
+}
+
+Kernel canonical(const Kernel& kernel) {
+    // Loads are forwarded first: each value is loaded and held once. Predication makes variables again.
+    return dead(simplify(promote(Predication(forwarded(with_rules(kernel, true))).run())));
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,199 @@
+#include "autodiff/analysis/item_disjointness.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "autodiff/analysis/accumulation.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t most_items = INT32_MAX;          ///< of a launch, along an axis
+constexpr int64_t least_items = int64_t(1) << 20;  ///< a limit below that is met too often to have a kernel of its own
+
+int bits_of(Scalar type) { return 8 * size_of(type); }
+
+int64_t whole(const Kernel& k, Value v, uint64_t bits) {
+    const int shift = 64 - bits_of(k.type_of(v));
+    return is_unsigned_int(k.type_of(v)) ? int64_t(bits) : int64_t(bits << shift) >> shift;
+}
+
+int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+/// The number nearest to 0 that is the same modulo 2^bits.
+int64_t nearest(int64_t a, int bits) { return int64_t(uint64_t(a) << (64 - bits)) >> (64 - bits); }
+
+/// An index as step * global_index(axis) + base + constant modulo 2^bits, where the base is the same for all items. The bits are those of
+/// the narrowest type on the way: what is widened afterwards has wrapped before.
+struct Affine {
+    int axis = -1;  ///< -1: no global index
+    int64_t step = 0, constant = 0;
+    std::vector<Value> base;  ///< a sum, sorted
+    int bits = 64;
+    bool known = true;
+};
+
+Affine affine(const Kernel& k, Value v);
+
+Affine sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
+    const Affine x = affine(k, x_value), y = affine(k, y_value);
+    Affine a;
+    a.known = x.known && y.known && (x.axis < 0 || y.axis < 0) && !(minus && !y.base.empty());
+    if (!a.known) return a;
+    a = x.axis >= 0 ? x : y;
+    if (minus && y.axis >= 0) a.step = wrapping_mul(a.step, -1);
+    a.constant = wrapping_add(x.constant, minus ? wrapping_mul(y.constant, -1) : y.constant);
+    a.base = x.base;
+    a.base.insert(a.base.end(), y.base.begin(), y.base.end());
+    std::sort(a.base.begin(), a.base.end(), [](Value p, Value q) { return p.id < q.id; });
+    a.bits = std::min(x.bits, y.bits);
+    return a;
+}
+
+/// Of a product with a constant.
+Affine multiple(const Kernel& k, Value v, int64_t factor) {
+    Affine x = affine(k, v);
+    x.known = x.known && x.base.empty();
+    x.step = wrapping_mul(x.step, factor), x.constant = wrapping_mul(x.constant, factor);
+    return x;
+}
+
+Affine affine(const Kernel& k, Value v) {
+    uint64_t bits = 0;
+    Affine a;
+    if (k.constant(v, bits)) {
+        a.constant = whole(k, v, bits);
+        return a;
+    }
+    if (same_for_all(k, v)) {
+        a.base.push_back(v);
+        return a;
+    }
+    a.known = false;
+    if (k[v].inst.id == none) return a;
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    switch (i.op) {
+        case Op::global_index: a.known = true, a.axis = int(i.immediate), a.step = 1; return a;
+        case Op::cast:
+        case Op::bitcast:
+            if (is_int(i.type) && is_int(k.type_of(operands[0]))) a = affine(k, operands[0]);
+            break;
+        case Op::add: a = sum(k, operands[0], operands[1], false); break;
+        case Op::sub: a = sum(k, operands[0], operands[1], true); break;
+        case Op::mul:
+            for (int o = 0; o < 2 && !a.known; ++o)
+                if (k.constant(operands[size_t(o)], bits))
+                    a = multiple(k, operands[size_t(1 - o)], whole(k, operands[size_t(o)], bits));
+            break;
+        case Op::shl:
+            if (k.constant(operands[1], bits))
+                a = multiple(k, operands[0], int64_t(uint64_t(1) << (bits & uint64_t(bits_of(i.type) - 1))));
+            break;
+        default: break;
+    }
+    if (a.known && a.axis >= 0 && a.step == 0) a.known = false;
+    a.bits = std::min(a.bits, bits_of(i.type));
+    return a;
+}
+
+/// True where the index is row * n + column with the row affine and the column the index of a for from 0 to n: rows of items do
+/// not meet. Gives the row, which wraps no earlier than the index.
+bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine& row, Value& length) {
+    if (k[index].inst.id == none || k[k[index].inst].op != Op::add) return false;
+    const auto v = k.operands(k[k[index].inst]);
+    for (int o = 0; o < 2; ++o) {
+        const Value product = v[size_t(o)], column = v[size_t(1 - o)];
+        if (k[column].inst.id != none || k[product].inst.id == none || k[k[product].inst].op != Op::mul) continue;
+        const Inst& loop = k[where.owner_of(k[column].block)];
+        uint64_t zero = 1, step = 0;
+        if (loop.op != Op::for_ || k[column].index != 0) continue;
+        if (!k.constant(k.operands(loop)[0], zero) || zero != 0 || !k.constant(k.operands(loop)[2], step)) continue;
+        if (whole(k, k.operands(loop)[2], step) < 1) continue;
+        const Value n = k.operands(loop)[1];
+        const auto factors = k.operands(k[k[product].inst]);
+        for (int f = 0; f < 2; ++f) {
+            if (factors[size_t(f)] != n || !same_for_all(k, n)) continue;
+            row = affine(k, factors[size_t(1 - f)]);
+            length = n;
+            row.known = row.known && row.bits >= bits_of(k.type_of(index));
+            row.bits = std::min(row.bits, bits_of(k.type_of(index)));
+            return row.known;
+        }
+    }
+    return false;
+}
+
+/// How many items along the axis the limit allows.
+int64_t items_within(const ItemLimit& limit, int64_t length) {
+    using Wide = unsigned __int128;
+    if (length < 1) return most_items;  // no column at all
+    const Wide all = Wide(1) << limit.bits, each = Wide(limit.step) * Wide(length),
+               rest = Wide(limit.between) * Wide(length) + Wide(length);
+    if (rest > all) return 1;
+    return int64_t(std::min<Wide>((all - rest) / each + 1, Wide(most_items)));
+}
+
+/// Items of a launch along an axis, as far as the kernel says.
+int64_t items_of(const Kernel& k, int axis) {
+    const int64_t n = k.range[size_t(axis)], group = std::max<int64_t>(k.group[size_t(axis)], 1);
+    return n > 0 && (!k.whole_groups || k.group[0]) ? (n + group - 1) / group * group : most_items;
+}
+
+/// True where the limit holds for all launches, or can be checked at each launch and need not hold for `all`.
+bool holds(const Kernel& k, const ItemLimit& limit, bool all, std::vector<ItemLimit>& limits) {
+    const Scalar type = limit.length ? k.type_of(limit.length) : Scalar::i8;
+    uint64_t bits = 0;
+    int64_t longest = 1;
+    if (limit.length)
+        longest = k.constant(limit.length, bits) ? whole(k, limit.length, bits)
+                  : bits_of(type) < 64           ? int64_t(1) << bits_of(type)
+                                                 : INT64_MAX;
+    if (items_within(limit, longest) >= items_of(k, limit.axis)) return true;
+    if (all || items_within(limit, 1) < least_items) return false;
+    limits.push_back(limit);
+    return true;
+}
+
+}  // namespace
+
+bool items_apart(const Kernel& k, const Structure& where, std::span<const Value> x, std::span<const Value> y, bool all,
+                 std::vector<ItemLimit>& limits) {
+    if (x.size() != y.size() || k.rank == 0) return false;
+    bool covered[3] = {};
+    std::vector<ItemLimit> found;
+    for (size_t d = 0; d < x.size(); ++d) {
+        Affine a = affine(k, x[d]), b = affine(k, y[d]);
+        Value n, m;
+        if (!a.known && !b.known && row_and_column(k, where, x[d], a, n) && row_and_column(k, where, y[d], b, m) && n != m)
+            return false;
+        if (!a.known || !b.known || a.axis < 0 || a.axis != b.axis || covered[a.axis] || a.base != b.base) continue;
+        const int bits = std::min(a.bits, b.bits);
+        const int64_t step = nearest(a.step, bits),
+                      between = nearest(wrapping_add(a.constant, wrapping_mul(b.constant, -1)), bits);
+        if (step == 0 || step != nearest(b.step, bits)) continue;
+        ItemLimit limit{a.axis, bits, step < 0 ? -uint64_t(step) : uint64_t(step),
+                        between < 0 ? -uint64_t(between) : uint64_t(between), n};
+        covered[a.axis] = limit.between < limit.step && holds(k, limit, all, found);
+    }
+    for (int axis = 0; axis < k.rank; ++axis)
+        if (!covered[axis]) return false;
+    limits.insert(limits.end(), found.begin(), found.end());
+    return true;
+}
+
+Fits fits_of(const Kernel& k, const std::vector<ItemLimit>& limits) {
+    if (limits.empty()) return {};
+    return [kernel = std::make_shared<const Kernel>(k), limits](const HostValues& known, const std::array<int64_t, 3>& items) {
+        return std::all_of(limits.begin(), limits.end(), [&](const ItemLimit& limit) {
+            const int64_t length = limit.length ? number_of(*kernel, limit.length, known) : 1;
+            return items[size_t(limit.axis)] <= items_within(limit, length);
+        });
+    };
+}
+
+}  // namespace pumice::derive

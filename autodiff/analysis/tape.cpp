@@ -1,0 +1,323 @@
+#include "autodiff/analysis/tape.h"
+
+#include <algorithm>
+
+#include "autodiff/rules/derivative_rules.h"
+#include "autodiff/rules/subgroup_rules.h"
+#include "core/ir/named.h"
+#include "core/support/error.h"
+#include "core/text/names.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool in_halves)
+    : k(kernel),
+      where(structure),
+      analysis(what),
+      apart(in_halves),
+      written(k.memories.size()),
+      extremes(k.insts.size()),
+      use_counts(k.values.size()),
+      in_step_loops(k.insts.size()) {
+    for (const InstId id : where.order())
+        for (const Value v : k.operands(k[id])) ++use_counts[v.id];
+    for (const InstId id : where.order()) {
+        const Op op = k[id].op;
+        if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
+    }
+    for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
+    demand_all();
+    // The tape is popped iteration by iteration, in all of them.
+    bool refused = false;
+    for (const InstId id : where.order())
+        if (extremes[id.id] && pushes_inside(id)) extremes[id.id] = {}, refused = true;
+    if (refused) demand_all();
+    for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
+}
+
+void Plan::demand_all() {
+    holds.assign(k.values.size(), Hold::unneeded);
+    count_holds.assign(k.insts.size(), Hold::unneeded);
+    by_block.assign(k.blocks.size(), {});
+    counts_by_block.assign(k.blocks.size(), {});
+    refills_of.assign(k.blocks.size(), {});
+    for (const InstId id : where.order())
+        if (analysis.moves(id)) demand(id);
+}
+
+BlockId Plan::home(BlockId block) const {
+    const InstId owner = where.owner_of(block);
+    return owner.id != none && k[owner].op == Op::while_ ? k[owner].blocks[1] : block;
+}
+
+BlockId Plan::home(Value v) const {
+    const ValueInfo& info = k[v];
+    return home(info.inst.id == none ? info.block : where.block_of(info.inst));
+}
+
+bool Plan::any_order(InstId id) const {
+    const Inst& loop = k[id];
+    if (loop.op != Op::for_ || in_step(id) || extreme(id) || pushes_inside(id)) return false;
+    const BlockId contents = loop.blocks[0];
+    const auto yielded = k.operands(last_inst(k, contents));
+    for (uint32_t c = 0; c < loop.result_count; ++c) {
+        const Value param = k[contents].params[1 + c];
+        if (holds[param.id] == Hold::induction) return false;
+        if (!analysis.active(param) || yielded[c] == param) continue;
+        // Of what uses the sum in between, the adjoint depends on how many iterations follow.
+        int uses = 0;
+        if (!adds_to(param, yielded[c], uses) || uses != use_counts[param.id]) return false;
+    }
+    bool fits = true;
+    each_inside(k, loop, [&](InstId inner) {
+        const Op op = k[inner].op;
+        if (op == Op::barrier) fits = false;
+        if (analysis.moves(inner)) fits = fits && (is_pure(op) || op == Op::load || op == Op::if_ || op == Op::for_ || op == Op::yield);
+    });
+    return fits;
+}
+
+/// Whether the value is that sum, to which something may have been added, also under conditions, and serves nothing but the next sum.
+/// Counts how often the sum is used for that.
+bool Plan::adds_to(Value sum, Value v, int& uses) const {
+    if (v == sum) return ++uses > 0;
+    if (k[v].inst.id == none || use_counts[v.id] != 1) return false;
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    if (i.op == Op::if_) {
+        return std::all_of(i.blocks, i.blocks + 2, [&](BlockId arm) { return adds_to(sum, k.operands(last_inst(k, arm))[k[v].index], uses); });
+    }
+    if (i.op == Op::sub) return adds_to(sum, operands[0], uses);
+    if (i.op != Op::add) return false;
+    int first = uses;  // what is no sum may have counted some
+    return adds_to(sum, operands[0], first) ? (uses = first) > 0 : adds_to(sum, operands[1], uses);
+}
+
+// ---- what is needed ----
+
+void Plan::demand(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    switch (i.op) {
+        case Op::if_: return need(v[0]);
+        case Op::for_:
+            for (int bound = 0; bound < 3; ++bound) need(v[size_t(bound)]);
+            return;
+        case Op::while_: return need_count(id);
+        case Op::load:
+        case Op::store:
+        case Op::atomic:
+        case Op::compare_exchange: return demand_access(i);
+        case Op::subgroup: return demand_subgroup(id);
+        case Op::call:
+            for (const Value operand : v) need(operand);
+            for (const Value result : results_of(k, i)) need(result);
+            return;
+        default: return demand_operation(i);
+    }
+}
+
+void Plan::demand_operation(const Inst& i) {
+    const auto v = k.operands(i);
+    if (i.op == Op::select) return need(v[0]);
+    if (!is_scalar_op(i.op)) return;
+    if (const Value final = final_extreme(i)) {
+        if (!extremes[where.owner_of(k[v[0]].block).id]) need(final), need(v[1]);
+        return;
+    }
+    for (size_t o = 0; o < v.size(); ++o) {
+        if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
+        if (has_none(i.op, int(o)))
+            fail(named(k), " is differentiated through the op ", name_of(i.op), " on line ", i.loc.line, ", which has no derivative");
+        const unsigned from = uses(i.op, int(o));
+        for (size_t n = 0; n < v.size(); ++n)
+            if (from & (1u << n)) need(v[n]);
+        if (from & uses_result) need(k.result(i));
+    }
+}
+
+void Plan::demand_subgroup(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const Subgroup what = Subgroup(i.immediate);
+    if (!uniformity) uniformity = std::make_unique<Uniformity>(k);
+    for (InstId around = where.around(id); around.id != none; around = where.around(around))
+        if (is_loop(k[around].op) && uniformity->parting(around) > Scope::subgroup) in_step_loops[around.id] = true;
+    if (needs_operand(what)) need(v[0]);
+    if (needs_lane(what)) need(v[1]);
+}
+
+void Plan::demand_access(const Inst& i) {
+    const auto refuse = [&](const char* what) {
+        fail(named(k), " is differentiated in reverse through an atomic ", what, " of differentiated memory on line ", i.loc.line,
+             ", which has no reverse rule");
+    };
+    if (i.op == Op::compare_exchange) refuse("compare_exchange");
+    if (i.op == Op::atomic) {
+        const Atomic what = Atomic(i.immediate);
+        if (what == Atomic::min) refuse("min");
+        if (what == Atomic::max) refuse("max");
+        if (what == Atomic::exchange) refuse("exchange");
+        if (analysis.active(k.result(i)))
+            fail(named(k), " is differentiated in reverse through the old value of the atomic on line ", i.loc.line,
+                 ", which depends on the order of the work-items and has no derivative");
+        if (!analysis.active(k.operands(i).back())) return;
+    }
+    for (const Value index : indices_of(k, i)) need(index);
+}
+
+void Plan::need(Value v) {
+    if (holds[v.id] != Hold::unneeded) return;
+    holds[v.id] = Hold::given;  // while its operands are looked at: nothing depends on itself but through what is pushed
+    holds[v.id] = choose(v);
+    by_block[home(v).id].push_back(v);
+}
+
+void Plan::need_count(InstId loop) {
+    if (count_holds[loop.id] != Hold::unneeded) return;
+    const BlockId block = home(where.block_of(loop));
+    count_holds[loop.id] = block.id == 0 && !apart ? Hold::given : kept(block);
+    counts_by_block[block.id].push_back(loop);
+}
+
+bool Plan::in_loop(BlockId block) const {
+    for (InstId i = where.owner_of(block); i.id != none; i = where.around(i))
+        if (is_loop(k[i].op)) return true;
+    return false;
+}
+
+Hold Plan::kept(BlockId block) const { return apart || in_loop(block) ? Hold::pushed : Hold::variable; }
+
+bool Plan::reloadable(const Inst& load) const { return !apart && !written[load.memory.id]; }
+
+Hold Plan::choose(Value v) {
+    const ValueInfo& info = k[v];
+    const BlockId block = home(v);
+    if (info.inst.id == none) {  // a loop's parameter
+        const Inst& loop = k[where.owner_of(info.block)];
+        if (info.index < leading_params(loop.op)) return Hold::given;
+        const Value grows = increment(v);
+        if (!grows) return Hold::pushed;
+        need(grows);
+        need(k.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
+        return Hold::induction;
+    }
+    const Inst& i = k[info.inst];
+    if (is_pure(i.op) && k.operands(i).empty()) return Hold::again;
+    if (block.id == 0 && !apart) return Hold::given;
+    const bool looped = in_loop(block);
+    if (!looped && !apart) return Hold::variable;
+    if (is_pure(i.op) || (i.op == Op::load && reloadable(i))) {
+        for (const Value operand : k.operands(i)) need(operand);
+        return Hold::again;
+    }
+    if (i.op == Op::load && refilled(info.inst)) {
+        for (const Value operand : k.operands(i)) need(operand);
+        return Hold::again;
+    }
+    return kept(block);
+}
+
+bool Plan::refilled(InstId load) {
+    const MemoryId m = k[load].memory;
+    if (k[m].kind != MemoryKind::local) return false;
+    // All stores stand in one block, the body of a loop, at indices that do not change from one iteration to the next.
+    std::vector<InstId> stores;
+    for (const InstId id : where.order()) {
+        if (k[id].memory != m || k[id].op == Op::load) continue;
+        if (k[id].op != Op::store || (!stores.empty() && where.block_of(id) != where.block_of(stores[0]))) return false;
+        stores.push_back(id);
+    }
+    if (stores.empty()) return false;
+    const BlockId block = where.block_of(stores[0]);
+    const InstId loop = where.owner_of(block);
+    if (loop.id == none || !is_loop(k[loop].op)) return false;
+    for (const InstId store : stores)
+        for (const Value index : indices_of(k, k[store]))
+            if (!steady(loop, index)) return false;
+    // In the block's order: stores, a barrier, reads inside of constructs.
+    bool barrier_after_stores = false, read = false, barrier_after_reads = false;
+    for (const InstId id : k[block].insts) {
+        if (k[id].op == Op::barrier) (read ? barrier_after_reads : barrier_after_stores) = true;
+        if (k[id].op == Op::store && k[id].memory == m && (barrier_after_stores || read)) return false;
+        if (k[id].op == Op::load && k[id].memory == m) return false;
+        bool inside = false;
+        each_inside(k, k[id], [&](InstId inner) { inside = inside || (k[inner].op == Op::load && k[inner].memory == m); });
+        if (!inside) continue;
+        if (!barrier_after_stores || id == load) return false;
+        read = true;
+        barrier_after_reads = false;
+    }
+    if (!barrier_after_reads || where.ancestor_in(block, load).id == none || contains_load_outside(block, m)) return false;
+    auto& again = refills_of[block.id];
+    if (std::find(again.begin(), again.end(), stores[0]) != again.end()) return true;
+    again.insert(again.end(), stores.begin(), stores.end());
+    for (const InstId store : stores)
+        for (const Value operand : k.operands(k[store])) need(operand);
+    return true;
+}
+
+/// Whether the value is the same in all iterations of the loop.
+bool Plan::steady(InstId loop, Value v) const {
+    if (outside(loop, v)) return true;
+    if (k[v].inst.id == none || !is_pure(k[k[v].inst].op)) return false;
+    const auto operands = k.operands(k[k[v].inst]);
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return steady(loop, o); });
+}
+
+bool Plan::contains_load_outside(BlockId block, MemoryId m) const {
+    for (const InstId id : where.order())
+        if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return true;
+    return false;
+}
+
+Value Plan::increment(Value param) const {
+    const ValueInfo& info = k[param];
+    const InstId id = where.owner_of(info.block);
+    const Inst& loop = k[id];
+    if (!is_int(info.type)) return {};
+    const uint32_t c = info.index - leading_params(loop.op);
+    Value step;
+    bool steady = true;
+    where.each_source(id, c, [&](Value next, InstId by) {
+        if (by == id || k[by].op == Op::test) return;
+        const InstId source = k[next].inst;
+        if (source.id == none || k[source].op != Op::add) return void(steady = false);
+        const auto v = k.operands(k[source]);
+        step = v[0] == param ? v[1] : v[1] == param ? v[0] : Value{};
+        // The increment comes from outside of the loop, or is a constant.
+        uint64_t bits = 0;
+        steady = steady && step && (k.constant(step, bits) || outside(id, step));
+    });
+    return steady ? step : Value{};
+}
+
+bool Plan::outside(InstId loop, Value v) const {
+    BlockId block = k[v].inst.id == none ? k[v].block : where.block_of(k[v].inst);
+    for (;;) {
+        const InstId owner = where.owner_of(block);
+        if (owner == loop) return false;
+        if (owner.id == none) return true;
+        block = where.block_of(owner);
+    }
+}
+
+// ---- how much is pushed ----
+
+std::vector<Value> Plan::pushed(BlockId block, Scalar type) const {
+    std::vector<Value> found;
+    for (const Value v : by_block[block.id])
+        if (holds[v.id] == Hold::pushed && stored_as(k.type_of(v)) == type) found.push_back(v);
+    return found;
+}
+
+std::vector<InstId> Plan::pushed_counts(BlockId block) const {
+    std::vector<InstId> found;
+    for (const InstId loop : counts_by_block[block.id])
+        if (count_holds[loop.id] == Hold::pushed) found.push_back(loop);
+    return found;
+}
+
+}  // namespace pumice::derive

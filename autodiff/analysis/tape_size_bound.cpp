@@ -1,0 +1,165 @@
+// How much the primal pushes: in numbers where constants bound its loops, else from what the host knows of a launch.
+#include <algorithm>
+
+#include "autodiff/analysis/accumulation.h"
+#include "autodiff/analysis/tape.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; what asks for more is counted
+
+/// A number of any integer type.
+using Exact = __int128;
+Exact exact(Scalar type, uint64_t bits) {
+    const int shift = 64 - 8 * size_of(type);
+    return is_unsigned_int(type) ? Exact(bits << shift >> shift) : Exact(int64_t(bits << shift) >> shift);
+}
+
+Exact greatest(Scalar type) { return (Exact(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
+
+/// `most` at most.
+int64_t trips(Exact from, Exact to, Exact step) {
+    Exact n = 0;
+    if (step > 0 && to > from) n = (to - from - 1) / step + 1;
+    if (step < 0 && from > to) n = (from - to - 1) / -step + 1;
+    return int64_t(std::min(n, Exact(most)));
+}
+
+int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(Exact(n) * each, Exact(most))); }
+
+/// The bits of a value that is the same for all items: made of constants, arguments and extents.
+uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
+    const Inst& i = k[k[v].inst];
+    uint64_t operands[3] = {}, result = 0;
+    size_t n = 0;
+    for (const Value operand : k.operands(i)) operands[n++] = bits_of(k, operand, known);
+    switch (i.op) {
+        case Op::constant: return i.immediate;
+        case Op::argument: return known.scalar(size_t(i.immediate));
+        case Op::extent: return uint32_t(known.extent(size_t(k[i.memory].argument), int(i.immediate)));
+        case Op::select: return operands[0] ? operands[1] : operands[2];
+        case Op::cast: return cast_bits(k.type_of(k.operands(i)[0]), i.type, operands[0]);
+        case Op::bitcast: return operands[0];
+        default: break;
+    }
+    if (!evaluate_scalar(i.op, k.type_of(k.operands(i)[0]), operands, result)) library_bug("a bound of a tape is not to be computed by the host");
+    return result;
+}
+void add(Bound& sum, Bound&& b) {
+    sum.number += b.number;
+    sum.exact = sum.exact && b.exact;
+    if (!b.more) return;
+    if (!sum.more) sum.more = std::move(b.more);
+    else sum.more = [x = std::move(sum.more), y = std::move(b.more)](const HostValues& known) { return x(known) + y(known); };
+}
+
+}  // namespace
+
+int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
+    return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
+}
+
+std::optional<Bound> Plan::bound(Scalar type) const {
+    std::optional<Bound> all = bound(BlockId{0}, type);
+    // Of what the arguments decide as much is allocated as is needed: else it is counted.
+    return all && all->more && !all->exact ? std::nullopt : std::move(all);
+}
+
+std::optional<Bound> Plan::bound(BlockId block, Scalar type) const {
+    Bound sum;
+    sum.number = int64_t(pushed(block, type).size()) + (type == Scalar::i32 ? int64_t(pushed_counts(block).size()) : 0);
+    for (const InstId id : k[block].insts) {
+        const Inst& i = k[id];
+        if (!is_control(i.op)) continue;
+        Bound inside;
+        for (int which = i.op == Op::while_ ? 1 : 0; which < 2; ++which) {
+            if (i.blocks[which].id == none) continue;
+            auto arm = bound(i.blocks[which], type);
+            if (!arm) return std::nullopt;
+            add(inside, std::move(*arm));
+        }
+        const bool any = inside.number > 0 || inside.more;
+        if (any && i.op == Op::if_) inside.exact = false;
+        if (any && is_loop(i.op)) {
+            auto all = repeated(id, std::move(inside));
+            if (!all) return std::nullopt;
+            inside = std::move(*all);
+        }
+        add(sum, std::move(inside));
+    }
+    return sum;
+}
+
+/// What all iterations of the loop push. What is pushed in vain needs a tape, too: of one iteration at least.
+std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
+    Bound all;
+    all.exact = inside.exact;
+    if (const auto constant = bound_of_trips(id)) {
+        if (k[id].op == Op::while_ || *constant < 1) all.exact = false;
+        const int64_t n = std::max<int64_t>(*constant, 1);
+        if (n > most / std::max<int64_t>(inside.number, 1)) return std::nullopt;
+        all.number = n * inside.number;
+        if (inside.more)
+            all.more = [n, more = std::move(inside.more)](const HostValues& known) { return capped(n, more(known)); };
+        return all;
+    }
+    const auto v = k.operands(k[id]);
+    if (k[id].op != Op::for_ || !same_for_all(k, v[0]) || !same_for_all(k, v[1]) || !same_for_all(k, v[2])) return std::nullopt;
+    all.more = [kernel = std::make_shared<const Kernel>(k), from = v[0], to = v[1], step = v[2],
+                inside = std::move(inside)](const HostValues& known) {
+        const auto value = [&](Value v) { return exact(kernel->type_of(v), bits_of(*kernel, v, known)); };
+        const int64_t n = std::max<int64_t>(trips(value(from), value(to), value(step)), 1);
+        const int64_t each = std::min(inside.number + (inside.more ? inside.more(known) : 0), most);
+        return capped(n, each);
+    };
+    return all;
+}
+
+std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
+    const Inst& loop = k[id];
+    const auto value = [&](Value v) -> std::optional<Exact> {
+        uint64_t bits = 0;
+        if (!k.constant(v, bits) || !is_int(k.type_of(v))) return std::nullopt;
+        return exact(k.type_of(v), bits);
+    };
+    if (loop.op == Op::for_) {
+        const auto v = k.operands(loop);
+        const auto from = value(v[0]), to = value(v[1]), step = value(v[2]);
+        if (!from || !to || !step) return std::nullopt;
+        return trips(*from, *to, *step);
+    }
+    // A while that goes on only while some counter is below a constant.
+    std::vector<Value> conjuncts{k.operands(last_inst(k, loop.blocks[0]))[0]};
+    while (!conjuncts.empty()) {
+        const Value v = conjuncts.back();
+        conjuncts.pop_back();
+        const InstId source = k[v].inst;
+        if (source.id == none) continue;
+        const auto operands = k.operands(k[source]);
+        if (k[source].op == Op::and_) {
+            conjuncts.insert(conjuncts.end(), operands.begin(), operands.end());
+        } else if (k[source].op == Op::lt || k[source].op == Op::le) {
+            const ValueInfo& info = k[operands[0]];
+            const auto limit = value(operands[1]);
+            if (!limit || info.inst.id != none || where.owner_of(info.block) != id) continue;
+            const Value grows = increment(operands[0]);
+            const auto from = value(k.operands(loop)[info.index]);
+            const auto step = grows ? value(grows) : std::nullopt;
+            if (!from || !step || *step <= 0) continue;
+            // A counter that wraps before it gets there starts again.
+            const Exact end = *limit + (k[source].op == Op::le);
+            const int64_t n = trips(*from, end, *step);
+            if (n < most && *from + n * *step <= greatest(info.type)) return n;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace pumice::derive

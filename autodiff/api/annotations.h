@@ -1,0 +1,91 @@
+// What a caller of autodiff says: the mode, and of each argument whether it is differentiated. Enzyme's vocabulary.
+#pragma once
+#include "core/kernel/kernel.h"
+
+namespace pumice {
+
+/// Reverse mode: from the shadows of what is written to the shadows of what is read.
+class ReverseMode {
+public:
+    /// Of a program: at most n of its states are kept, the first one included, and the others are computed anew from them.
+    ReverseMode checkpoints(int n) const { return with<ReverseMode>(n); }
+    int states = 0;  ///< 0: as many as there are
+
+protected:
+    template <class Mode>
+    static Mode with(int n) {
+        if (n < 1) fail("autodiff is asked to work with ", n, " checkpoints; it needs at least 1, the state in which the program starts");
+        Mode mode;
+        mode.states = n;
+        return mode;
+    }
+};
+/// The same; what the function gives comes back behind the derivatives.
+class ReverseWithPrimalMode : public ReverseMode {
+public:
+    ReverseWithPrimalMode checkpoints(int n) const { return with<ReverseWithPrimalMode>(n); }
+};
+/// Forward mode: tangents in, tangents out.
+class ForwardMode {};
+/// The same; what the function gives comes back behind the derivatives.
+class ForwardWithPrimalMode : public ForwardMode {};
+inline constexpr ReverseMode Reverse{};
+inline constexpr ReverseWithPrimalMode ReverseWithPrimal{};
+inline constexpr ForwardMode Forward{};
+inline constexpr ForwardWithPrimalMode ForwardWithPrimal{};
+
+/// Not differentiated: it has no shadow and costs nothing.
+template <class T> struct Const {
+    T value;
+    explicit Const(const T& value) : value(value) {}
+};
+/// A scalar, or a struct of scalars, in reverse mode: its derivative comes back.
+template <class T> struct Active {
+    T value;
+    explicit Active(const T& value) : value(value) {}
+};
+/// An array with its shadow, of the same shape, type and device: reverse mode adds the gradient to it where the array is read and
+/// consumes it where the array is overwritten; forward mode reads and writes tangents. A scalar with its tangent (forward mode). A
+/// struct of arrays and scalars with such a struct: backwards its scalars are constant, for want of a place for their derivatives.
+template <class T> struct Duplicated {
+    T value, shadow;
+    explicit Duplicated(const T& value, const T& shadow) : value(value), shadow(shadow) {}
+};
+/// The same, where nobody will read what the array holds afterwards: the primal's result may be left out.
+template <class T> struct DuplicatedNoNeed {
+    T value, shadow;
+    explicit DuplicatedNoNeed(const T& value, const T& shadow) : value(value), shadow(shadow) {}
+};
+/// One value and N shadows: N directions at once.
+template <class T, std::size_t N> struct BatchDuplicated {
+    T value;
+    std::array<T, N> shadows;
+    explicit BatchDuplicated(const T& value, const T (&shadows)[N]) : value(value), shadows(std::to_array(shadows)) {}
+};
+/// A struct that holds arrays and scalars, with a struct of shadows: its arrays are Duplicated where the shadow has an array,
+/// else constant; derivatives of its floating scalars are added to the shadow's (forward mode: the shadow's are tangents).
+template <class T> struct MixedDuplicated {
+    T &value, &shadow;
+    explicit MixedDuplicated(T& value, T& shadow) : value(value), shadow(shadow) {}
+};
+
+namespace detail {
+template <class> struct annotation { static constexpr bool is = false; };
+template <class T> struct annotated { using type = T; static constexpr bool is = true; static constexpr std::size_t width = 0; };
+template <class T> struct annotation<Const<T>> : annotated<T> {};
+template <class T> struct annotation<Active<T>> : annotated<T> {};
+template <class T> struct annotation<Duplicated<T>> : annotated<T> { static constexpr std::size_t width = 1; };
+template <class T> struct annotation<DuplicatedNoNeed<T>> : annotated<T> { static constexpr std::size_t width = 1; };
+template <class T> struct annotation<MixedDuplicated<T>> : annotated<T> { static constexpr std::size_t width = 1; };
+template <class T, std::size_t N> struct annotation<BatchDuplicated<T, N>> : annotated<T> { static constexpr std::size_t width = N; };
+template <class A> concept Annotation = annotation<A>::is;
+
+/// Directions of a call: those of its batches, else 1.
+template <class... A>
+constexpr std::size_t batch_width() {
+    std::size_t width = 1;
+    ((annotation<A>::width > width ? void(width = annotation<A>::width) : void()), ...);
+    return width;
+}
+}  // namespace detail
+}  // namespace pumice

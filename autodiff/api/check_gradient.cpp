@@ -1,0 +1,101 @@
+#include "autodiff/api/check_gradient.h"
+
+#include <cmath>
+
+#include "core/language/rng.h"
+
+namespace pumice {
+namespace derive {
+namespace {
+
+using Arrays = std::vector<std::vector<double>>;
+
+double dot(const Arrays& a, const Arrays& b) {
+    double s = 0;
+    for (size_t k = 0; k < a.size(); ++k)
+        for (size_t i = 0; i < a[k].size(); ++i) s += a[k][i] * b[k][i];
+    return s;
+}
+
+/// The derivative along `direction`, by central differences of the outputs weighted with `seeds`. Steps are those that the type
+/// can make.
+double difference(const Checked& c, const Arrays& seeds, const Arrays& direction, double step) {
+    Arrays plus = c.start, minus = c.start;
+    double length = 0;
+    for (size_t k = 0; k < plus.size(); ++k)
+        for (size_t i = 0; i < plus[k].size(); ++i) {
+            plus[k][i] += step * direction[k][i];
+            minus[k][i] -= step * direction[k][i];
+            length = std::max(length, std::abs(direction[k][i]));
+        }
+    return length == 0 ? 0 : (dot(c.run(plus), seeds) - dot(c.run(minus), seeds)) / (2 * step);
+}
+
+/// The direction, of which only components [from, to) of all arrays taken together remain.
+Arrays part(const Arrays& direction, size_t from, size_t to) {
+    Arrays p = direction;
+    size_t n = 0;
+    for (std::vector<double>& v : p)
+        for (double& d : v) {
+            if (n < from || n >= to) d = 0;
+            ++n;
+        }
+    return p;
+}
+
+}  // namespace
+
+GradientCheck check(const Checked& c, const GradientCheckOptions& options) {
+    if (c.start.empty()) fail("check_gradient is given no array of float or double to check: those that are Const are held");
+    const double step = options.step > 0 ? options.step : c.single ? 5e-3 : 1e-5;
+    const double tolerance = options.tolerance > 0 ? options.tolerance : c.single ? 1e-2 : 1e-6;
+    rng::Splittable random(options.seed);
+    const auto uniform = [&] { return double(random.next() >> 11) * 0x1p-52 - 1; };  // [-1, 1)
+
+    GradientCheck worst;
+    for (int d = 0; d < options.directions; ++d) {
+        Arrays seeds = c.start, direction = c.start;
+        size_t count = 0;
+        for (size_t k = 0; k < seeds.size(); ++k)
+            for (size_t i = 0; i < seeds[k].size(); ++i, ++count) {
+                seeds[k][i] = double(float(uniform()));
+                direction[k][i] = (random.next() & 1 ? 1 : -1) * std::max(1.0, std::abs(c.start[k][i]));
+            }
+        const Arrays gradient = c.reverse(seeds);
+        // Both sums cancel: the scale is that of what is summed up.
+        double scale = 1e-30;
+        for (size_t k = 0; k < gradient.size(); ++k)
+            for (size_t i = 0; i < gradient[k].size(); ++i) scale += std::pow(gradient[k][i] * direction[k][i], 2);
+        const auto gap = [&](const Arrays& along) { return std::abs(dot(gradient, along) - difference(c, seeds, along, step)); };
+        const double found = gap(direction), error = found / std::max(std::sqrt(scale), std::abs(dot(gradient, direction)));
+        if (!(error <= tolerance)) worst.good = false;
+        if (d > 0 && (error <= worst.error || std::isnan(worst.error))) continue;
+        worst.error = error;
+        size_t from = 0, to = count;
+        while (to - from > 1) {
+            const size_t middle = from + (to - from) / 2;
+            const double before = gap(part(direction, from, middle)), behind = gap(part(direction, middle, to));
+            before >= behind || std::isnan(before) ? to = middle : from = middle;
+        }
+        size_t n = 0;
+        for (size_t k = 0; k < gradient.size(); ++k)
+            for (size_t i = 0; i < gradient[k].size(); ++i, ++n) {
+                if (n != from) continue;
+                worst.argument = c.arguments[k];
+                worst.index = int64_t(i);
+                worst.gradient = gradient[k][i];
+                worst.difference = difference(c, seeds, part(direction, from, to), step) / direction[k][i];
+            }
+    }
+    return worst;
+}
+
+}  // namespace derive
+
+std::string GradientCheck::text() const {
+    if (good) return pumice::text("the gradient agrees with central differences (worst error ", error, ")");
+    return pumice::text("the gradient disagrees with central differences by ", error, ": at element ", index, " of argument ",
+                        argument, " it is ", gradient, ", and the difference ", difference);
+}
+
+}  // namespace pumice

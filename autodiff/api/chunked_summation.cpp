@@ -1,0 +1,53 @@
+// Launches of so many items that what they add to one float, one after another, would be rounded too often: they go in pieces, each of
+// which adds to shadows of its own. These are added up at the end.
+#include <algorithm>
+
+#include "autodiff/api/derived_kernels.h"
+#include "core/interp/interp.h"
+
+namespace pumice::derive {
+namespace {
+
+/// Additions of parts of one size, one after another: the sum is then off by a few 1e-6 of it at most.
+constexpr int64_t most_additions = 1 << 16;
+
+/// A subgroup's items add up theirs first, but for the interpreter's. Shadows of the pieces' own must be small beside the work.
+int64_t pieces_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range, const std::vector<HostArgument>& arguments,
+                  const detail::DeviceState& device) {
+    if (summed.empty() || range.rank != primal.rank || primal.range[0] || range.stream.state) return 1;
+    int64_t items = 1, elements = 0;
+    for (size_t d = 0; d < size_t(range.rank); ++d) items *= range.to[d] - range.from[d];
+    for (const size_t p : summed) elements += arguments[p].array->bytes / int64_t(arguments[p].array->element->size);
+    const int64_t together = is_interp(*device.backend) ? 1 : std::max(1, device.backend->limits().subgroup_size);
+    const int64_t each = most_additions * together, pieces = (items + each - 1) / each;
+    return elements <= items / std::max<int64_t>(pieces, 1) ? std::clamp<int64_t>(pieces, 1, range.to[0] - range.from[0]) : 1;
+}
+
+}  // namespace
+
+void launch_in_pieces(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
+                      const std::vector<HostArgument>& arguments, const detail::DeviceState& device) {
+    const int64_t pieces = pieces_of(primal, summed, range, arguments, device);
+    if (pieces == 1) {
+        kernel.launch(range, arguments);
+        return;
+    }
+    const int64_t group = range.group_rank ? range.group_extents[0] : 1, rows = (range.to[0] - range.from[0] + pieces - 1) / pieces;
+    const int64_t step = (rows + group - 1) / group * group;  // whole groups but for the last
+    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> parts;  // of what
+    Range piece = range;
+    for (piece.from[0] = range.from[0]; piece.from[0] < range.to[0]; piece.from[0] += step) {
+        piece.to[0] = std::min(piece.from[0] + step, range.to[0]);
+        std::vector<HostArgument> list = arguments;
+        for (const size_t p : summed) {
+            if (piece.from[0] == range.from[0]) break;
+            const detail::ArrayState& shadow = *arguments[p].array;
+            parts.emplace_back(allocate_like(shadow, shadow.bytes, true), const_cast<detail::ArrayState&>(shadow).shared_from_this());
+            list[p] = rebound(arguments[p], *parts.back().first);
+        }
+        kernel.launch(piece, list);
+    }
+    for (const auto& [part, shadow] : parts) accumulate(shadow, part);
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,104 @@
+// Rules that replace a kernel's derivative.
+#pragma once
+#include <any>
+
+#include "autodiff/api/derivative_call.h"
+
+namespace pumice {
+namespace derive {
+
+/// The rules of one kernel. They are called with the arrays as they were before the launch: a kernel's result is not there yet.
+struct KernelRules {
+    bool inactive = false;
+    std::function<std::any(const Call&)> augmented;                                ///< runs instead of the primal
+    std::function<std::vector<uint64_t>(const Call&, const std::any&)> reverse;  ///< adjoints of the active scalars, one each
+    std::function<void(const Call&)> forward;                                      ///< tangents; the primal runs after it
+};
+/// The kernel's; made empty.
+KernelRules& rules_of(const KernelBase& kernel);
+/// Null where it has none.
+const KernelRules* find_rules(const KernelBase& kernel);
+
+/// What a rule is given for a parameter of host type H: an array with its shadow (null where it is constant), or the scalar.
+template <class H> struct Given { using type = H; };
+template <class T, int N> struct Given<Array<T, N>> { using type = Duplicated<Array<T, N>>; };
+
+template <class T, int N>
+Array<T, N> array_of(const HostArgument& given) {
+    Array<T, N> array;
+    if (!given.array) return array;
+    array.state = const_cast<detail::ArrayState*>(given.array)->shared_from_this();
+    for (int d = 0; d < N; ++d) array.extents[size_t(d)] = given.extents[size_t(d)];
+    return array;
+}
+template <class H>
+struct GivenFrom {
+    static H take(const Slot& slot) { return from_bits<H>(slot.value.bits); }
+};
+template <class T, int N>
+struct GivenFrom<Array<T, N>> {
+    static Duplicated<Array<T, N>> take(const Slot& slot) {
+        return Duplicated<Array<T, N>>(array_of<T, N>(slot.value), slot.shadows.empty() ? Array<T, N>() : array_of<T, N>(slot.shadows[0]));
+    }
+};
+
+template <class T>
+void put_bits(const T& value, std::vector<uint64_t>& bits) {
+    bits.push_back(0);
+    __builtin_memcpy(&bits.back(), &value, sizeof(T));
+}
+
+/// Calls `rule` with what comes first, the range and the kernel's arguments; its result is the adjoints of the floating scalars.
+template <class... P, class Rule, class... First>
+std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&... first) {
+    static_assert((!detail::HoldsArrays<typename detail::parameter<P>::host> && ...), "pumice: a kernel with a rule of its own takes arrays and scalars, no structs of arrays");
+    std::vector<uint64_t> bits;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        const auto act = [&] { return rule(first..., call.range, GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...); };
+        if constexpr (std::is_void_v<decltype(act())>) act();
+        else if constexpr (requires { std::tuple_size<decltype(act())>::value; }) std::apply([&](const auto&... each) { (put_bits(each, bits), ...); }, act());
+        else put_bits(act(), bits);
+    }(std::index_sequence_for<P...>());
+    return bits;
+}
+
+/// What an augmented primal keeps for the way back.
+template <class... P, class Augmented>
+auto call_augmented(const Augmented& augmented, const Call& call) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return augmented(call.range, GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+    }(std::index_sequence_for<P...>());
+}
+
+}  // namespace derive
+
+template <class... P>
+template <class Rule>
+Kernel<P...> Kernel<P...>::reverse(Rule rule) const {
+    derive::rules_of(*this).reverse = [rule](const derive::Call& call, const std::any&) { return derive::call_rule<P...>(rule, call); };
+    return *this;
+}
+template <class... P>
+template <class Augmented, class Rule>
+Kernel<P...> Kernel<P...>::reverse(Augmented augmented, Rule rule) const {
+    derive::KernelRules& rules = derive::rules_of(*this);
+    using Kept = decltype(derive::call_augmented<P...>(augmented, std::declval<const derive::Call&>()));
+    rules.augmented = [augmented](const derive::Call& call) { return std::any(derive::call_augmented<P...>(augmented, call)); };
+    rules.reverse = [rule](const derive::Call& call, const std::any& tape) {
+        return derive::call_rule<P...>(rule, call, std::any_cast<const Kept&>(tape));
+    };
+    return *this;
+}
+template <class... P>
+template <class Rule>
+Kernel<P...> Kernel<P...>::forward(Rule rule) const {
+    derive::rules_of(*this).forward = [rule](const derive::Call& call) { derive::call_rule<P...>(rule, call); };
+    return *this;
+}
+template <class... P>
+Kernel<P...> Kernel<P...>::inactive() const {
+    derive::rules_of(*this).inactive = true;
+    return *this;
+}
+
+}  // namespace pumice

@@ -1,0 +1,175 @@
+// A kernel's derivative called directly, and its adjoint as a step of a program: by its own rules, or by the transforms.
+#include "autodiff/api/derivative_call.h"
+
+#include "autodiff/api/custom_rules.h"
+#include "autodiff/program/program_steps.h"
+
+namespace pumice::derive {
+namespace {
+
+bool is_written(const ir::Kernel& kernel, size_t parameter) {
+    const ir::Parameter& p = kernel.params[parameter];
+    return p.is_array && kernel[p.memory].access != ir::Access::in;
+}
+
+std::vector<HostArgument> values_of(const Call& call) {
+    std::vector<HostArgument> values;
+    for (const Slot& slot : call.slots) values.push_back(slot.value);
+    return values;
+}
+
+/// The call of one direction of a batch.
+Call direction(const Call& call, int w) {
+    Call one = call;
+    one.width = 1;
+    for (Slot& slot : one.slots)
+        if (!slot.shadows.empty()) slot.shadows = {slot.shadows[size_t(w)]};
+    return one;
+}
+
+/// The rule's sweep, once a direction. A scalar's adjoints come in the order of the floating scalars.
+std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, const std::any& kept) {
+    std::vector<std::vector<uint64_t>> directions;
+    for (int w = 0; w < call.width; ++w) directions.push_back(rules.reverse(direction(call, w), kept));
+    std::vector<uint64_t> bits;
+    size_t scalar = 0;
+    for (const Slot& slot : call.slots) {
+        if (slot.value.is_array || !is_float(slot.value.type)) continue;
+        for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
+            if (scalar >= directions[size_t(w)].size())
+                fail("the rule of kernel \"", call.kernel.name(), "\" gives ", directions[size_t(w)].size(),
+                     directions[size_t(w)].size() == 1 ? " adjoint" : " adjoints",
+                     " of scalars, and more scalars are Active: it returns one for each floating scalar, in order");
+            bits.push_back(directions[size_t(w)][scalar]);
+        }
+        ++scalar;
+    }
+    return bits;
+}
+
+std::vector<uint64_t> reverse_by_rule(const KernelRules& rules, const Call& call) {
+    if (rules.inactive) {
+        call.kernel.launch(call.range, values_of(call));
+        std::vector<uint64_t> bits;
+        for (size_t i = 0; i < call.slots.size(); ++i) {
+            if (is_written(*call.kernel.recorded(), i))
+                for (const HostArgument& shadow : call.slots[i].shadows)
+                    if (shadow.array) fill_zero(*shadow.array);
+            if (call.slots[i].activity == Activity::active) bits.resize(bits.size() + size_t(call.width), 0);
+        }
+        return bits;
+    }
+    if (rules.augmented) return sweep_by_rule(rules, call, rules.augmented(call));
+    const std::vector<uint64_t> bits = sweep_by_rule(rules, call, {});
+    call.kernel.launch(call.range, values_of(call));
+    return bits;
+}
+
+}  // namespace
+
+KernelRules& rules_of(const KernelBase& kernel) {
+    return *static_cast<KernelRules*>(kernel.kept("rules", []() -> std::shared_ptr<void> { return std::make_shared<KernelRules>(); }).get());
+}
+const KernelRules* find_rules(const KernelBase& kernel) {
+    const KernelRules& rules = rules_of(kernel);
+    return rules.inactive || rules.reverse || rules.forward ? &rules : nullptr;
+}
+bool is_inactive(const KernelBase& kernel) { return rules_of(kernel).inactive; }
+
+std::vector<uint64_t> reverse(const Call& call) {
+    check(call, false);
+    const KernelRules* rules = find_rules(call.kernel);
+    if (rules && (rules->inactive || rules->reverse)) return reverse_by_rule(*rules, call);
+    std::vector<uint64_t> adjoints;
+    launch(call, Mode::adjoint, &adjoints);
+    return adjoints;
+}
+
+void forward(const Call& call) {
+    check(call, true);
+    const KernelRules* rules = find_rules(call.kernel);
+    if (rules && rules->inactive) {
+        reverse_by_rule(*rules, call);  // the tangents of what is written are zero as well
+    } else if (rules && rules->forward) {
+        for (size_t i = 0; i < call.slots.size(); ++i)
+            if (!call.slots[i].value.is_array && call.slots[i].activity != Activity::constant)
+                fail("the rule of kernel \"", call.kernel.name(), "\" for forward mode is called with tangents of arrays, and ",
+                     call.kernel.recorded()->label(i), " is a Duplicated scalar: write Const, or put it into an array of one element");
+        for (int w = 0; w < call.width; ++w) rules->forward(direction(call, w));
+        call.kernel.launch(call.range, values_of(call));
+    } else {
+        launch(call, Mode::forward, nullptr);
+    }
+}
+
+namespace {
+const Derived& half_of(const Call& call, Mode mode) {
+    check(call, false);
+    return derived(call.kernel, mode, signature_of(*call.kernel.recorded(), call.slots, call.width, mode));
+}
+}  // namespace
+
+std::vector<Activity> activities_of(const Call& call) {
+    std::vector<Activity> all;
+    for (const Slot& slot : call.slots)
+        all.push_back(slot.activity == Activity::duplicated_no_need ? Activity::duplicated : slot.activity);
+    return all;
+}
+
+TapeArrays split_forward(const Call& call) {
+    TapeArrays tape;
+    launch(half_of(call, Mode::augmented), call.range, call.slots, nullptr, &tape);
+    return tape;
+}
+
+std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape) {
+    const Derived& half = half_of(call, Mode::reverse);
+    check_tapes(half, call.range, call.slots, tape);
+    std::vector<uint64_t> adjoints;
+    TapeArrays arrays = tape;
+    launch(half, call.range, call.slots, &adjoints, &arrays);
+    return adjoints;
+}
+
+// ---- steps of a program ----------------------------------------------------------------------------------------------------------
+
+std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature) {
+    const KernelRules* rules = find_rules(kernel);
+    if (rules && rules->reverse) return std::vector<bool>(signature.params.size(), true);
+    return derived(kernel, Mode::adjoint, signature).reads;
+}
+
+TapeArrays reverse_step(const Call& call) {
+    const std::shared_ptr<const ir::Kernel> primal = call.kernel.recorded();
+    const KernelRules* rules = find_rules(call.kernel);
+    const bool by_rule = rules && rules->reverse;
+    Call step = call;
+    const Derived* adjoint = nullptr;
+    if (!by_rule) adjoint = &derived(call.kernel, Mode::adjoint, signature_of(*primal, call.slots, 1, Mode::adjoint));
+
+    // What the adjoint writes of the primal's arrays goes to copies.
+    std::vector<std::shared_ptr<detail::ArrayState>> copies;
+    for (size_t i = 0; i < step.slots.size(); ++i) {
+        const detail::ArrayState* array = step.slots[i].value.array;
+        const bool writes = by_rule ? rules->augmented && is_written(*primal, i) : bool(adjoint->writes[i]);
+        if (!writes || !array || !array->memory) continue;
+        copies.push_back(allocate_like(*array, array->bytes, false));
+        if (by_rule || adjoint->reads[i]) detail::copy(*array, *copies.back());
+        step.slots[i].value = rebound(step.slots[i].value, *copies.back());
+    }
+    TapeArrays sums;
+    if (!by_rule) {
+        launch(step, Mode::adjoint, nullptr, &sums);
+        return sums;
+    }
+    const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
+    const int64_t one = 1;
+    for (const Slot& slot : call.slots)
+        for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
+            sums.push_back(detail::allocate(device_of(call.range, call.slots), &one, 1, element_of(slot.value.type), false));
+            detail::write(*sums.back(), &bits[sums.size() - 1], 1, 1);
+        }
+    return sums;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,114 @@
+// One derivative of one kernel: what the annotations of a call become, parameter by parameter of the IR.
+#pragma once
+#include "autodiff/analysis/transform.h"
+#include "autodiff/api/annotations.h"
+
+namespace pumice::derive {
+
+using detail::HostArgument;
+
+/// What was said of one parameter of the IR.
+struct Slot {
+    Activity activity = Activity::constant;
+    HostArgument value;
+    std::vector<HostArgument> shadows;  ///< one a direction: of an array its shadows, of a scalar its tangents (forward mode)
+    void* target = nullptr;             ///< reverse mode, a scalar of a MixedDuplicated: the host scalar its adjoint is added to
+    bool mixed = false;                 ///< it comes from a struct, where integers may stand beside what is differentiated
+    std::string label = {};             ///< of a program's argument: "argument 2 (h)"
+};
+
+/// A launch that is differentiated.
+struct Call {
+    const KernelBase& kernel;
+    const Range& range;
+    std::vector<Slot> slots;
+    int width = 1;
+};
+
+/// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars that have no target, in order and
+/// `width` of each, as bits. Throws Error for misuse; nothing ran then.
+std::vector<uint64_t> reverse(const Call& call);
+/// Checks the call, runs primal and tangents.
+void forward(const Call& call);
+/// The two halves of reverse: the first runs the primal and gives what the second needs beyond the arguments.
+std::vector<Activity> activities_of(const Call& call);  ///< which both take
+using TapeArrays = std::vector<std::shared_ptr<detail::ArrayState>>;
+TapeArrays split_forward(const Call& call);
+std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape);
+
+/// Adds a number, as bits of its type, to the one of the host that a MixedDuplicated names.
+void add_to(void* target, Scalar type, uint64_t bits);
+
+/// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for what each parameter of the IR is.
+AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature);
+
+/// Throws Error for such a kernel that takes tapes: files of it alone could not be launched, as nothing in them says how long those are.
+void check_tapeless(const KernelBase& kernel);
+
+// ---- annotations to slots ------------------------------------------------------------------------------------------------------
+
+template <class T>
+std::vector<HostArgument> flat(const T& value) {
+    const auto all = detail::host_arguments(value);
+    return {all.begin(), all.end()};
+}
+
+/// `H` is the type the kernel takes: a number of another type than it becomes one.
+template <class H, class T>
+void put_slots(const Const<T>& a, std::vector<Slot>& slots) {
+    for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::constant, value, {}, nullptr, false});
+}
+template <class H, class T>
+void put_slots(const Active<T>& a, std::vector<Slot>& slots) {
+    for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
+        slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
+}
+template <class H, class T, class Shadows>
+void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<Slot>& slots) {
+    const size_t first = slots.size();
+    for (const HostArgument& v : flat(static_cast<const H&>(value))) {
+        const bool member = !ScalarType<T> && !v.is_array && !is_float(v.type);  // an integer among the numbers of a struct
+        slots.push_back({member ? Activity::constant : activity, v, {}, nullptr, detail::HoldsArrays<T>});
+    }
+    for (const T& shadow : shadows) {
+        const std::vector<HostArgument> given = flat(static_cast<const H&>(shadow));
+        for (size_t i = 0; i < given.size(); ++i) slots[first + i].shadows.push_back(given[i]);
+    }
+}
+template <class H, class T>
+void put_slots(const Duplicated<T>& a, std::vector<Slot>& slots) {
+    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
+}
+template <class H, class T>
+void put_slots(const DuplicatedNoNeed<T>& a, std::vector<Slot>& slots) {
+    put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, slots);
+}
+template <class H, class T, size_t N>
+void put_slots(const BatchDuplicated<T, N>& a, std::vector<Slot>& slots) {
+    put_duplicated<H>(Activity::duplicated, a.value, a.shadows, slots);
+}
+/// The addresses of a struct's scalars, in the order of its arguments; null for arrays.
+template <class T>
+void put_targets(T& value, std::vector<void*>& targets) {
+    if constexpr (ScalarType<T>) targets.push_back(&value);
+    else if constexpr (detail::is_array<T>::value) targets.push_back(nullptr);
+    else structure<T>::each_value(value, [&](auto& member) { put_targets(member, targets); });
+}
+template <class H, class T>
+void put_slots(const MixedDuplicated<T>& a, std::vector<Slot>& slots) {
+    const size_t first = slots.size();
+    put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
+    std::vector<void*> targets;
+    put_targets(a.shadow, targets);
+    for (size_t i = 0; i < targets.size(); ++i) slots[first + i].target = targets[i], slots[first + i].mixed = true;
+}
+
+/// The scalar of these bits.
+template <class T>
+T from_bits(uint64_t bits) {
+    T value;
+    __builtin_memcpy(static_cast<void*>(&value), &bits, sizeof(T));
+    return value;
+}
+
+}  // namespace pumice::derive

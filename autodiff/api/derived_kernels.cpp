@@ -1,0 +1,357 @@
+#include "autodiff/api/derived_kernels.h"
+
+#include <algorithm>
+#include <map>
+
+#include "autodiff/reverse/sweep.h"
+#include "core/ir/builder.h"
+#include "core/ir/named.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+
+namespace pumice::derive {
+namespace {
+
+constexpr const char* mode_names[] = {"forward", "adjoint", "augmented", "reverse"};
+
+/// Adds the parameters that the kernel loads from and stores to.
+void find_uses(const ir::Kernel& kernel, std::vector<bool>& reads, std::vector<bool>& writes) {
+    reads.resize(std::max(reads.size(), kernel.params.size()));
+    writes.resize(reads.size());
+    for (const ir::Block& block : kernel.blocks)
+        for (const ir::InstId id : block.insts) {
+            const ir::Inst& inst = kernel[id];
+            if (inst.memory.id == ir::none || inst.op == ir::Op::extent) continue;
+            const int argument = kernel[inst.memory].argument;
+            if (argument < 0) continue;
+            if (inst.op != ir::Op::store) reads[size_t(argument)] = true;
+            if (inst.op != ir::Op::load) writes[size_t(argument)] = true;
+        }
+}
+
+/// Without the stores to arrays whose contents nobody asks for and nothing loads.
+class WithoutUnread : public ir::Rewriter {
+public:
+    WithoutUnread(const ir::Kernel& kernel, const std::vector<bool>& unread) : Rewriter(kernel), unread(unread) {}
+
+private:
+    void inst(ir::InstId id) override {
+        const ir::Inst& i = from[id];
+        const bool drop = i.op == ir::Op::store && from[i.memory].argument >= 0 && unread[size_t(from[i.memory].argument)];
+        if (!drop) copy(id);
+    }
+    const std::vector<bool>& unread;
+};
+
+/// By parameter of the derivative: the primal's NoNeed arrays that it does not load from.
+void drop_unread(Adjoint& a, const Signature& signature) {
+    std::vector<bool> reads, writes, unread;
+    find_uses(a.kernel, reads, writes);
+    for (const Step& step : a.after) find_uses(step.kernel, reads, writes);
+    unread.resize(reads.size());
+    size_t at = 0;
+    bool any = false;
+    for (const Activity activity : signature.params) {
+        any |= unread[at] = activity == Activity::duplicated_no_need && writes[at] && !reads[at];
+        at += 1 + (activity == Activity::constant ? 0 : size_t(signature.width));
+    }
+    if (!any) return;
+    a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
+    if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
+    if (a.wide && a.wide->by_rows) a.wide->by_rows = ir::dead(WithoutUnread(*a.wide->by_rows, unread).run());
+    if (a.all_pairs) a.all_pairs->kernel = ir::dead(WithoutUnread(a.all_pairs->kernel, unread).run());
+    for (auto* cells : {&a.loop_cells, &a.exchanged})
+        if (*cells) (*cells)->kernel = ir::dead(WithoutUnread((*cells)->kernel, unread).run());
+    for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
+}
+
+/// Derived::summed; `whole`: the derivative is one kernel, not the half of one.
+std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature, const std::vector<Accumulated>& accumulated,
+                                   const std::vector<Tape>& tapes, bool whole) {
+    // What another kernel has counted or taped is by the item's number in the whole range.
+    const auto own = [&](const Tape& t) { return t.size == Tape::Size::fixed || (whole && t.size == Tape::Size::item); };
+    std::vector<size_t> found;
+    if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
+    size_t at = 0;
+    for (size_t p = 0; p < signature.params.size(); ++p) {
+        const ir::Parameter& parameter = primal.params[p];
+        const bool constant = signature.params[p] == Activity::constant;
+        const bool input = parameter.is_array && primal[parameter.memory].access == ir::Access::in;
+        const auto to_it = [&](const Accumulated& a) {
+            return a.how == Accumulation::atomic && a.memory == primal[parameter.memory].name;
+        };
+        if (!constant && input && std::any_of(accumulated.begin(), accumulated.end(), to_it))
+            for (int w = 0; w < signature.width; ++w) found.push_back(at + 1 + size_t(w));
+        at += 1 + (constant ? 0 : size_t(signature.width));
+    }
+    return found;
+}
+
+bool depends_on_groups(const ir::Kernel& k) {
+    return k.whole_groups || std::any_of(k.memories.begin(), k.memories.end(), [](const ir::Memory& m) { return m.kind == ir::MemoryKind::local; }) ||
+           std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) {
+               return (i.op >= ir::Op::local_index && i.op <= ir::Op::subgroup_count) || i.op == ir::Op::subgroup;
+           });
+}
+
+AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
+
+Derived::LoopCellsKernels ready_cells(LoopCells&& cells) {
+    const auto atomics = [](const ir::Kernel& k) {
+        return std::count_if(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
+    };
+    const bool adds = cells.exchanged && (atomics(cells.kernel) > 0 || atomics(*cells.exchanged) > cells.count);
+    std::optional<AnyKernel> exchanged;
+    if (cells.exchanged) exchanged = as_kernel(std::move(*cells.exchanged));
+    return {as_kernel(std::move(cells.kernel)), std::move(exchanged), as_kernel(std::move(cells.total)), cells.type, cells.count, cells.handed_on,
+            std::move(cells.iterations), adds};
+}
+
+Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
+    const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes,
+                           std::optional<Count>&& count, std::optional<Wide>&& wide = {},
+                           const std::vector<Accumulated>& accumulated = {}, Fits&& fits = {}) {
+        std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
+        Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {}, {}, {},
+                  std::move(summed), std::move(fits), std::make_shared<Derived::Any>()};
+        if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
+        if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
+        for (Step& step : after) {
+            d.after.push_back({as_kernel(std::move(step.kernel)), step.items, {}});
+            if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
+        }
+        if (count) d.count = as_kernel(std::move(count->kernel));
+        return d;
+    };
+    if (mode == Mode::forward) return ready(derive::forward(*primal, signature), {}, {}, {});
+    if (mode == Mode::adjoint) {
+        Adjoint a = derive::adjoint(*primal, signature);
+        drop_unread(a, signature);
+        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide),
+                          a.accumulated, std::move(a.fits));
+        if (a.all_pairs)
+            d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)),
+                           std::move(a.all_pairs->fits)};
+        if (a.loop_cells) d.loop_cells = ready_cells(std::move(*a.loop_cells));
+        if (a.exchanged) d.exchanged = ready_cells(std::move(*a.exchanged));
+        return d;
+    }
+    Split s = derive::split(*primal, signature);
+    if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
+    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.wide),
+                 s.accumulated, std::move(s.fits));
+}
+
+}  // namespace
+
+const Derived& derived_for(const Derived& derived, const HostValues& known, const std::array<int64_t, 3>& items) {
+    if (!derived.fits || derived.fits(known, items)) return derived;
+    std::call_once(derived.any->once, [&] {
+        Signature any = derived.signature;
+        any.any_range = true;
+        derived.any->derived = std::make_unique<Derived>(derive_anew(derived.primal, derived.mode, any));
+    });
+    return *derived.any->derived;
+}
+
+namespace {
+
+/// Under which a kernel keeps a derivative.
+std::string key_of(const char* what, const Signature& signature) {
+    std::string key =
+        std::string("derive ") + what + (signature.any_range ? " any " : " ") + std::to_string(signature.width) + ' ';
+    for (const Activity a : signature.params) key += "cadn"[int(a)];
+    if (signature.private_elements != Signature().private_elements) key += ' ' + std::to_string(signature.private_elements);
+    return key;
+}
+
+}  // namespace
+
+Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode) {
+    Signature signature;
+    signature.width = width;
+    for (const Slot& slot : slots)
+        if (slot.value.is_array && slot.value.array) signature.private_elements = slot.value.array->device->backend->limits().private_memory / 4;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const Slot& slot = slots[i];
+        Activity activity = slot.activity;
+        if (activity != Activity::constant && slot.value.is_array) {
+            const bool shadowed = !slot.shadows.empty() && slot.shadows[0].array;
+            if (!shadowed || !has_floats(kernel[kernel.params[i].memory].element)) activity = Activity::constant;
+        } else if (activity != Activity::constant) {
+            // The derivative of a scalar in a Duplicated struct has nowhere to go back to.
+            const bool lost = mode != Mode::forward && activity != Activity::active && !slot.target;
+            activity = lost || !is_float(slot.value.type) ? Activity::constant
+                       : mode == Mode::forward            ? Activity::duplicated
+                                                          : Activity::active;
+        }
+        signature.params.push_back(activity);
+    }
+    return signature;
+}
+
+namespace {
+
+void check_dimensions(const ir::Kernel& kernel) {
+    if (kernel.folded == 1) return;
+    fail("the derivative of kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): it takes ranges of ", kernel.dimensions(),
+         " dimensions, and there are derivatives of kernels over 3 at most");
+}
+
+}  // namespace
+
+const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& signature) {
+    const auto made = kernel.kept(key_of(mode_names[int(mode)], signature), [&]() -> std::shared_ptr<void> {
+        const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+        check_dimensions(*primal);
+        const auto result = std::make_shared<Derived>(derive_anew(primal, mode, signature));
+        // The derivative's parameters are the primal's with others between: those are taken out again.
+        std::vector<bool> reads, writes;
+        find_uses(*result->kernel.recorded(), reads, writes);
+        for (const Derived::After& after : result->after) find_uses(*after.kernel.recorded(), reads, writes);
+        size_t at = 0;
+        for (size_t i = 0; i < signature.params.size(); ++i) {
+            result->reads.push_back(reads[at]);
+            result->writes.push_back(writes[at]);
+            at += 1 + (signature.params[i] == Activity::constant ? 0 : size_t(signature.width));
+        }
+        if (result->count) {
+            std::vector<bool> counted, ignored;
+            find_uses(*result->count->recorded(), counted, ignored);
+            for (size_t i = 0; i < result->reads.size(); ++i) result->reads[i] = result->reads[i] || counted[i];
+        }
+        return result;
+    });
+    return *static_cast<const Derived*>(made.get());
+}
+
+namespace {
+
+/// Notes which tapes a derivative's kernel takes, once; gives what is noted, of other kernels none.
+std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
+    const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
+    return *static_cast<const std::vector<Tape>*>(made.get());
+}
+
+/// The adjoint for users to launch: nothing has to come after it.
+AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
+    const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
+        check_dimensions(*kernel.recorded());
+        Adjoint a = adjoint_alone(*kernel.recorded(), signature);
+        drop_unread(a, signature);
+        const auto result = std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
+        tapes_of(*result, a.tapes);
+        return result;
+    });
+    return *static_cast<const AnyKernel*>(made.get());
+}
+
+}  // namespace
+
+AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature) {
+    for (int m = 0; m < 4; ++m)
+        if (mode == mode_names[m]) {
+            // What has no derivative is constant, as it is in a call.
+            const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+            Signature tidy = signature;
+            for (size_t i = 0; i < tidy.params.size(); ++i) {
+                const ir::Parameter& p = primal->params[i];
+                if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
+            }
+            tidy.any_range = true;
+            if (Mode(m) == Mode::adjoint) return alone(kernel, tidy);
+            const Derived& made = derived(kernel, Mode(m), tidy);
+            tapes_of(made.kernel, made.tapes);
+            return made.kernel;
+        }
+    fail("a derivative of mode \"", mode, "\" is asked for: modes are forward, adjoint, augmented and reverse");
+}
+
+void check_tapeless(const KernelBase& kernel) {
+    const std::vector<Tape> tapes = tapes_of(kernel);
+    if (tapes.empty()) return;
+    const bool counted = std::any_of(tapes.begin(), tapes.end(), [](const Tape& t) { return t.size == Tape::Size::counted; });
+    fail(ir::named(*kernel.recorded()), " cannot be dumped: it takes ", tapes.size(), tapes.size() == 1 ? " array" : " arrays",
+         " that autodiff makes for each launch, ",
+         counted ? "as long as another kernel counts, which the files do not hold" : "of a length that the files do not hold",
+         "; bound its loops by constants, so that what an item tapes is in 1024 elements of private memory, or call autodiff where it runs");
+}
+
+// ---- arrays ----------------------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<detail::ArrayState> allocate_like(const detail::ArrayState& like, int64_t bytes, bool zero) {
+    const int64_t n = bytes / int64_t(like.element->size);
+    return detail::allocate(like.device, &n, 1, *like.element, zero);
+}
+
+void fill_zero(const detail::ArrayState& array) {
+    const uint32_t zero = 0;
+    if (array.memory) detail::fill(array, &zero, array.bytes % 4 == 0 ? 4 : 1);
+}
+
+HostArgument argument_of(const detail::ArrayState& array) {
+    HostArgument a;
+    a.is_array = true;
+    a.element = array.element;
+    a.array = &array;
+    a.device = array.device;
+    a.extents = {array.bytes / int64_t(array.element->size), 1, 1};
+    return a;
+}
+
+HostArgument rebound(const HostArgument& argument, const detail::ArrayState& array) {
+    HostArgument a = argument;
+    a.array = &array;
+    a.device = array.device;
+    return a;
+}
+
+namespace {
+/// arg1[i] += arg2[i], for each floating leaf.
+AnyKernel accumulating(const Element& element) {
+    static std::mutex mutex;
+    static std::map<const Element*, AnyKernel> kernels;  // an element is one object a type
+    std::lock_guard lock(mutex);
+    const auto there = kernels.find(&element);
+    if (there != kernels.end()) return there->second;
+
+    auto kernel = std::make_shared<ir::Kernel>();
+    kernel->name = "accumulate";
+    kernel->rank = 1;
+    for (int i = 0; i < 2; ++i) {
+        ir::Memory m;
+        m.name = text("arg", i + 1);
+        m.element = element;
+        m.access = i == 0 ? ir::Access::inout : ir::Access::in;
+        m.argument = i;
+        kernel->memories.push_back(m);
+        kernel->params.push_back({true, Scalar::f32, ir::MemoryId{uint32_t(i)}});
+    }
+    ir::Builder build(*kernel);
+    build.enter(build.new_block());
+    const ir::Value i = build.index(ir::Op::global_index, 0);
+    for (uint32_t leaf = 0; leaf < element.leaves.size(); ++leaf) {
+        if (!is_float(element.leaves[leaf].type)) continue;
+        const ir::Value a = build.load(ir::MemoryId{0}, leaf, {&i, 1}), b = build.load(ir::MemoryId{1}, leaf, {&i, 1});
+        build.store(ir::MemoryId{0}, leaf, {&i, 1}, build.op(ir::Op::add, {a, b}));
+    }
+    build.terminate(ir::Op::return_);
+    return kernels.emplace(&element, AnyKernel(kernel)).first->second;
+}
+}  // namespace
+
+void accumulate(const std::shared_ptr<detail::ArrayState>& to, const std::shared_ptr<detail::ArrayState>& from) {
+    if (to->bytes == 0 || !has_floats(*to->element)) return;
+    const HostArgument arguments[2] = {argument_of(*to), argument_of(*from)};
+    // One launch covers 2^31 - 1 items; longer arrays take several.
+    for (int64_t first = 0; first < arguments[0].extents[0]; first += INT32_MAX) {
+        const int64_t past[1] = {std::min<int64_t>(arguments[0].extents[0] - first, INT32_MAX)};
+        detail::ArrayState a = *to, b = *from;
+        for (detail::ArrayState* part : {&a, &b}) part->offset += first * to->element->size, part->bytes = past[0] * to->element->size;
+        const auto to_part = std::make_shared<detail::ArrayState>(a), from_part = std::make_shared<detail::ArrayState>(b);
+        const HostArgument parts[2] = {argument_of(*to_part), argument_of(*from_part)};
+        accumulating(*to->element).launch(ndrange(past[0]), parts);
+    }
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,76 @@
+// Batches of more directions than one kernel takes: in parts, a launch each. What compilers do with straight code takes longer than in
+// proportion to its length, by far with tens of directions of a long kernel.
+#include <algorithm>
+
+#include "autodiff/api/derived_kernels.h"
+
+namespace pumice::derive {
+namespace {
+
+constexpr size_t most_instructions = 4096;  ///< of a derivative with several directions, about
+
+size_t instructions_of(const ir::Kernel& k) {
+    size_t n = 0;
+    for (const ir::Block& block : k.blocks) n += block.insts.size();
+    return n;
+}
+
+/// A kernel that prints would print once a part.
+bool reports(const ir::Kernel& k) {
+    return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::print; });
+}
+
+/// How many directions one kernel takes: with each it grows by what the first one adds to the primal.
+int directions_at_once(const Call& call, Mode mode) {
+    const ir::Kernel& primal = *call.kernel.recorded();
+    const size_t own = instructions_of(primal);
+    if (call.width == 1 || reports(primal) || own * size_t(call.width) < most_instructions / 4) return call.width;
+    const Signature signature = signature_of(primal, call.slots, 1, mode);
+    const Derived& one = derived(call.kernel, mode, signature);
+    const size_t with_one = instructions_of(*one.kernel.recorded()), each = with_one > own ? with_one - own : 1;
+    return int(std::clamp<size_t>(most_instructions > own ? (most_instructions - own) / each : 1, 1, size_t(call.width)));
+}
+
+/// The slots of some of the directions. `apart`: over copies of the arrays that the derivative writes, which later parts need as they are.
+std::vector<Slot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
+                           std::vector<std::shared_ptr<detail::ArrayState>>& copies) {
+    std::vector<Slot> slots = call.slots;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        Slot& slot = slots[i];
+        if (slot.shadows.size() > count) slot.shadows = {slot.shadows.begin() + long(first), slot.shadows.begin() + long(first + count)};
+        const detail::ArrayState* array = slot.value.array;
+        if (!apart || !slot.value.is_array || !derived.writes[i] || !array || !array->memory) continue;
+        copies.push_back(allocate_like(*array, array->bytes, false));
+        if (derived.reads[i]) detail::copy(*array, *copies.back());
+        slot.value = rebound(slot.value, *copies.back());
+    }
+    return slots;
+}
+
+/// Puts what belongs to the directions of a part, of each scalar in turn, among that of all.
+template <class T>
+void place(std::vector<T>& all, const std::vector<T>& part, size_t width, size_t first, size_t count) {
+    all.resize(part.size() / count * width);
+    for (size_t n = 0; n < part.size(); ++n) all[n / count * width + first + n % count] = part[n];
+}
+
+}  // namespace
+
+void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeArrays* sums) {
+    const size_t width = size_t(call.width), most = size_t(directions_at_once(call, mode)), parts = (width + most - 1) / most;
+    const size_t each = (width + parts - 1) / parts;
+    for (size_t first = 0; first < width; first += each) {
+        const size_t count = std::min(each, width - first);
+        const Signature signature = signature_of(*call.kernel.recorded(), call.slots, int(count), mode);
+        const Derived& part = derived(call.kernel, mode, signature);
+        std::vector<std::shared_ptr<detail::ArrayState>> copies;
+        const std::vector<Slot> slots = slots_of(call, part, first, count, first + count < width, copies);
+        std::vector<uint64_t> bits;
+        TapeArrays arrays;
+        launch(part, call.range, slots, adjoints ? &bits : nullptr, nullptr, sums ? &arrays : nullptr);
+        if (adjoints) place(*adjoints, bits, width, first, count);
+        if (sums) place(*sums, arrays, width, first, count);
+    }
+}
+
+}  // namespace pumice::derive

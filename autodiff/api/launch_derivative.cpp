@@ -1,0 +1,334 @@
+// Launching derivative kernels: their arguments, tapes and results.
+#include "autodiff/api/derived_kernels.h"
+#include "core/host/next_launch_hint.h"
+#include "core/support/debug.h"
+
+namespace pumice::derive {
+namespace {
+
+double to_double(Scalar type, uint64_t bits) {
+    if (type == Scalar::f64) return from_bits<double>(bits);
+    if (type == Scalar::f32) return double(from_bits<float>(bits));
+    return double(float(from_bits<half>(bits)));
+}
+
+}  // namespace
+
+void add_to(void* target, Scalar type, uint64_t bits) {
+    const double d = to_double(type, bits);
+    if (type == Scalar::f64) *static_cast<double*>(target) += d;
+    else if (type == Scalar::f32) *static_cast<float*>(target) += float(d);
+    else *static_cast<half*>(target) = half(float(*static_cast<half*>(target)) + float(d));
+}
+
+namespace {
+
+/// The arguments of a derivative kernel, in its order.
+class Arguments {
+public:
+    Arguments(const Derived& derived, const Range& range, const std::vector<Slot>& slots) : derived(derived), slots(slots), device(device_of(range, slots)) {
+        for (size_t i = 0; i < slots.size(); ++i) {
+            list.push_back(slots[i].value);
+            if (derived.signature.params[i] == Activity::constant) continue;
+            for (int w = 0; w < derived.signature.width; ++w) put(slots[i], size_t(w));
+        }
+    }
+
+    std::vector<HostArgument> list;
+    TapeArrays sums;  ///< of active scalars, in order
+
+    /// After the launch: adds what two shadows shared, and brings the active scalars' adjoints back.
+    void finish(std::vector<uint64_t>* adjoints) const {
+        for (const auto& [own, to] : apart) accumulate(to, own);
+        size_t next = 0;
+        for (size_t i = 0; i < slots.size(); ++i) {
+            const Slot& slot = slots[i];
+            if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
+            for (int w = 0; w < derived.signature.width; ++w) {
+                uint64_t bits = 0;
+                if (derived.signature.params[i] != Activity::constant && (adjoints || slot.target)) detail::read(*sums[next++], &bits);
+                if (slot.target && is_float(slot.value.type)) add_to(slot.target, slot.value.type, bits);
+                else if (slot.activity == Activity::active && adjoints) adjoints->push_back(bits);
+            }
+        }
+    }
+
+private:
+    void put(const Slot& slot, size_t w) {
+        if (!slot.value.is_array && derived.mode == Mode::forward) return list.push_back(slot.shadows[w]);
+        if (!slot.value.is_array) {
+            const int64_t one = 1;
+            sums.push_back(detail::allocate(device, &one, 1, element_of(slot.value.type), true));
+            return list.push_back(argument_of(*sums.back()));
+        }
+        // Two reads of one array: the kernel updates two shadows, which must not be the same memory.
+        const HostArgument& shadow = slot.shadows[w];
+        bool twice = false;
+        if (derived.mode == Mode::forward) return list.push_back(shadow);
+        for (const HostArgument& before : list) twice = twice || (before.is_array && before.array && overlap(*before.array, *shadow.array));
+        if (!twice) return list.push_back(shadow);
+        apart.push_back({allocate_like(*shadow.array, shadow.array->bytes, true), const_cast<detail::ArrayState*>(shadow.array)->shared_from_this()});
+        list.push_back(rebound(shadow, *apart.back().first));
+    }
+
+    const Derived& derived;
+    const std::vector<Slot>& slots;
+    std::shared_ptr<detail::DeviceState> device;
+    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> apart;
+};
+
+int64_t items_along(const Range& range, size_t d, bool whole_groups) {
+    const int64_t n = range.to[d] - range.from[d];
+    return whole_groups && range.group_rank ? (n + range.group_extents[d] - 1) / range.group_extents[d] * range.group_extents[d]
+                                            : n;
+}
+int64_t items_of(const Range& range, bool whole_groups) {
+    int64_t items = 1;
+    for (int d = 0; d < range.rank; ++d) items *= items_along(range, size_t(d), whole_groups);
+    return items;
+}
+/// Along each axis of the IR.
+std::array<int64_t, 3> items_along(const Range& range, bool whole_groups) {
+    std::array<int64_t, 3> items{1, 1, 1};
+    for (int axis = 0; axis < std::min(range.rank, 3); ++axis)
+        items[size_t(axis)] = items_along(range, size_t(range.rank - 1 - axis), whole_groups);
+    return items;
+}
+
+/// The range of a launch that gives none.
+Range own_or_given(const Range& range, const ir::Kernel& kernel) {
+    if (range.rank != 0 || !kernel.range[0]) return range;  // none at all: the launch says so
+    Range own = range;
+    own.rank = kernel.rank;
+    for (int d = 0; d < own.rank; ++d) own.to[size_t(d)] = kernel.range[size_t(own.rank - 1 - d)];
+    return own;
+}
+
+/// Fixes the group where the meaning of the kernel may depend on it, so that the primal and its derivatives agree.
+Range with_group(const Range& given, const Derived& derived, detail::DeviceState& device) {
+    const ir::Kernel& kernel = *derived.primal;
+    const Range range = own_or_given(given, kernel);
+    if (range.group_rank || !derived.by_group || items_of(range, false) <= 0) return range;
+    std::array<int64_t, 3> group = kernel.group;
+    if (!group[0]) {
+        Launch launch;
+        launch.rank = std::min(range.rank, 3);
+        for (int d = 0; d < range.rank; ++d)
+            launch.extent[size_t(std::min(range.rank - 1 - d, 2))] *= range.to[size_t(d)] - range.from[size_t(d)];
+        launch.arguments.resize(kernel.params.size());
+        group = device.backend->choose_group(kernel, launch);
+    }
+    Range fixed = range;
+    fixed.group_rank = range.rank;
+    fixed.group_extents.fill(1);  // of more than 3 dimensions, all but the last two
+    for (int d = range.rank > 3 ? range.rank - 2 : 0; d < range.rank; ++d)
+        fixed.group_extents[size_t(d)] = group[size_t(range.rank - 1 - d)];
+    return fixed;
+}
+
+HostValues values_of(const std::vector<Slot>& slots) {
+    HostValues values;
+    values.scalar = [&slots](size_t p) { return slots[p].value.bits; };
+    values.extent = [&slots](size_t p, int axis) { return slots[p].value.extents[size_t(slots[p].value.rank - 1 - axis)]; };
+    return values;
+}
+
+/// Whether the kernel for loops over all items does it. Not on devices that split rows, on the cpu: its threads add to arrays of their
+/// own, many places at once, which takes less than computing what others add (3.3 ms against 4.2 for 4,096 bodies).
+bool loops_over_all(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const detail::DeviceState& device) {
+    return derived.all_pairs && range.rank == 1 && !device.backend->splits_ranges() && derived.all_pairs->fits(values_of(slots), range.from[0], range.to[0]);
+}
+
+/// The wide kernel that suits the device; null where there is none.
+const AnyKernel* wide_kernel(const Derived& derived, const detail::DeviceState& device) {
+    if (!derived.wide) return nullptr;
+    if (!device.backend->splits_ranges()) return &derived.wide->kernel;
+    return derived.wide->by_rows ? &*derived.wide->by_rows : nullptr;
+}
+
+/// Its range; none where the kernel fixes the primal's, and where far from that there would be more items than in it.
+std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
+    if (!wide_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank) return std::nullopt;
+    for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
+        --axis;
+        const int64_t before = derived.wide->before[axis], behind = derived.wide->behind[axis];
+        if (before + behind > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
+        range.from[d] -= before;
+        range.to[d] += behind;
+        if (range.from[d] < INT32_MIN || range.to[d] > INT32_MAX || range.to[d] - range.from[d] > INT32_MAX) return std::nullopt;
+    }
+    return range;
+}
+
+void launch_after(const Derived::After& after, Range range, std::vector<HostArgument> arguments, const detail::DeviceState& device) {
+    if (after.items > 0) {
+        range.from = {}, range.to.fill(1), range.group_rank = 0;
+        range.to[size_t(range.rank - 1)] = after.items;
+    } else if (after.row_by_row && !device.backend->splits_ranges() && range.to[0] <= INT32_MAX - Step::rows) {
+        // What makes an item costs as much as what it stores, and more: on lavapipe this takes half of the time.
+        HostArgument end;
+        end.type = Scalar::i32, end.bits = uint32_t(range.to[0]);
+        arguments.push_back(end);
+        range.to[0] = range.from[0] + (range.to[0] - range.from[0] + Step::rows - 1) / Step::rows;
+        after.row_by_row->launch(range, arguments);
+        return;
+    }
+    after.kernel.launch(range, arguments);
+}
+
+void check_size(const ir::Kernel& primal, Scalar type, double elements) {
+    if (elements > INT32_MAX)
+        fail("the reverse sweep of kernel \"", primal.name, "\" needs a tape of ", int64_t(elements), " elements, ",
+             int64_t(elements) * size_of(type), " bytes, and a tape has 2147483647 elements at most");
+}
+
+/// Elements of a tape that is not counted.
+int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<Slot>& slots, int64_t items) {
+    if (tape.size == Tape::Size::offsets) return items;
+    const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
+    if (tape.size == Tape::Size::item) check_size(*derived.primal, tape.type, double(each) * double(items));
+    return tape.size == Tape::Size::item ? each * items : each;
+}
+
+/// What the count kernel found for each counted tape: the offsets' array, and how many elements there are in all.
+struct Counted {
+    std::shared_ptr<detail::ArrayState> offsets;
+    Scalar type;
+    int64_t total = 0;
+};
+std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
+    std::vector<Counted> counted;
+    std::vector<HostArgument> arguments;
+    std::vector<std::shared_ptr<detail::ArrayState>> copies;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        arguments.push_back(slots[i].value);
+        const bool written = slots[i].value.is_array && (*derived.primal)[derived.primal->params[i].memory].access != ir::Access::in;
+        if (!derived.count_writes || !written || !slots[i].value.array->memory) continue;
+        copies.push_back(allocate_like(*slots[i].value.array, slots[i].value.array->bytes, false));
+        detail::copy(*slots[i].value.array, *copies.back());
+        arguments.back() = rebound(slots[i].value, *copies.back());
+    }
+    for (size_t t = 0; t < derived.tapes.size(); ++t)
+        if (derived.tapes[t].size == Tape::Size::offsets) {
+            counted.push_back({detail::allocate(device, &items, 1, element_of(Scalar::i32), true), derived.tapes[t + 1].type});
+            arguments.push_back(argument_of(*counted.back().offsets));
+        }
+    derived.count->launch(range, arguments);
+    for (Counted& c : counted) {
+        std::vector<int32_t> counts(static_cast<size_t>(items));
+        detail::read(*c.offsets, counts.data());
+        for (int32_t& n : counts) {
+            const int64_t before = c.total;
+            c.total += n == INT32_MAX ? int64_t(n) + 1 : int64_t(n);  // that many or more
+            n = int32_t(before);
+        }
+        check_size(*derived.primal, c.type, double(c.total));
+        detail::write(*c.offsets, counts.data(), items, items);
+    }
+    return counted;
+}
+
+}  // namespace
+
+const Element& element_of(Scalar type) {
+    static const std::array<Element, 12> elements = [] {
+        std::array<Element, 12> all;
+        for (size_t i = 0; i < all.size(); ++i) all[i] = Element::of(Scalar(i));
+        return all;
+    }();
+    return elements[size_t(type)];
+}
+
+std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots) {
+    if (range.stream.state) return range.stream.state->device;
+    for (const Slot& slot : slots)
+        if (slot.value.is_array && slot.value.device) return slot.value.device;
+    return Device::open().state;
+}
+
+TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots) {
+    if (derived.tapes.empty()) return {};
+    const auto device = device_of(range, slots);
+    const Range grouped = with_group(range, derived, *device);
+    const int64_t items = items_of(grouped, derived.primal->whole_groups);
+    TapeArrays tapes;
+    int64_t bytes = 0;
+    try {
+        std::vector<Counted> counted;
+        if (derived.count) counted = count_tapes(derived, grouped, slots, device, items);
+        size_t next = 0;
+        for (const Tape& tape : derived.tapes) {
+            if (tape.size == Tape::Size::offsets) {
+                tapes.push_back(counted[next].offsets);
+                bytes += tapes.back()->bytes;
+            } else {
+                const int64_t n = tape.size == Tape::Size::counted ? counted[next++].total : elements_of(tape, derived, slots, items);
+                bytes += n * int64_t(size_of(tape.type));
+                tapes.push_back(detail::allocate(device, &n, 1, element_of(tape.type), tape.zeroed));
+            }
+        }
+    } catch (const Error& e) {
+        throw e.within(
+            text("while making the tape of the reverse sweep of kernel \"", derived.primal->name, "\"",
+                 bytes ? text(", ", bytes, " bytes") : std::string(), " over ", items,
+                 " work-items: launches over smaller ranges, or programs with Reverse.checkpoints(n), need less at once"));
+    }
+    if (debug::log())
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has a tape of ", bytes, " bytes for ", items,
+                             " work-items"));
+    return tapes;
+}
+
+void check_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const TapeArrays& tapes) {
+    const int64_t items = items_of(with_group(range, derived, *device_of(range, slots)), derived.primal->whole_groups);
+    if (items <= 0) return;
+    const auto refuse = [&](const auto&... what) {
+        fail("the reverse half of kernel \"", derived.primal->name, "\" is given a tape ", what...,
+             ": both halves take the same range and annotations");
+    };
+    if (tapes.size() != derived.tapes.size()) refuse("of ", tapes.size(), " arrays, and its own has ", derived.tapes.size());
+    for (size_t t = 0; t < tapes.size(); ++t) {
+        const Tape& tape = derived.tapes[t];
+        const Scalar type = tapes[t]->element->leaves[0].type;
+        if (type != tape.type) refuse("whose array ", t + 1, " is of ", name_of(type), ", and its own is of ", name_of(tape.type));
+        const int64_t has = tapes[t]->bytes / int64_t(size_of(type));
+        const int64_t wants = tape.size == Tape::Size::counted ? has : elements_of(tape, derived, slots, items);
+        if (has != wants) refuse("whose array ", t + 1, " has ", has, " elements, and needs ", wants);
+    }
+}
+
+void launch(const Derived& given, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints,
+            TapeArrays* tape, TapeArrays* sums) {
+    const auto device = device_of(range, slots);
+    const Range grouped = with_group(range, given, *device);
+    const HostValues known = values_of(slots);
+    const std::array<int64_t, 3> items = items_along(grouped, given.primal->whole_groups);
+    const Derived& derived = derived_for(given, known, items);
+    Arguments arguments(derived, grouped, slots);
+    TapeArrays own;
+    TapeArrays& tapes = tape ? *tape : own;
+    const bool any = items_of(grouped, false) > 0;
+    if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
+    else for (size_t t = 0; t < tapes.size(); ++t)  // the second sweep over one tape starts as the first
+        if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
+    for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
+    if (any) {
+        if (loops_over_all(derived, grouped, slots, *device)) {
+            derived.all_pairs->kernel.launch(grouped, arguments.list);
+            derived.all_pairs->zero.launch(grouped, arguments.list);
+        } else if (launch_loop_sums(derived, grouped, values_of(slots), arguments.list, device)) {
+        } else {
+            const detail::Followed followed(!derived.after.empty());
+            if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
+            else launch_in_pieces(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
+        }
+        for (const Derived::After& after : derived.after) {
+            const detail::Followed followed(&after != &derived.after.back());
+            launch_after(after, grouped, arguments.list, *device);
+        }
+    }
+    arguments.finish(adjoints);
+    if (sums) *sums = arguments.sums;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,67 @@
+// Launching the adjoint of a loop in which all items add to the same places, by sums an iteration (loop_partial_sums.h).
+#include <algorithm>
+
+#include "autodiff/api/derived_kernels.h"
+#include "core/support/debug.h"
+
+namespace pumice::derive {
+namespace {
+
+constexpr int64_t most_in_one = 1 << 16;  ///< where items add to other elements, too: more would go in pieces (chunked_summation.cpp)
+/// The cpu adds up rows of many elements faster than many cells. It goes through a loop with all items of a group: what these keep from one loop
+/// to the next stays in the first cache where the group is short (0.155 ms against 0.172 for a mixture of 16 components).
+constexpr int64_t most_cells = 512, short_group = 64;
+constexpr int64_t least_items = 256;   ///< with fewer, cells and their kernel cost more than they save
+
+/// Items of the primal that one item of the exchanged loop goes through: enough to make the additions at the end cheap, and where many
+/// lanes run, not so many that lanes are idle.
+int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / backend.limits().subgroup_size, 32, 256); }
+
+}  // namespace
+
+bool launch_loop_sums(const Derived& derived, const Range& range, const HostValues& known, const std::vector<HostArgument>& given,
+                      const std::shared_ptr<detail::DeviceState>& device) {
+    const bool exchanged = !device->backend->splits_ranges();
+    const auto& way = exchanged ? derived.exchanged : derived.loop_cells;
+    if (!way || range.rank != derived.primal->rank) return false;
+    int64_t items = 1;
+    for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
+    const int64_t iterations = way->iterations(known);
+    if (items < least_items || iterations < 1 || iterations > INT32_MAX / way->count) return false;
+    if (exchanged && (range.from[0] != 0 || items > INT32_MAX / 2 / way->handed_on || (way->adds_beside && items > most_in_one))) return false;
+    if (!exchanged && iterations * way->count > most_cells) return false;
+
+    std::vector<HostArgument> arguments = given;
+    int64_t bytes = 0;
+    TapeArrays tapes;
+    const auto tape = [&](int64_t n, bool zeroed) {
+        bytes += n * size_of(way->type);
+        tapes.push_back(detail::allocate(device, &n, 1, element_of(way->type), zeroed));
+        arguments.push_back(argument_of(*tapes.back()));
+    };
+    tape(iterations * way->count, true);
+    if (exchanged) tape(items * way->handed_on, false);
+    if (debug::log())
+        debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ",
+                             iterations, " iterations over ", items, " work-items"));
+    Range beside = range;
+    beside.from = {}, beside.to.fill(1), beside.group_rank = 0;
+    if (exchanged) {
+        way->kernel.launch(range, arguments);
+        beside.rank = 2;
+        beside.to[0] = (items + chunk_of(*device->backend) - 1) / chunk_of(*device->backend), beside.to[1] = iterations;
+        way->exchanged->launch(beside, arguments);
+    } else {
+        std::vector<size_t> summed = derived.summed;
+        summed.push_back(arguments.size() - 1);
+        Range own = range;
+        if (!own.group_rank && own.rank == 1) own.group_rank = 1, own.group_extents[0] = short_group;
+        launch_in_pieces(way->kernel, *derived.primal, summed, own, arguments, *device);
+    }
+    beside.rank = 1;
+    beside.to[0] = iterations, beside.to[1] = 1;
+    way->total.launch(beside, arguments);
+    return true;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,72 @@
+#include "autodiff/program/program.h"
+
+#include "autodiff/program/program_tangents.h"
+#include "autodiff/program/program_tape.h"
+#include "core/ir/evaluate.h"
+
+namespace pumice {
+namespace derive {
+
+namespace {
+thread_local int derivatives_off_depth = 0;
+}
+bool derivatives_off() { return derivatives_off_depth > 0; }
+
+Program::Program(ReverseMode mode, int width) : record(std::make_unique<ProgramTape>(width, mode.states)), is_forward(false) {}
+Program::Program(ForwardMode, int width) : record(std::make_unique<ProgramTangents>(width)), is_forward(true) {}
+Program::~Program() = default;
+
+void Program::annotate(const std::vector<Slot>& slots) { record->annotate(slots, is_forward); }
+
+TracedSource::operator HostScalar() { return program.follow(*next++); }
+
+HostScalar Program::follow(const Slot& slot) {
+    std::vector<double> tangents;
+    for (const HostArgument& t : slot.shadows)
+        if (is_forward) tangents.push_back(from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)));
+    const HostScalar followed{slot.value.bits, record->scalars, record->scalars->input(tangents)};
+    if (slot.target && !is_forward) {
+        HostArgument number = slot.value;
+        number.number = followed.number;
+        targets.push_back({slot.target, number});
+    }
+    return followed;
+}
+
+uint64_t Program::derivative(const HostArgument& number, int direction) const {
+    return cast_bits(Scalar::f64, number.type, to_bits(record->scalars->derivative(number.number, direction)));
+}
+
+void Program::run(const std::function<void()>& function) {
+    detail::Observing watching(record.get());
+    function();
+}
+
+void Program::seed(const HostArgument& array) {
+    if (!is_forward) static_cast<ProgramTape&>(*record).seed(array);
+}
+
+void Program::reverse() {
+    if (is_forward) return;
+    static_cast<ProgramTape&>(*record).reverse();
+    for (const Target& t : targets) add_to(t.to, t.number.type, derivative(t.number, 0));
+}
+
+std::shared_ptr<detail::ArrayState> Program::tangent(const HostArgument& array, int direction) {
+    return static_cast<ProgramTangents&>(*record).tangent(*array.array, direction);
+}
+
+}  // namespace derive
+
+void no_derivative(const std::function<void()>& act) {
+    ++derive::derivatives_off_depth;
+    try {
+        act();
+    } catch (...) {
+        --derive::derivatives_off_depth;
+        throw;
+    }
+    --derive::derivatives_off_depth;
+}
+
+}  // namespace pumice

@@ -1,0 +1,255 @@
+// Derivatives of programs: host functions that launch kernels.
+#pragma once
+#include "autodiff/api/autodiff.h"
+#include "autodiff/api/custom_rules.h"
+#include "autodiff/program/traced_struct.h"
+#include "core/host/trace_hook.h"
+#include "core/kernel/function.h"
+
+namespace pumice {
+namespace derive {
+
+class ProgramRecord;
+
+/// One derivative of one run of a program: what the function did is recorded, then played backwards (or its tangents run along).
+class Program {
+public:
+    Program(ReverseMode mode, int width);
+    Program(ForwardMode mode, int width);
+    ~Program();
+    void annotate(const std::vector<Slot>& slots);
+    /// Runs the function on this thread.
+    void run(const std::function<void()>& function);
+    /// The function gave this array: its shadow starts as 1 everywhere.
+    void seed(const HostArgument& array);
+    /// Reverse mode: the way back.
+    void reverse();
+    /// The number of an argument that is differentiated.
+    HostScalar follow(const Slot& slot);
+    /// Reverse mode, after the way back: the derivative by such a number along a direction, as bits of its type.
+    uint64_t derivative(const HostArgument& number, int direction) const;
+    /// Forward mode: the tangent of an array, one a direction.
+    std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
+
+private:
+    std::unique_ptr<ProgramRecord> record;
+    bool is_forward;
+    struct Target { void* to; HostArgument number; };
+    std::vector<Target> targets;  ///< numbers of a MixedDuplicated, to whose shadows their derivatives are added
+};
+
+/// Of what the function gave, its tangents where it is an array (an array of them for several directions), else nothing.
+template <std::size_t W, class T> std::tuple<> result_tangents(Program&, const T&) { return {}; }
+template <std::size_t W, class T, int N>
+auto result_tangents(Program& program, const Array<T, N>& result) {
+    const auto along = [&](int w) { return Array<T, N>(result.extents, program.tangent(flat(result)[0], w)); };
+    if constexpr (W == 1) return std::tuple(along(0));
+    else {
+        std::array<Array<T, N>, W> all;
+        for (std::size_t w = 0; w < W; ++w) all[w] = along(int(w));
+        return std::tuple(all);
+    }
+}
+
+/// What errors call the scalars and arrays of an argument: "" or, in a struct, " (grid.h)".
+template <class T>
+void put_names(const std::string& path, std::vector<std::string>& names) {
+    if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
+    else
+        structure<T>::each_type(
+            [&]<class F>(const char* name, size_t, F*) { put_names<F>(detail::member_path(path, name), names); });
+}
+template <class A>
+void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {
+    using T = typename detail::annotation<A>::type;
+    const std::size_t first = slots.size();
+    put_slots<T>(annotation, slots);
+    std::vector<std::string> names;
+    put_names<T>("", names);
+    for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
+}
+
+/// Whether the derivative follows the numbers of the argument: of a struct that holds arrays only where there is a place for what
+/// they get, and where all of it is meant.
+template <class A>
+constexpr bool is_followed() {
+    using T = typename detail::annotation<A>::type;
+    if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value) return false;
+    else return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
+}
+/// What the function is given for an annotated argument, of which `next` are the slots: followed numbers, else what it is.
+template <class A>
+decltype(auto) given(Program& program, A& annotation, const Slot*& next) {
+    using T = typename detail::annotation<A>::type;
+    TracedSource source{program, next};
+    next += detail::host_count<T>();
+    if constexpr (is_followed<A>()) return Traced<T>(source);
+    else return (annotation.value);
+}
+/// Of an Active argument the derivatives of its numbers, one a direction, as a tuple; of others nothing.
+template <class A, std::size_t W, class Given>
+auto active_of(const Program& program, const Given& given) {
+    using T = typename detail::annotation<A>::type;
+    if constexpr (std::is_same_v<A, Active<T>> && is_followed<A>()) {
+        std::array<T, W> all{};
+        const std::vector<HostArgument> numbers = flat(given);
+        for (std::size_t w = 0; w < W; ++w) {
+            std::vector<void*> to;
+            put_targets(all[w], to);
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                if (!numbers[i].followed_by) continue;
+                const uint64_t bits = program.derivative(numbers[i], int(w));
+                __builtin_memcpy(to[i], &bits, std::size_t(size_of(numbers[i].type)));
+            }
+        }
+        if constexpr (W == 1) return std::tuple<T>(all[0]);
+        else return std::tuple<std::array<T, W>>(all);
+    } else {
+        return std::tuple<>();
+    }
+}
+
+/// Runs the function under the mode; gives a tuple of the derivatives of the Active scalars (reverse mode), of the result's tangents
+/// (forward mode), and of the result (where asked for).
+template <bool primal, class Mode, class F, class... A>
+auto run_program(Mode mode, F& f, A&... annotations) {
+    constexpr std::size_t width = detail::batch_width<A...>();
+    Program program(mode, int(width));
+    std::vector<Slot> slots;
+    int number = 0;
+    (put_labelled(annotations, ++number, slots), ...);
+    program.annotate(slots);
+    const Slot* next = slots.data();
+    // Braces, unlike a call's arguments, go from left to right.
+    std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
+    const auto inputs = arguments;  // the program may give its own other values
+    static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations, next))>&...>,
+                  "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, or as Traced<float>, "
+                  "so that the derivative can follow what it computes with it, and a struct S that is so, or MixedDuplicated, and has numbers, as Traced<S>");
+    const auto call = [&](auto&... given) -> decltype(auto) { return f(given...); };
+    using Result = std::remove_cvref_t<decltype(std::apply(call, arguments))>;
+    const auto actives = [&] {
+        return std::apply([&](const auto&... given) { return std::tuple_cat(active_of<A, width>(program, given)...); }, inputs);
+    };
+    if constexpr (std::is_void_v<Result>) {
+        program.run([&] { std::apply(call, arguments); });
+        program.reverse();
+        return actives();
+    } else {
+        std::optional<Result> result;
+        program.run([&] { result.emplace(std::apply(call, arguments)); });
+        if constexpr (detail::is_array<Result>::value && std::is_base_of_v<ReverseMode, Mode>) program.seed(flat(*result)[0]);
+        program.reverse();
+        const auto derivatives = [&] {
+            if constexpr (std::is_base_of_v<ForwardMode, Mode>) return result_tangents<width>(program, *result);
+            else return actives();
+        }();
+        if constexpr (primal) return std::tuple_cat(derivatives, std::tuple<Result>(*result));
+        else return derivatives;
+    }
+}
+
+template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>> && !std::is_base_of_v<FunctionBase, std::remove_cvref_t<F>>;
+
+}  // namespace derive
+
+/// Reverse mode of a program: runs the host function with the annotated values, recording its launches, copies, fills, uploads and
+/// allocations on this thread, then plays them backwards. Shadows accumulate as they do for kernels; arrays that the function makes
+/// have shadows of their own; of an array that it returns, the shadow starts as 1. For an Active scalar the function takes a Traced
+/// number (or auto). Gives a tuple of the derivatives of the Active scalars, in order; of a batch, arrays of them. Throws Error for
+/// misuse, and where the function computes on the host with what it read back.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+/// The same; what the function gave comes behind the derivatives.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
+/// Forward mode of a program: tangents run along with what it does. Gives a tuple of the tangent of the array that the function gave,
+/// if it did, and ForwardWithPrimal then the array.
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ForwardMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
+template <derive::ProgramFunction F, detail::Annotation... A>
+auto autodiff(ForwardWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
+
+/// Runs `act` inside a program so that nothing it does has a derivative: what it writes is constant, what it reads is not missed.
+void no_derivative(const std::function<void()>& act);
+
+/// A function of the host that a program calls as one step: it may read arrays, compute, and write them. P are its parameters:
+/// `Array<T, N>&` for arrays that it writes, `const Array<T, N>&` for those that it only reads, scalars.
+template <class... P>
+class HostStep {
+public:
+    HostStep(std::string name, std::function<void(P...)> f) : name(std::move(name)), function(std::move(f)) {}
+
+    /// The rule of reverse mode: called with each array as Duplicated, its contents as they were before the step; its shadow is empty
+    /// where it is constant. It adds to the shadows of what is read and consumes those of what is written.
+    template <class Rule> HostStep reverse(Rule rule) const { return with(rule, &HostStep::reverse_rule); }
+    /// The rule of forward mode: the shadows are tangents; it runs before the step.
+    template <class Rule> HostStep forward(Rule rule) const { return with(rule, &HostStep::forward_rule); }
+    /// What the step writes has no derivative.
+    HostStep inactive() const {
+        HostStep other = *this;
+        other.is_inactive = true;
+        return other;
+    }
+
+    /// Runs the step; inside a program that is differentiated, as one command of its tape.
+    void operator()(P... arguments) const {
+        detail::Observer* observer = detail::observer();
+        const auto flat = detail::host_arguments(static_cast<const std::remove_cvref_t<P>&>(arguments)...);
+        if (!observer || !observer->calling(call(), flat)) function(arguments...);
+    }
+
+private:
+    using Rule = std::function<void(std::span<const detail::HostArgument>, std::span<const detail::HostArgument>)>;
+    template <class Given>
+    HostStep with(Given given, Rule HostStep::*rule) const {
+        HostStep other = *this;
+        other.*rule = [given](std::span<const detail::HostArgument> values, std::span<const detail::HostArgument> shadows) {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                given(derive::GivenFrom<std::remove_cvref_t<P>>::take(slot(values[I], shadows[I]))...);
+            }(std::index_sequence_for<P...>());
+        };
+        return other;
+    }
+    static derive::Slot slot(const detail::HostArgument& value, const detail::HostArgument& shadow) {
+        derive::Slot s;
+        s.value = value;
+        if (value.is_array) s.shadows = {shadow};
+        return s;
+    }
+    detail::HostCall call() const {
+        detail::HostCall c;
+        c.name = name;
+        c.reverse = reverse_rule;
+        c.forward = forward_rule;
+        c.inactive = is_inactive;
+        c.written = {(std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>)...};
+        c.primal = [f = function](std::span<const detail::HostArgument> values) {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                std::tuple<std::remove_cvref_t<P>...> own{value_of<std::remove_cvref_t<P>>(values[I])...};
+                f(std::get<I>(own)...);
+            }(std::index_sequence_for<P...>());
+        };
+        return c;
+    }
+    template <class T>
+    static T value_of(const detail::HostArgument& a) {
+        if constexpr (ScalarType<T>) return derive::from_bits<T>(a.bits);
+        else return derive::GivenFrom<T>::take(slot(a, {})).value;
+    }
+
+    std::string name;
+    std::function<void(P...)> function;
+    Rule reverse_rule, forward_rule;
+    bool is_inactive = false;
+};
+
+namespace derive {
+template <class> struct step_type;
+template <class R, class F, class... P> struct step_type<R (F::*)(P...) const> { using type = HostStep<P...>; };
+}  // namespace derive
+/// A step of the host with rules for its derivative: `host_step("clip", [](Array<float>& y, const Array<float>& x) { ... }).reverse(rule)`.
+template <class F>
+auto host_step(std::string name, F f) { return typename derive::step_type<decltype(&F::operator())>::type(std::move(name), std::move(f)); }
+
+}  // namespace pumice

@@ -1,0 +1,160 @@
+// The way back with few states kept: groups of commands are run again from them, by the binomial schedule.
+#include "autodiff/program/program_tape.h"
+
+namespace pumice::derive {
+
+/// Some command of [from, to) touches the buffer.
+bool ProgramTape::used(int buffer, int from, int to) const {
+    const std::vector<int>& uses = table[size_t(buffer)].uses;
+    const auto next = std::lower_bound(uses.begin(), uses.end(), from);
+    return next != uses.end() && *next < to;
+}
+
+/// Does the command once more, on the buffers' memory of now.
+void ProgramTape::execute(const Command& c, int index) {
+    std::vector<std::shared_ptr<ArrayState>> keep;
+    std::vector<HostArgument> arguments = c.arguments;
+    for (size_t i = 0; i < c.arguments.size(); ++i)
+        if (c.spans[i].any()) keep.push_back(array_of(c.spans[i])), arguments[i] = rebound(c.arguments[i], *keep.back());
+    switch (c.kind) {
+        case Command::Kind::allocate: {
+            Buffer& b = buffers[size_t(c.spans[0].buffer)];
+            ArrayState like;
+            like.device = b.device;
+            like.element = b.element;
+            b.memory = allocate_like(like, c.spans[0].bytes, b.zero)->memory;
+            break;
+        }
+        case Command::Kind::launch: c.kernel->launch(c.range, arguments); break;
+        case Command::Kind::fill: detail::fill(*array_of(c.spans[0]), c.data.data(), int(c.data.size())); break;
+        case Command::Kind::write: {
+            const int64_t elements = c.spans[0].bytes / int64_t(c.spans[0].element->size);
+            detail::write(*array_of(c.spans[0]), c.data.data(), elements, elements);
+            break;
+        }
+        case Command::Kind::copy: detail::copy(*array_of(c.spans[0]), *array_of(c.spans[1])); break;
+        case Command::Kind::call: c.host->primal(arguments); break;
+    }
+    for (size_t i = 0; i < c.spans.size(); ++i) {
+        if (!c.spans[i].any()) continue;
+        const bool written = c.kind == Command::Kind::launch ? (*c.kernel->recorded())[c.kernel->recorded()->params[i].memory].access != ir::Access::in
+                           : c.kind == Command::Kind::call   ? bool(c.host->written[i])
+                           : c.kind == Command::Kind::copy   ? i == 1
+                                                             : true;
+        if (written) use(c.spans[i].buffer).version = index;
+    }
+}
+
+/// Waits for the devices: memory that was let go with work pending is held until then, and the host would run far ahead.
+void ProgramTape::settle() {
+    dropped = 0;
+    const detail::DeviceState* last = nullptr;
+    for (const Buffer& b : buffers)
+        if (b.device.get() != last) b.device->backend->synchronize(), last = b.device.get();
+}
+
+/// Runs the commands [from, to). Buffers that no command before `end` uses any more go.
+void ProgramTape::advance(int from, int to, int end) {
+    for (int i = from; i < to; ++i) {
+        execute(commands[size_t(i)], i);
+        for (const Span& s : commands[size_t(i)].spans)
+            if (s.any() && buffers[size_t(s.buffer)].inside && buffers[size_t(s.buffer)].memory && !used(s.buffer, i + 1, end))
+                buffers[size_t(s.buffer)].memory = nullptr, ++dropped;
+        if (dropped >= 4) settle();
+    }
+}
+
+/// The state before command `at`: what commands of [at, end) use and the program changes. States share what is the same in both.
+ProgramTape::Snapshot ProgramTape::take(int at, int end) {
+    Snapshot snapshot;
+    for (int b = 0; b < int(table.size()); ++b) {
+        const Use& u = table[size_t(b)];
+        if (!buffers[size_t(b)].memory || (!buffers[size_t(b)].inside && !u.written) || !used(b, at, end)) continue;
+        std::weak_ptr<ArrayState>& known = copies[{b, u.version}];
+        std::shared_ptr<ArrayState> copy = known.lock();
+        if (!copy) {
+            const std::shared_ptr<ArrayState> now = array_of(whole(b));
+            copy = room_for(*now);
+            detail::copy(*now, *copy);
+            known = copy;
+        }
+        snapshot.parts.push_back({b, u.version, copy});
+    }
+    return snapshot;
+}
+
+/// Makes the state the one that was taken before command `at`, as far as commands of [at, end) use it.
+void ProgramTape::restore(const Snapshot& snapshot, int at, int end) {
+    for (int b = 0; b < int(table.size()); ++b)
+        if (buffers[size_t(b)].inside) {
+            const auto has = [&](const Snapshot::Part& p) { return p.buffer == b; };
+            if (std::none_of(snapshot.parts.begin(), snapshot.parts.end(), has)) buffers[size_t(b)].memory = nullptr;
+        }
+    for (const Snapshot::Part& part : snapshot.parts) {
+        Buffer& b = buffers[size_t(part.buffer)];
+        if (!used(part.buffer, at, end)) {
+            b.memory = nullptr;
+            continue;
+        }
+        if (b.memory && use(part.buffer).version == part.version) continue;
+        if (!b.memory) b.memory = allocate_like(*part.copy, part.copy->bytes, false)->memory;
+        detail::copy(*part.copy, *array_of(whole(part.buffer)));
+        use(part.buffer).version = part.version;
+    }
+}
+
+/// From the state at the group's start.
+void ProgramTape::reverse_group(int group) {
+    const int from = groups[size_t(group)], to = groups[size_t(group) + 1];
+    int last = to;  // what comes behind the last live command need not run
+    while (last > from && !commands[size_t(last) - 1].live) --last;
+    for (int i = from; i < last - 1; ++i) execute(commands[size_t(i)], i);  // and all buffers stay, for the adjoints
+    for (int i = last; i-- > from;) adjoint_of(commands[size_t(i)]);
+    for (int i = to; i-- > from;)
+        if (commands[size_t(i)].kind == Command::Kind::allocate) forget(commands[size_t(i)].spans[0].buffer);
+}
+
+/// Reverses the groups [from, to) from the state at the first one, which is `at_from`, with room for `spare` more.
+void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at_from) {
+    while (to > from) {
+        const int start = groups[size_t(from)], end = groups[size_t(to)];
+        if (to - from == 1) return reverse_group(from);
+        if (spare == 0) {
+            advance(start, groups[size_t(to) - 1], end);
+            reverse_group(--to);
+        } else {
+            const int middle = from + int(binomial_advance(to - from, spare + 1)), at = groups[size_t(middle)];
+            advance(start, at, end);
+            {
+                const Snapshot snapshot = take(at, end);
+                reverse_groups(middle, to, spare - 1, snapshot);
+                to = middle;
+            }
+            settle();
+        }
+        restore(at_from, start, groups[size_t(to)]);
+    }
+}
+
+void ProgramTape::reverse_from_states() {
+    groups = {0};
+    int last = 0;  // commands behind the last live one are not run again
+    for (int i = 0; i < int(commands.size()); ++i)
+        if (commands[size_t(i)].live) last = i + 1;
+    for (int i = 1; i < last; ++i)
+        if (commands[size_t(i)].starts_group) groups.push_back(i);
+    groups.push_back(last);
+    if (last == 0) return;
+
+    // The caller's arrays keep what the program left in them: what it changed is computed anew elsewhere.
+    Snapshot first;
+    for (int b = 0; b < int(table.size()); ++b) {
+        Use& u = table[size_t(b)];
+        if (buffers[size_t(b)].inside || u.written) buffers[size_t(b)].memory = nullptr;
+        if (u.initial) first.parts.push_back({b, -1, std::move(u.initial)});
+    }
+    restore(first, 0, last);
+    reverse_groups(0, int(groups.size()) - 1, states - 1, first);
+}
+
+}  // namespace pumice::derive

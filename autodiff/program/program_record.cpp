@@ -1,0 +1,192 @@
+#include "autodiff/program/program_record.h"
+
+#include "autodiff/program/program_steps.h"
+
+namespace pumice::derive {
+
+void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
+    for (const Slot& slot : slots) {
+        if (slot.value.is_array) annotate_array(slot);
+        else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty())
+            fail("the derivative of a program: ", wrong);
+    }
+    check_shadows(slots);
+}
+
+void ProgramRecord::annotate_array(const Slot& slot) {
+    if (slot.activity != Activity::constant)
+        if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
+    if (!slot.value.array || slot.value.array->bytes == 0) return;
+    const Span span = span_of(*slot.value.array);
+    Buffer& buffer = buffers[size_t(span.buffer)];
+    const bool constant = slot.activity == Activity::constant || (slot.mixed && !slot.shadows[0].array);
+    if (!constant && buffer.constant.meets(span.offset, span.end()))
+        fail("the derivative of a program: ", slot.label, " overlaps a Const argument in memory");
+    for (const Buffer::Region& r : buffer.regions)
+        if (r.from < span.end() && span.offset < r.to)
+            fail("the derivative of a program: ", slot.label, " overlaps ", constant ? "a" : "another", " Duplicated argument in memory");
+    if (constant) return buffer.constant.add(span.offset, span.end());
+    Buffer::Region region{span.offset, span.end(), {}, slot.label};
+    for (const HostArgument& shadow : slot.shadows) region.shadows.push_back(const_cast<ArrayState*>(shadow.array)->shared_from_this());
+    buffer.regions.push_back(std::move(region));
+    buffer.varied.add(span.offset, span.end());
+}
+
+/// Shadows are no arguments, and one shadow is not another, but for arrays that are only read.
+void ProgramRecord::check_shadows(const std::vector<Slot>& slots) {
+    std::vector<Buffer::Region*> regions;
+    for (Buffer& b : buffers)
+        for (Buffer::Region& r : b.regions) regions.push_back(&r);
+    for (Buffer::Region* r : regions)
+        for (size_t w = 0; w < r->shadows.size(); ++w) {
+            for (const Slot& slot : slots)
+                if (slot.value.array && overlap(*r->shadows[w], *slot.value.array))
+                    fail("the derivative of a program: the shadow of ", r->label, " overlaps ",
+                         slot.label == r->label ? "it" : slot.label, " in memory");
+            for (Buffer::Region* other : regions)
+                for (size_t v = 0; v < other->shadows.size(); ++v) {
+                    if ((other == r && v == w) || !overlap(*r->shadows[w], *other->shadows[v])) continue;
+                    if (other == r) fail("the derivative of a program: two shadows of ", r->label, " overlap in memory");
+                    r->shared_with = other->label;
+                }
+            shadows.push_back({r->label, r->shadows[w]});
+        }
+}
+
+Span ProgramRecord::span_of(const ArrayState& array) {
+    Span span{-1, array.offset, array.bytes, array.element};
+    if (!array.memory) return span;
+    for (const auto& [label, shadow] : shadows)
+        if (overlap(*shadow, array)) fail("the derivative of a program: the program uses the shadow of ", label);
+    const auto there = known.find(array.memory.get());
+    // A freed buffer's address may come back without our being told.
+    if (there != known.end() && buffers[size_t(there->second)].seen.lock() == array.memory) {
+        span.buffer = there->second;
+        return span;
+    }
+    Buffer b;
+    b.device = array.device;
+    b.element = array.element;
+    b.bytes = array.memory->bytes;
+    b.seen = b.memory = array.memory;
+    buffers.push_back(std::move(b));
+    span.buffer = known[array.memory.get()] = int(buffers.size()) - 1;
+    return span;
+}
+
+int ProgramRecord::enter_inside(const std::shared_ptr<ArrayState>& array, bool zero) {
+    known.erase(array->memory.get());
+    Buffer& b = buffers[size_t(span_of(*array).buffer)];
+    b.inside = true;
+    b.zero = zero;
+    b.bytes = array->bytes;
+    return int(buffers.size()) - 1;
+}
+
+void ProgramRecord::set_varied(const Span& s, bool varied) {
+    if (!s.any()) return;
+    Buffer& b = buffers[size_t(s.buffer)];
+    for (const Buffer::Region& r : b.regions)
+        if (!r.shared_with.empty() && r.from < s.end() && s.offset < r.to)
+            fail("the derivative of a program: the shadows of ", r.label, " and ", r.shared_with, " overlap in memory, and ",
+                 r.label, " is written");
+    varied ? b.varied.add(s.offset, s.end()) : b.varied.remove(s.offset, s.end());
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::array_of(const Span& s) const {
+    const Buffer& b = buffers[size_t(s.buffer)];
+    auto array = std::make_shared<ArrayState>();
+    array->device = b.device;
+    array->memory = b.memory;
+    array->offset = s.offset;
+    array->bytes = s.bytes;
+    array->element = s.element;
+    array->element_size = int(s.element->size);
+    return array;
+}
+
+// ---- shadows -----------------------------------------------------------------------------------------------------------------------
+
+const Buffer::Region* ProgramRecord::region_of(const Span& s) const {
+    for (const Buffer::Region& r : buffers[size_t(s.buffer)].regions) {
+        if (r.from <= s.offset && s.end() <= r.to) return &r;
+        if (r.from < s.end() && s.offset < r.to)
+            fail("the derivative of a program: it uses an array of which only a part is Duplicated (bytes ", r.from, " to ", r.to, " of ", s.offset, " to ", s.end(),
+                 "): use views of the part, or give all of it a shadow");
+    }
+    return nullptr;
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::shadow_if_any(const Span& s, int direction) const {
+    const Buffer::Region* region = region_of(s);
+    const Buffer& b = buffers[size_t(s.buffer)];
+    if (!region && b.own.empty()) return nullptr;
+    const ArrayState& whole = region ? *region->shadows[size_t(direction)] : *b.own[size_t(direction)];
+    auto part = std::make_shared<ArrayState>(whole);
+    part->offset += s.offset - (region ? region->from : 0);
+    part->bytes = s.bytes;
+    part->element = s.element;
+    part->element_size = int(s.element->size);
+    return part;
+}
+
+std::shared_ptr<ArrayState> ProgramRecord::shadow_of(const Span& s, int direction) {
+    if (auto shadow = shadow_if_any(s, direction)) return shadow;
+    Buffer& b = buffers[size_t(s.buffer)];
+    ArrayState like;
+    like.device = b.device;
+    like.element = s.element;
+    for (int w = 0; w < width; ++w) b.own.push_back(allocate_like(like, (b.bytes + s.element->size - 1) / s.element->size * s.element->size, true));
+    return shadow_if_any(s, direction);
+}
+
+void ProgramRecord::zero_shadows(const Span& s) {
+    for (int w = 0; w < width && s.any(); ++w)
+        if (const auto shadow = shadow_if_any(s, w)) fill_zero(*shadow);
+}
+
+// ---- launches ----------------------------------------------------------------------------------------------------------------------
+
+std::vector<Span> ProgramRecord::spans_of(std::span<const HostArgument> arguments) {
+    std::vector<Span> spans;
+    for (const HostArgument& a : arguments) spans.push_back(a.is_array && a.array ? span_of(*a.array) : Span{});
+    return spans;
+}
+
+Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const {
+    const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+    const auto written = [&](size_t i) { return spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
+    bool varies = false, useful = false;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        varies = varies || is_varied(spans[i]) || follows(arguments[i]);
+        useful = useful || (written(i) && has_floats(*spans[i].element) && !is_constant(spans[i]));
+    }
+    // What overwrites something that varies with constants is differentiated too: its adjoint ends the shadow.
+    if (!varies || !useful || is_inactive(kernel) || derivatives_off()) return {};
+    Signature signature;
+    signature.width = width;
+    for (const HostArgument& a : arguments)
+        if (a.is_array && a.array) signature.private_elements = a.array->device->backend->limits().private_memory / 4;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const bool active = spans[i].any() && has_floats(*spans[i].element) && !is_constant(spans[i]) && (written(i) || is_varied(spans[i]));
+        signature.params.push_back(follows(arguments[i]) ? Activity::active
+                                   : !active             ? Activity::constant
+                                   : written(i)          ? Activity::duplicated_no_need
+                                                         : Activity::duplicated);
+    }
+    return signature;
+}
+
+void ProgramRecord::after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature) {
+    for (size_t i = 0; i < spans.size(); ++i) {
+        if (!spans[i].any() || kernel[kernel.params[i].memory].access == ir::Access::in) continue;
+        if (signature.params.empty()) {
+            // Only an inactive kernel writes to what varies and is not differentiated.
+            if (is_varied(spans[i])) set_varied(spans[i], false);
+        } else {
+            set_varied(spans[i], signature.params[i] != Activity::constant);
+        }
+    }
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,160 @@
+// The way back through a program's tape: which commands matter, and the adjoint of each.
+#include "autodiff/program/program_steps.h"
+#include "autodiff/program/program_tape.h"
+#include "core/ir/evaluate.h"
+#include "core/support/debug.h"
+
+namespace pumice::derive {
+
+void ProgramTape::reverse() {
+    find_live();
+    detail::Observing aside(outer);
+    if (streams_used)  // the way back runs on the default stream
+        for (const Buffer& b : buffers) b.device->backend->synchronize();
+    for (const Span& s : seeds)
+        for (int w = 0; w < width; ++w) {
+            const std::shared_ptr<ArrayState> shadow = shadow_of(s, w);
+            if (!s.element->is_scalar() || !is_float(s.element->leaves[0].type)) fail("a program whose derivative is asked for returns an array that has no float elements");
+            const Scalar type = s.element->leaves[0].type;
+            const double d = 1;
+            const float f = 1;
+            const half h(1);
+            detail::fill(*shadow, type == Scalar::f64 ? static_cast<const void*>(&d) : type == Scalar::f32 ? static_cast<const void*>(&f) : &h, size_of(type));
+        }
+    debug::log_line(text("the tape of a program has ", commands.size(), commands.size() == 1 ? " command" : " commands", " and keeps ", saved_bytes, " bytes",
+                         states ? text("; ", states, " of its states are kept at most") : std::string()));
+    states > 0 ? reverse_from_states() : reverse_all();
+    for (const ScalarSum& sum : scalar_sums) {
+        uint64_t bits = 0;
+        detail::read(*sum.array, &bits);
+        scalars->derivative(sum.number, sum.direction) += from_bits<double>(cast_bits(sum.array->element->leaves[0].type, Scalar::f64, bits));
+    }
+    scalars->sweep();
+}
+
+/// From the caller's shadows backwards: which commands write what a live shadow belongs to.
+void ProgramTape::find_live() {
+    std::vector<Intervals> live(buffers.size());
+    for (size_t b = 0; b < buffers.size(); ++b)
+        for (const Buffer::Region& r : buffers[b].regions) live[b].add(r.from, r.to);
+    for (const Span& s : seeds) live[size_t(s.buffer)].add(s.offset, s.end());
+    const auto is_live = [&](const Span& s) { return s.any() && live[size_t(s.buffer)].meets(s.offset, s.end()); };
+    const auto set_live = [&](const Span& s) { if (s.any()) live[size_t(s.buffer)].add(s.offset, s.end()); };
+
+    for (size_t n = commands.size(); n-- > 0;) {
+        Command& c = commands[n];
+        if (c.cut && is_live(c.spans[0]))
+            fail("the derivative of a program: it writes ", c.spans[0].bytes / int64_t(c.spans[0].element->size),
+                 " elements from the host that the result depends on, after it has read back an array that depends on what is differentiated; "
+                 "the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to end");
+        for (const Span& s : c.ended) c.live = c.live || is_live(s);
+        for (const Span& s : c.ended) live[size_t(s.buffer)].remove(s.offset, s.end());
+        if (c.kind == Command::Kind::allocate) live[size_t(c.spans[0].buffer)].clear();
+        if (c.kind == Command::Kind::copy && c.live && c.varied[0]) set_live(c.spans[0]);
+        if (c.kind != Command::Kind::launch && c.kind != Command::Kind::call) continue;
+
+        const auto active = [&](size_t i) { return c.kind == Command::Kind::call ? bool(c.varied[i]) : !c.signature.params.empty() && c.signature.params[i] != Activity::constant; };
+        const auto written = [&](size_t i) {
+            return c.kind == Command::Kind::call ? bool(c.host->written[i]) : active(i) && c.signature.params[i] == Activity::duplicated_no_need;
+        };
+        for (size_t i = 0; i < c.spans.size(); ++i) c.live = c.live || (active(i) && written(i) && is_live(c.spans[i]));
+        for (size_t i = 0; i < c.spans.size() && c.live; ++i)
+            if (active(i)) set_live(c.spans[i]);
+    }
+}
+
+// ---- adjoints of commands ------------------------------------------------------------------------------------------------------------
+
+void ProgramTape::adjoint_of(const Command& c) {
+    if (!c.live) return;
+    if (c.kind == Command::Kind::launch && !c.signature.params.empty()) return adjoint_of_launch(c);
+    if (c.kind == Command::Kind::call && std::find(c.varied.begin(), c.varied.end(), true) != c.varied.end()) return adjoint_of_call(c);
+    if (c.kind == Command::Kind::copy && c.varied[0]) return adjoint_of_copy(c);
+    for (const Span& s : c.ended) zero_shadows(s);
+}
+
+void ProgramTape::adjoint_of_copy(const Command& c) {
+    for (int w = 0; w < width; ++w) {
+        const std::shared_ptr<ArrayState> to = shadow_of(c.spans[1], w), from = shadow_of(c.spans[0], w);
+        const bool overlapping = overlap(*from, *to);
+        std::shared_ptr<ArrayState> given = to;
+        if (overlapping || to->device->backend != from->device->backend) {
+            given = allocate_like(*from, from->bytes, false);
+            detail::copy(*to, *given);
+        }
+        if (overlapping) fill_zero(*to);
+        accumulate(from, given);
+        if (!overlapping) fill_zero(*to);
+    }
+}
+
+void ProgramTape::adjoint_of_launch(const Command& c) {
+    std::vector<std::shared_ptr<ArrayState>> keep;
+    Call call{*c.kernel, c.range, {}, width};
+    for (size_t i = 0; i < c.arguments.size(); ++i) {
+        Slot slot{c.signature.params[i], c.arguments[i], {}, nullptr, false};
+        if (c.spans[i].any()) {
+            keep.push_back(array_of(c.spans[i]));
+            slot.value = rebound(c.arguments[i], *keep.back());
+            for (int w = 0; w < width && slot.activity != Activity::constant; ++w) {
+                keep.push_back(shadow_of(c.spans[i], w));
+                slot.shadows.push_back(rebound(c.arguments[i], *keep.back()));
+            }
+        }
+        call.slots.push_back(std::move(slot));
+    }
+    const TapeArrays sums = reverse_step(call);
+    size_t next = 0;
+    for (size_t i = 0; i < c.arguments.size(); ++i)
+        for (int w = 0; w < width && c.signature.params[i] == Activity::active; ++w) scalar_sums.push_back({c.arguments[i].number, w, sums[next++]});
+}
+
+void ProgramTape::adjoint_of_call(const Command& c) {
+    for (int w = 0; w < width; ++w) {
+        std::vector<std::shared_ptr<ArrayState>> keep;
+        std::vector<HostArgument> values = c.arguments, shadows = c.arguments;
+        for (size_t i = 0; i < c.arguments.size(); ++i) {
+            if (!c.arguments[i].is_array) continue;
+            shadows[i].array = nullptr;
+            if (!c.spans[i].any()) continue;
+            keep.push_back(array_of(c.spans[i]));
+            values[i] = rebound(c.arguments[i], *keep.back());
+            if (!c.varied[i]) continue;
+            keep.push_back(shadow_of(c.spans[i], w));
+            shadows[i] = rebound(c.arguments[i], *keep.back());
+        }
+        c.host->reverse(values, shadows);
+    }
+}
+
+// ---- without checkpoints ---------------------------------------------------------------------------------------------------------------
+
+/// The array over memory whose contents may go: what the program or its caller still holds keeps its final values.
+std::shared_ptr<ArrayState> ProgramTape::restorable(const Span& s) {
+    Buffer& b = buffers[size_t(s.buffer)];
+    if (!use(s.buffer).scratch && (!b.inside || b.memory.use_count() > 1)) {
+        const std::shared_ptr<ArrayState> now = array_of(whole(s.buffer)), copy = allocate_like(*now, now->bytes, false);
+        detail::copy(*now, *copy);
+        b.memory = copy->memory;
+    }
+    use(s.buffer).scratch = true;
+    return array_of(s);
+}
+
+/// The program allocated it here: before, it was not there.
+void ProgramTape::forget(int buffer) {
+    buffers[size_t(buffer)].own.clear();
+    if (buffers[size_t(buffer)].inside) buffers[size_t(buffer)].memory = nullptr;
+}
+
+void ProgramTape::reverse_all() {
+    for (size_t n = commands.size(); n-- > 0;) {
+        Command& c = commands[n];
+        for (const Command::Saved& saved : c.saved) detail::copy(*saved.copy, *restorable(saved.span));
+        c.saved.clear();
+        adjoint_of(c);
+        if (c.kind == Command::Kind::allocate) forget(c.spans[0].buffer);
+    }
+}
+
+}  // namespace pumice::derive

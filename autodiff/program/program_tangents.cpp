@@ -1,0 +1,117 @@
+#include "autodiff/program/program_tangents.h"
+
+#include "autodiff/program/program_steps.h"
+#include "core/ir/evaluate.h"
+
+namespace pumice::derive {
+
+/// What is there from now on does not vary.
+void ProgramTangents::end(const Span& s) {
+    if (!is_varied(s)) return;
+    zero_shadows(s);
+    set_varied(s, false);
+}
+
+std::shared_ptr<ArrayState> ProgramTangents::tangent(const ArrayState& array, int direction) {
+    detail::Observing aside(outer);
+    const Span span = span_of(array);
+    const auto copy = allocate_like(array, array.bytes, true);
+    if (span.any() && is_varied(span)) detail::copy(*shadow_of(span, direction), *copy);
+    return copy;
+}
+
+bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
+    const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+    const std::vector<Span> spans = spans_of(arguments);
+    const Signature signature = activity(kernel, arguments, spans);
+    detail::Observing aside(outer);
+    if (signature.params.empty()) {
+        for (size_t i = 0; i < spans.size(); ++i)
+            if (spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in) end(spans[i]);
+        return outer && outer->launching(kernel, range, arguments);
+    }
+    std::vector<std::shared_ptr<ArrayState>> keep;
+    Call call{kernel, range, {}, width};
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const bool active = signature.params[i] != Activity::constant;
+        Slot slot{active ? Activity::duplicated : Activity::constant, arguments[i], {}, nullptr, false};
+        for (int w = 0; w < width && active; ++w) {
+            if (follows(arguments[i])) {
+                slot.shadows.push_back(arguments[i]);
+                slot.shadows.back().bits = cast_bits(Scalar::f64, arguments[i].type, to_bits(scalars->derivative(arguments[i].number, w)));
+                continue;
+            }
+            keep.push_back(shadow_of(spans[i], w));
+            slot.shadows.push_back(rebound(arguments[i], *keep.back()));
+        }
+        call.slots.push_back(std::move(slot));
+    }
+    forward(call);
+    after_launch(*primal, spans, signature);
+    return true;
+}
+
+void ProgramTangents::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
+    if (array->memory) enter_inside(array, zero);
+    detail::Observing aside(outer);
+    if (outer) outer->allocated(array, zero);
+}
+
+void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
+    detail::Observing aside(outer);
+    end(span_of(to));
+    if (outer) outer->writing(to, from, stream);
+}
+
+void ProgramTangents::reading(const ArrayState& from) {
+    detail::Observing aside(outer);
+    if (outer) outer->reading(from);
+}
+
+void ProgramTangents::filling(const ArrayState& to, const void* value, int size) {
+    detail::Observing aside(outer);
+    end(span_of(to));
+    if (outer) outer->filling(to, value, size);
+}
+
+void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
+    detail::Observing aside(outer);
+    const Span source = span_of(from), target = span_of(to);
+    if (is_varied(source) && !is_constant(target) && !derivatives_off()) {
+        for (int w = 0; w < width; ++w) detail::copy(*shadow_of(source, w), *shadow_of(target, w));
+        set_varied(target, true);
+    } else {
+        end(target);
+    }
+    if (outer) outer->copying(from, to, stream);
+}
+
+bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
+    const std::vector<Span> spans = spans_of(arguments);
+    detail::Observing aside(outer);
+    bool varies = false;
+    for (const Span& s : spans) varies = varies || is_varied(s);
+    const bool active = varies && !call.inactive && !derivatives_off();
+    if (active && !call.forward)
+        fail("the host step \"", call.name, "\" works on arrays that depend on what is differentiated and has no rule for forward mode: add .forward(rule) or .inactive()");
+    for (int w = 0; w < width && active; ++w) {
+        std::vector<std::shared_ptr<ArrayState>> keep;
+        std::vector<HostArgument> tangents(arguments.begin(), arguments.end());
+        for (size_t i = 0; i < spans.size(); ++i) {
+            if (!tangents[i].is_array) continue;
+            tangents[i].array = nullptr;
+            if (!spans[i].any() || !has_floats(*spans[i].element) || is_constant(spans[i])) continue;
+            keep.push_back(shadow_of(spans[i], w));
+            tangents[i] = rebound(arguments[i], *keep.back());
+        }
+        call.forward(arguments, tangents);
+    }
+    for (size_t i = 0; i < spans.size(); ++i) {
+        if (!call.written[i] || !spans[i].any()) continue;
+        active && has_floats(*spans[i].element) && !is_constant(spans[i]) ? set_varied(spans[i], true) : end(spans[i]);
+    }
+    if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
+    return true;
+}
+
+}  // namespace pumice::derive

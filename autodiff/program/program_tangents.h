@@ -1,0 +1,26 @@
+// Forward mode of a program.
+#pragma once
+#include "autodiff/program/program_record.h"
+
+namespace pumice::derive {
+
+/// Launches run as their tangents' kernels; copies and fills are done on the tangents as well. Nothing is kept.
+class ProgramTangents : public ProgramRecord {
+public:
+    using ProgramRecord::ProgramRecord;
+    bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
+    void allocated(const std::shared_ptr<ArrayState>& array, bool zero) override;
+    void writing(const ArrayState& to, const void* from, int stream) override;
+    void reading(const ArrayState& from) override;
+    void filling(const ArrayState& to, const void* value, int size) override;
+    bool calling(const detail::HostCall& call, std::span<const HostArgument> arguments) override;
+    void copying(const ArrayState& from, const ArrayState& to, int stream) override;
+
+    /// A copy of the array's tangent.
+    std::shared_ptr<ArrayState> tangent(const ArrayState& array, int direction);
+
+private:
+    void end(const Span& s);
+};
+
+}  // namespace pumice::derive

@@ -1,0 +1,203 @@
+#include "autodiff/program/program_tape.h"
+
+#include "autodiff/program/program_steps.h"
+
+namespace pumice::derive {
+
+void ProgramTape::seed(const HostArgument& array) {
+    if (array.array && array.array->memory) seeds.push_back(span_of(*array.array));
+}
+
+/// The adjoint of the command that is being recorded reads it.
+void ProgramTape::need(const Span& s) { use(s.buffer).needed.add(s.offset, s.end()); }
+
+/// With checkpoints: a command that overwrites what adjoints of its group need starts the next one.
+void ProgramTape::open_group(Command& command, std::span<const Span> written) {
+    command.starts_group = std::exchange(next_starts_group, false);
+    for (const Span& s : written)
+        if (s.any() && use(s.buffer).needed.meets(s.offset, s.end())) command.starts_group = true;
+    if (states > 0 && command.starts_group)
+        for (Use& u : table) u.needed.clear();
+}
+
+/// Room to keep what the array holds. Where there is none, the error says what needs less.
+std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
+    try {
+        return allocate_like(now, now.bytes, false);
+    } catch (const Error& e) {
+        if (states > 0)
+            throw e.within(text("while keeping the states of a program, ", states,
+                                " at most: a smaller n in Reverse.checkpoints(n) needs less"));
+        throw e.within(text("while keeping what a program overwrites, ", saved_bytes, " bytes after ", commands.size(),
+                            " commands: Reverse.checkpoints(n) needs less"));
+    }
+}
+
+/// The command is about to overwrite it.
+void ProgramTape::overwrite(const Span& s, Command& command) {
+    Use& u = use(s.buffer);
+    const bool wanted = u.needed.meets(s.offset, s.end());
+    u.needed.remove(s.offset, s.end());
+    const bool first = !u.written && !buffers[size_t(s.buffer)].inside;
+    u.written = true;
+    detail::Observing aside(outer);
+    const auto save = [&](const Span& what) {
+        const std::shared_ptr<ArrayState> now = array_of(what), copy = room_for(*now);
+        detail::copy(*now, *copy);
+        saved_bytes += copy->bytes;
+        return copy;
+    };
+    if (states == 0 && wanted) command.saved.push_back({s, save(s)});
+    if (states > 0 && first) u.initial = save(whole(s.buffer));
+}
+
+Span ProgramTape::whole(int buffer) const {
+    const Buffer& b = buffers[size_t(buffer)];
+    return {buffer, 0, b.bytes / int64_t(b.element->size) * int64_t(b.element->size), b.element};
+}
+
+void ProgramTape::push(Command&& command) {
+    for (const Span& s : command.spans) {
+        if (!s.any()) continue;
+        std::vector<int>& uses = use(s.buffer).uses;
+        if (uses.empty() || uses.back() != int(commands.size())) uses.push_back(int(commands.size()));
+    }
+    commands.push_back(std::move(command));
+}
+
+bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) {
+    const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
+    Command c(Command::Kind::launch);
+    c.kernel.emplace(kernel);
+    c.range = range;
+    if (range.stream.state) {  // the copies that are saved, and the way back, run on the default stream
+        streams_used = true;
+        range.stream.state->device->backend->synchronize();
+        c.range.stream = Stream();
+    }
+    c.arguments.assign(arguments.begin(), arguments.end());
+    c.spans = spans_of(arguments);
+    c.signature = activity(kernel, arguments, c.spans);
+    for (const Span& s : c.spans) c.varied.push_back(is_varied(s));
+    const auto written = [&](size_t i) { return c.spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in; };
+
+    std::vector<Span> outputs;
+    for (size_t i = 0; i < c.spans.size(); ++i)
+        if (written(i)) outputs.push_back(c.spans[i]);
+    open_group(c, outputs);
+    if (!c.signature.params.empty()) {
+        const std::vector<bool> needs = needs_of(kernel, c.signature);
+        for (size_t i = 0; i < needs.size(); ++i)
+            if (needs[i] && c.spans[i].any()) need(c.spans[i]);
+    }
+    for (size_t i = 0; i < c.spans.size(); ++i) {
+        if (!written(i)) continue;
+        next_starts_group = next_starts_group || use(c.spans[i].buffer).needed.meets(c.spans[i].offset, c.spans[i].end());
+        if (c.signature.params.empty() && is_varied(c.spans[i])) c.ended.push_back(c.spans[i]);
+        overwrite(c.spans[i], c);
+    }
+    if (range.stream.state && !c.saved.empty()) range.stream.state->device->backend->synchronize();
+    after_launch(*primal, c.spans, c.signature);
+    for (size_t i = 0; i < c.spans.size(); ++i) c.varied[i] = c.varied[i] || is_varied(c.spans[i]);
+    push(std::move(c));
+    detail::Observing aside(outer);
+    return outer && outer->launching(kernel, range, arguments);
+}
+
+void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
+    if (array->memory) {
+        Command c(Command::Kind::allocate);
+        const int buffer = enter_inside(array, zero);
+        c.spans = {whole(buffer)};
+        if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the program's own handles keep it
+        push(std::move(c));
+    }
+    detail::Observing aside(outer);
+    if (outer) outer->allocated(array, zero);
+}
+
+void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
+    Command c(Command::Kind::write);
+    c.spans = {span_of(to)};
+    c.cut = read_what_varies && has_floats(*to.element) && !derivatives_off();
+    c.data.assign(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + to.bytes);
+    if (is_varied(c.spans[0])) c.ended = c.spans;
+    open_group(c, c.spans);
+    overwrite(c.spans[0], c);
+    streams_used = streams_used || stream;
+    if (stream && !c.saved.empty()) to.device->backend->synchronize();
+    set_varied(c.spans[0], false);
+    // An upload of what was read carries what varied, for all we know: so its way to the results is followed.
+    if (c.cut) set_varied(c.spans[0], true);
+    push(std::move(c));
+    detail::Observing aside(outer);
+    if (outer) outer->writing(to, from, stream);
+}
+
+void ProgramTape::reading(const ArrayState& from) {
+    if (from.memory && is_varied(span_of(from)) && !derivatives_off()) read_what_varies = true;
+    detail::Observing aside(outer);
+    if (outer) outer->reading(from);
+}
+
+void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
+    Command c(Command::Kind::fill);
+    c.spans = {span_of(to)};
+    c.data.assign(static_cast<const std::byte*>(value), static_cast<const std::byte*>(value) + size);
+    if (is_varied(c.spans[0])) c.ended = c.spans;
+    open_group(c, c.spans);
+    overwrite(c.spans[0], c);
+    set_varied(c.spans[0], false);
+    push(std::move(c));
+    detail::Observing aside(outer);
+    if (outer) outer->filling(to, value, size);
+}
+
+void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stream) {
+    Command c(Command::Kind::copy);
+    c.spans = {span_of(from), span_of(to)};
+    const bool varies = is_varied(c.spans[0]) && !is_constant(c.spans[1]) && !derivatives_off();
+    if (is_varied(c.spans[1]) || varies) c.ended = {c.spans[1]};
+    c.varied = {varies, varies};
+    open_group(c, std::span(c.spans).subspan(1));
+    overwrite(c.spans[1], c);
+    streams_used = streams_used || stream;
+    if (stream && !c.saved.empty()) to.device->backend->synchronize();
+    set_varied(c.spans[1], varies);
+    push(std::move(c));
+    detail::Observing aside(outer);
+    if (outer) outer->copying(from, to, stream);
+}
+
+bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
+    Command c(Command::Kind::call);
+    c.host = call;
+    c.arguments.assign(arguments.begin(), arguments.end());
+    c.spans = spans_of(arguments);
+    bool varies = false;
+    for (const Span& s : c.spans) varies = varies || is_varied(s);
+    const bool active = varies && !call.inactive && !derivatives_off();
+    if (active && !call.reverse)
+        fail("the host step \"", call.name, "\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or .inactive()");
+    std::vector<Span> outputs;
+    for (size_t i = 0; i < c.spans.size(); ++i)
+        if (call.written[i]) outputs.push_back(c.spans[i]);
+    open_group(c, outputs);
+    for (const Span& s : c.spans)
+        if (active && s.any()) need(s);
+    for (size_t i = 0; i < c.spans.size(); ++i) {
+        const bool written = call.written[i] && c.spans[i].any();
+        c.varied.push_back(active && c.spans[i].any() && has_floats(*c.spans[i].element) && (written || is_varied(c.spans[i])) && !is_constant(c.spans[i]));
+        if (!written) continue;
+        next_starts_group = next_starts_group || active;
+        if (!active && is_varied(c.spans[i])) c.ended.push_back(c.spans[i]);
+        overwrite(c.spans[i], c);
+        set_varied(c.spans[i], c.varied[i]);
+    }
+    push(std::move(c));
+    detail::Observing aside(outer);
+    if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
+    return true;
+}
+
+}  // namespace pumice::derive

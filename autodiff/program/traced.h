@@ -1,0 +1,154 @@
+// Numbers of the host that the derivative of a program follows: what a program is given for a scalar that is Active or Duplicated.
+#pragma once
+#include <compare>
+#include <vector>
+
+#include "core/kernel/kernel.h"
+#include "core/language/functions.h"
+
+namespace pumice {
+template <class T> class Traced;
+namespace derive {
+
+/// The followed numbers of one run of a program, and what each comes from.
+class HostScalars {
+public:
+    explicit HostScalars(int width) : width(width) {}
+    /// A number that the program is given, with its tangents where the mode is forward.
+    int input(const std::vector<double>& tangents);
+    /// One that is computed from others by a scalar op. `of`: those, -1 for numbers that are not followed.
+    int result(ir::Op op, std::span<const double> operands, double result, std::span<const int> of);
+    /// Of a number, along a direction: its tangent, or its adjoint so far.
+    double& derivative(int number, int direction) { return derivatives[size_t(number * width + direction)]; }
+    /// Reverse mode: from the adjoints of all numbers to those of the inputs.
+    void sweep();
+
+    const int width;
+
+private:
+    struct Source { int from = -1; double partial = 0; };
+    std::vector<std::array<Source, 3>> sources;  ///< by number
+    std::vector<double> derivatives;
+};
+
+/// A number whatever its type. Without `all` it is a constant.
+struct HostScalar {
+    uint64_t bits = 0;
+    std::shared_ptr<HostScalars> all;
+    int number = -1;
+};
+/// A scalar op on numbers of one type. Throws Error where they belong to different programs, or the op has no derivative.
+HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands);
+
+}  // namespace derive
+
+namespace derive {
+template <class A> struct traced_in { using type = void; };
+template <ScalarType T> struct traced_in<Traced<T>> { using type = T; };
+template <class A, class B, class C>
+using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
+                                              std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
+template <class A, class T> concept TracedOr = std::is_same_v<A, Traced<T>> || std::is_arithmetic_v<A> || std::is_same_v<A, T>;
+/// Operands of which one at least is traced, the others of its type or plain numbers.
+template <class A, class B, class C>
+concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> && TracedOr<A, traced_of<A, B, C>> && TracedOr<B, traced_of<A, B, C>> &&
+                         TracedOr<C, traced_of<A, B, C>>;
+template <class T, class... A> Traced<T> compute(ir::Op op, const A&... a);
+
+/// A function for each row that takes floats and gives one: friends of a base of all traced numbers, found through their arguments.
+struct TracedFunctions {
+#define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
+                                      std::is_same_v<detail::result_##result, detail::result_same>)
+#define OP1(name, types, result, ...)                                     \
+    template <ScalarType T> requires PUMICE_FLOATS(types, result)         \
+    friend Traced<T> name(const Traced<T>& a) { return compute<T>(ir::Op::name, a); }
+#define OP2(name, types, result, ...)                                                               \
+    template <class A, class B> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, A>)    \
+    friend auto name(const A& a, const B& b) { return compute<traced_of<A, B, A>>(ir::Op::name, a, b); }
+#define OP3(name, types, result, ...)                                                                        \
+    template <class A, class B, class C> requires(PUMICE_FLOATS(types, result) && TracedOperands<A, B, C>)    \
+    friend auto name(const A& a, const B& b, const C& c) { return compute<traced_of<A, B, C>>(ir::Op::name, a, b, c); }
+#define INFIX1(...)
+#define INFIX2(...)
+#include "core/ir/ops.def"
+#undef PUMICE_FLOATS
+};
+}  // namespace derive
+
+/// A float, double or half of the host whose derivative a program's launches take part in: it may be given to a kernel, and computed
+/// with: + - * / and the functions of the language, with plain numbers, too. value() is the plain number, through which nothing
+/// flows; comparisons compare it.
+template <class T>
+class Traced : public derive::TracedFunctions {
+public:
+    using traced = T;
+    explicit Traced(derive::HostScalar s) : scalar(std::move(s)) {}
+    T value() const {
+        T v;
+        __builtin_memcpy(static_cast<void*>(&v), &scalar.bits, sizeof(T));
+        return v;
+    }
+    /// What Array::fill does with it.
+    void fill(const std::shared_ptr<detail::ArrayState>& array) const;
+    derive::HostScalar scalar;
+};
+
+namespace derive {
+template <class T, class A>
+HostScalar as_scalar(const A& a) {
+    if constexpr (std::is_same_v<A, Traced<T>>) return a.scalar;
+    else {
+        const T value = T(a);
+        HostScalar s;
+        __builtin_memcpy(&s.bits, static_cast<const void*>(&value), sizeof(T));
+        return s;
+    }
+}
+template <class T, class... A>
+Traced<T> compute(ir::Op op, const A&... a) {
+    const HostScalar operands[] = {as_scalar<T>(a)...};
+    return Traced<T>(compute(op, *scalar_of<T>(), operands));
+}
+}  // namespace derive
+
+#define PUMICE_TRACED(symbol, op)                                                                     \
+    template <class A, class B> requires derive::TracedOperands<A, B, A>                              \
+    auto operator symbol(const A& a, const B& b) { return derive::compute<derive::traced_of<A, B, A>>(ir::Op::op, a, b); }
+PUMICE_TRACED(+, add)
+PUMICE_TRACED(-, sub)
+PUMICE_TRACED(*, mul)
+PUMICE_TRACED(/, div)
+#undef PUMICE_TRACED
+template <ScalarType T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
+// Comparisons are of the plain numbers.
+template <ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
+template <ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
+template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
+template <ScalarType T> bool operator==(const Traced<T>& a, const T& b) { return a.value() == b; }
+
+namespace detail {
+template <class T>
+void put_host(const Traced<T>& value, HostArgument*& next) {
+    next->followed_by = value.scalar.all.get();
+    next->number = value.scalar.number;
+    next->type = *scalar_of<T>();
+    next->bits = value.scalar.bits;
+    ++next;
+}
+}  // namespace detail
+
+namespace derive {
+/// A fill whose value has a derivative: the sum of the array's shadow.
+template <class T>
+const auto fill_followed = kernel("fill", [](Out<T> to, Val<T> value) { to[global_index()] = value; });
+}  // namespace derive
+template <class T>
+void Traced<T>::fill(const std::shared_ptr<detail::ArrayState>& array) const {
+    const Array<T> all({detail::held(array).bytes / int64_t(sizeof(T))}, array);
+    // One launch covers 2^31 - 1 items; longer arrays take several.
+    for (int64_t first = 0; first < all.count(); first += INT32_MAX) {
+        const Array<T> part = all.slice(first, std::min<int64_t>(first + INT32_MAX, all.count()));
+        derive::fill_followed<T>(ndrange(part.count()), part, *this);
+    }
+}
+}  // namespace pumice

@@ -1,0 +1,145 @@
+// The adjoints that the reverse sweep holds, a slot each: what is added to one, and in how few operations.
+#include <array>
+
+#include "autodiff/reverse/sweep.h"
+#include "autodiff/rules/derivative_rules.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+bool is(const Kernel& k, Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; }
+
+/// The operand of a value that is its negative; none otherwise.
+Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(k[k[v].inst])[0] : Value{}; }
+}  // namespace
+
+void Sweep::add(size_t at, Value term) {
+    Slot& s = slots[at];
+    s.touched = true;
+    if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
+    else s.now = s.zero ? term : plus(s.now, term);
+    s.zero = false;
+}
+
+/// The sum of both; signs go outwards.
+Value Sweep::plus(Value sum, Value term) {
+    const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
+    if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
+    if (minus_term) return total(Op::sub, sum, minus_term);
+    if (minus_sum) return total(Op::sub, term, minus_sum);
+    return total(Op::add, sum, term);
+}
+
+namespace {
+
+/// A product as a factor times all the rest, which is up to two values.
+struct Share {
+    Value factor;
+    std::array<Value, 2> rest;
+};
+/// The ways to see a product so: of (p q) y also p times q and y, and q times p and y.
+std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
+    std::vector<Share> all;
+    if (!v || !is(k, v, Op::mul)) return all;
+    const Value x = k.operands(k[k[v].inst])[0], y = k.operands(k[k[v].inst])[1];
+    for (const auto& [one, other] : {std::pair(x, y), std::pair(y, x)}) {
+        all.push_back({one, {other, {}}});
+        if (!inner) continue;
+        for (const Share& s : shares(k, one, false)) all.push_back({s.factor, {s.rest[0], other}});
+    }
+    return all;
+}
+
+}  // namespace
+
+/// sum + term, or sum - term. Of f a + (f c) x it makes f (a + c x): several such sums do without f c, and a product can be taken into
+/// what it is added to. So it does of (f a) x + (f c) y; not where a choice may have made f zero because a x is infinite, nor for
+/// halves, which have little range without f.
+Value Sweep::total(Op op, Value sum, Value term) {
+    const bool short_range = to.type_of(sum) == Scalar::f16;
+    uint64_t bits = 0;
+    for (const bool inner : {false, true})
+        for (const Share& s : shares(to, sum, inner && !short_range))
+            for (const Share& t : shares(to, term, true)) {
+                if (s.factor != t.factor || to.constant(s.factor, bits) || (inner && is(to, s.factor, Op::select))) continue;
+                const auto rest = [&](const Share& of) { return of.rest[1] ? b.op(Op::mul, of.rest) : of.rest[0]; };
+                return b.op(Op::mul, {b.op(op, {rest(s), rest(t)}), s.factor});
+            }
+    return b.op(op, {sum, term});
+}
+
+/// 2 x y; where x is a product with a constant, that with the constant's double.
+Value Sweep::twice(Value x, Value y) {
+    const InstId source = to[x].inst;
+    uint64_t bits = 0;
+    if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits))
+        return b.op(Op::mul, {b.op(Op::add, {x, x}), y});
+    const Value factor = to.operands(to[source])[0], constant = to.operands(to[source])[1], doubled = b.op(Op::add, {constant, constant});
+    if (doubled == b.constant_float(to.type_of(x), -1)) return b.op(Op::neg, {b.op(Op::mul, {factor, y})});
+    return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
+}
+
+/// Adds factor * partial. Products of one adjoint that follow each other become one, with the sum of the partials: these are there
+/// before the adjoint is, for which the sweep waits.
+void Sweep::add_product(size_t at, Value factor, Value partial) {
+    const InstId made = to[partial].inst;
+    const Op op = made.id == none ? Op::constant : to[made].op;
+    const Value one = b.constant_float(to.type_of(factor), 1), minus_one = b.constant_float(to.type_of(factor), -1);
+    if (slots[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
+        return add(at, times(b, to, factor, partial));
+    if (const Value positive = negated(to, factor)) factor = positive, partial = b.op(Op::neg, {partial});
+    if (slots[at].factor != factor) {
+        make_product(at);
+    } else if (const Value minus = negated(to, partial)) {
+        partial = b.op(Op::sub, {slots[at].partial, minus});
+    } else {
+        const Value first = negated(to, slots[at].partial);
+        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {slots[at].partial, partial});
+    }
+    slots[at].factor = factor, slots[at].partial = partial, slots[at].touched = true;
+}
+
+void Sweep::make_product(size_t at) {
+    const Value factor = slots[at].factor;
+    slots[at].factor = {};
+    if (factor) add(at, times(b, to, factor, slots[at].partial));
+}
+
+/// Whether the adjoint of a product with a constant is one that need not be made, and goes on as one.
+bool Sweep::passes_on(const Inst& i, int w) {
+    const Slot product = slots[slot(from.result(i), w)];
+    if (i.op != Op::mul || !product.zero || !product.factor) return false;
+    const auto v = from.operands(i);
+    uint64_t bits = 0;
+    const size_t constant = from.constant(v[0], bits) ? 0 : 1;
+    if (!from.constant(v[constant], bits)) return false;
+    const Value by = b.constant(i.type, bits), positive = negated(to, product.partial);
+    const Value partial = positive ? b.op(Op::neg, {b.op(Op::mul, {by, positive})}) : b.op(Op::mul, {by, product.partial});
+    if (analysis.active(v[1 - constant])) add_product(slot(v[1 - constant], w), product.factor, partial);
+    return true;
+}
+
+/// The sum so far; none where it is zero.
+Value Sweep::take(size_t at) {
+    make_product(at);
+    const Slot& s = slots[at];
+    if (s.zero) return {};
+    return s.var ? b.get(s.var) : s.now;
+}
+
+void Sweep::open_slot(size_t at, Scalar type) {
+    slots[at] = {};
+    slots[at].var = b.var(zero(type));
+}
+
+/// Adjoints that other blocks than the current one contribute to are variables.
+void Sweep::open_slots(BlockId block) {
+    for (const Value v : active_in[block.id]) {
+        if (from[v].inst.id == none) continue;  // a loop's parameter: opened in front of the loop
+        for (int w = 0; w < width; ++w) open_slot(slot(v, w), from.type_of(v));
+    }
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,175 @@
+// Sums to which all items contribute: adjoints of scalars, and shadow elements that every item adds to. Each item sums up its own
+// part in a variable and adds that to one of some cells, its group's; devices make one addition of a subgroup's. Another kernel adds
+// up the cells. So no number is added to a sum much larger than itself: of a million floats the error is a few hundred roundings of
+// the mean part, where one cell alone would take every subgroup's rounding, and few groups wait for each other. A kernel that does
+// all alone has no cells: the items add to the sum itself.
+#include <functional>
+
+#include "autodiff/reverse/sweep.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+constexpr int64_t cells = 64;    ///< a sum; a power of two
+constexpr int64_t in_line = 16;  ///< sums whose cells of one number share a line of memory
+
+void when(Builder& at, Value condition, const std::function<void()>& fill) {
+    const BlockId yes = at.new_block(), no = at.new_block();
+    at.enter(yes);
+    fill();
+    at.terminate(Op::yield);
+    at.leave();
+    at.enter(no);
+    at.terminate(Op::yield);
+    at.leave();
+    at.control(Op::if_, {&condition, 1}, {yes, no});
+}
+
+/// What the cells hold together.
+Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t apart) {
+    const Scalar types[] = {Scalar::i32, type};
+    const BlockId block = at.new_block(types);
+    at.enter(block);
+    const Value place = at.op(Op::add, {at.op(Op::mul, {k[block].params[0], at.constant_int(Scalar::i32, apart)}), first});
+    const Value next = at.op(Op::add, {k[block].params[1], at.load(memory, 0, {&place, 1})});
+    at.terminate(Op::yield, {&next, 1});
+    at.leave();
+    const Value bounds[] = {at.constant_int(Scalar::i32, 0), at.constant_int(Scalar::i32, cells), at.constant_int(Scalar::i32, 1),
+                            at.constant(type, 0)};
+    return k.result(k[at.control(Op::for_, bounds, {block})]);
+}
+
+/// Cells are no narrower than what devices add up best.
+Scalar cell_type(Scalar type) { return type == Scalar::f16 ? Scalar::f32 : type; }
+}  // namespace
+
+/// The slot of a sum; equal places share one.
+size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices, Scalar type) {
+    const auto same_index = [&](Value a, Value c) {
+        uint64_t x = 0, y = 0;
+        return a == c || (from.constant(a, x) && from.constant(c, y) && x == y);
+    };
+    for (const Sum& s : sums)
+        if (s.memory == memory && s.leaf == leaf &&
+            std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
+            return s.slot;
+    const size_t at = slots.size();
+    slots.emplace_back();
+    sums.push_back({memory, leaf, {indices.begin(), indices.end()}, type, at});
+    return at;
+}
+
+/// Opens all sums in front of the reverse sweep, where they are seen from everywhere.
+void Sweep::find_sums() {
+    for (const InstId id : where.order()) {
+        const Inst& i = from[id];
+        if (!analysis.moves(id)) continue;
+        const bool scalar = i.op == Op::argument;
+        if (!scalar && (i.op != Op::load || accumulation(from, where, analysis, id) != Accumulation::group)) continue;
+        for (int w = 0; w < width; ++w) {
+            const size_t at = scalar ? sum(shadows->scalar(size_t(i.immediate), w), 0, {}, i.type)
+                                     : sum(shadows->of(i.memory, w), i.leaf, indices_of(from, i), i.type);
+            if (!slots[at].var) open_slot(at, i.type);
+        }
+    }
+    add_cells();
+}
+
+void Sweep::reduce_sums() {
+    b.loc = from.loc;
+    for (const Sum& s : sums) {
+        const Value part = take(s.slot);
+        if (!part) continue;
+        if (primal.alone) {
+            b.atomic(s.memory, s.leaf, Atomic::add, place_of(b, s, [](MemoryId m) { return m; }), part);
+            continue;
+        }
+        const Scalar type = cell_type(s.type);
+        const CellTape& tape = cell_tapes.at(type);
+        const Value number = b.op(Op::and_, {members().group, b.constant_int(Scalar::i32, cells - 1)});
+        const Value first = b.op(Op::mul, {number, b.constant_int(Scalar::i32, tape.apart())});
+        const Value at = b.op(Op::add, {first, b.constant_int(Scalar::i32, s.number)});
+        b.atomic(tape.memory, 0, Atomic::add, {&at, 1}, b.cast(type, part));
+    }
+}
+
+/// From a sum's cell to its next one: the cells of one number lie together.
+int64_t Sweep::CellTape::apart() const { return (sums + in_line - 1) / in_line * in_line; }
+
+void Sweep::add_cells() {
+    if (primal.alone) return;
+    for (Sum& s : sums) {
+        const Scalar type = cell_type(s.type);
+        CellTape& tape = cell_tapes[type];
+        s.number = tape.sums++;
+        if (tape.memory.id != none) continue;
+        tape.tape = tapes.size();
+        tapes.push_back({type, Tape::Size::fixed, 0, {}, true});
+        tape.memory = Shadows::add_array(to, type, Access::inout, text("the cells of sums of ", name_of(type)));
+    }
+    for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.apart();
+}
+
+/// A value that is the same for all items of all launches, in another kernel.
+template <class Now>
+Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
+    const Inst& i = from[from[v].inst];
+    std::vector<Value> operands;
+    for (const Value operand : from.operands(i)) operands.push_back(rebuild(at, operand, now));
+    if (i.op == Op::argument) return at.argument(shadows->param(size_t(i.immediate)), i.type);
+    if (i.op == Op::extent) return at.extent(now(i.memory), int(i.immediate));
+    return emit_like(at, i, operands);
+}
+
+/// The indices of a sum's element.
+template <class Now>
+std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) const {
+    std::vector<Value> indices;
+    for (const Value v : sum.indices) indices.push_back(rebuild(at, v, now));
+    if (indices.empty()) indices.push_back(at.constant_int(Scalar::i32, 0));
+    return indices;
+}
+
+/// Each item adds up the cells of one sum of each type, with the parameters of the kernel that filled them.
+Step Sweep::sum_of_cells(const Kernel& filled) const {
+    Step step;
+    Kernel& k = step.kernel;
+    k.name = filled.name + ".sum";
+    k.files = filled.files;
+    k.loc = filled.loc;
+    k.math = filled.math;
+    k.rank = filled.rank;
+    k.params = filled.params;
+    k.memories = filled.memories;
+    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // they stand first
+    Builder at(k);
+    at.loc = k.loc;
+    at.enter(at.new_block());
+    const auto number = [&](int64_t n) { return at.constant_int(Scalar::i32, n); };
+    // The memories of `filled` are in the order of its parameters; those of `to` know theirs.
+    const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
+    const Value mine = at.index(Op::global_index, 0);
+    for (const auto& entry : cell_tapes) {
+        const Scalar type = entry.first;
+        const CellTape& tape = entry.second;
+        step.items = std::max(step.items, tape.sums);
+        when(at, at.op(Op::lt, {mine, number(tape.sums)}), [&] {
+            const Value total = total_of(k, at, now(tape.memory), type, mine, tape.apart());
+            for (const Sum& s : sums) {
+                if (cell_type(s.type) != type) continue;
+                when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {
+                    // Two sums may be one element's, whose indices have turned out to be equal.
+                    at.atomic(now(s.memory), s.leaf, Atomic::add, place_of(at, s, now), at.cast(s.type, total));
+                });
+            }
+        });
+    }
+    at.terminate(Op::return_);
+    at.leave();
+    return step;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,103 @@
+// Running extremes: loops that carry m = max(m, x) or m = min(m, x). Backwards, nothing flows but from m to the last x that attained
+// it: no iteration's m need be kept, and one iteration is reversed instead of all.
+#include <algorithm>
+
+#include "autodiff/reverse/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+Value Plan::final_extreme(const Inst& i) const {
+    if (i.op != Op::min && i.op != Op::max) return {};
+    const Value carried = k.operands(i)[0], next = k.result(i);
+    const ValueInfo& info = k[carried];
+    if (info.inst.id != none || !is_float(i.type) || k.operands(i)[1] == carried) return {};
+    const InstId id = where.owner_of(info.block);
+    if (id.id == none || k[id].op != Op::for_ || info.index == 0) return {};
+    const uint32_t c = info.index - 1;
+    const Value yielded = k.operands(last_inst(k, k[id].blocks[0]))[c];
+    if (yielded != next || use_counts[carried.id] != 1 || use_counts[next.id] != 1) return {};
+    return k.result(k[id], int(c));
+}
+
+Value Plan::find_extreme(InstId id) const {
+    const Inst& loop = k[id];
+    if (loop.op != Op::for_ || !analysis.moves(id) || apart || in_loop(where.block_of(id))) return {};
+    const BlockId contents = loop.blocks[0];
+    const auto yielded = k.operands(last_inst(k, contents));
+    Value active;
+    for (uint32_t c = 0; c < loop.result_count; ++c) {
+        if (!analysis.active(k[contents].params[1 + c])) continue;
+        if (active) return {};
+        active = yielded[c];
+    }
+    if (!active || k[active].inst.id == none || !final_extreme(k[k[active].inst])) return {};
+    // What moves besides is computed and loaded.
+    bool fits = true;
+    each_inside(k, loop, [&](InstId inner) {
+        const Op op = k[inner].op;
+        if (op == Op::barrier) fits = false;
+        if (!analysis.moves(inner)) return;
+        if (op == Op::load) fits = fits && accumulation(k, where, analysis, inner) != Accumulation::group;
+        else fits = fits && (is_pure(op) || op == Op::if_ || op == Op::yield);
+    });
+    return fits ? active : Value{};
+}
+
+bool Plan::compares_again() const {
+    return std::any_of(where.order().begin(), where.order().end(), [&](InstId id) {
+        const Inst& i = k[id];
+        if ((i.op != Op::min && i.op != Op::max) || !is_float(i.type) || !analysis.active(k.result(i))) return false;
+        const Value x = k.operands(i)[1];
+        if (final_extreme(i)) return !extreme(where.owner_of(k[k.operands(i)[0]].block)) && sums_again(x);
+        const Hold result = hold(k.result(i));
+        return result != Hold::again && result != Hold::unneeded && sums_again(x);
+    });
+}
+
+/// Whether a value is computed again by way of a sum.
+bool Plan::sums_again(Value v) const {
+    if (hold(v) != Hold::again || k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::fma)) return true;
+    const auto operands = k.operands(i);
+    return (is_scalar_op(i.op) || i.op == Op::select) &&
+           std::any_of(operands.begin(), operands.end(), [&](Value o) { return sums_again(o); });
+}
+
+bool Plan::pushes_inside(InstId loop) const {
+    bool any = false;
+    for (uint32_t v = 0; v < k.values.size(); ++v) any = any || (holds[v] == Hold::pushed && !outside(loop, Value{v}));
+    each_inside(k, k[loop], [&](InstId inner) { any = any || count_holds[inner.id] == Hold::pushed; });
+    return any;
+}
+
+/// In front of a for that is reversed once: what counts its iterations, where its index does not.
+void Sweep::count_iterations(InstId loop) {
+    uint64_t step = 0;
+    const bool by_one = from.constant(from.operands(from[loop])[2], step) && step == 1;
+    if (!by_one) counters[loop.id] = b.var(zero(counter_of(loop)));
+}
+
+/// At the end of an iteration of the primal: notes its number, from 0, where x attained m.
+void Sweep::note_extreme(InstId loop) {
+    const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
+    const Scalar type = counter_of(loop);
+    Value number;
+    if (const auto counter = counters.find(loop.id); counter != counters.end()) {
+        number = b.get(counter->second);
+        b.set(counter->second, b.op(Op::add, {number, b.constant_int(type, 1)}));
+    } else {
+        const Value index = of(from[from[loop].blocks[0]].params[0]), first = of(from.operands(from[loop])[0]);
+        number = b.op(Op::sub, {b.cast(type, index), b.cast(type, first)});
+    }
+    b.set(last, b.select(b.op(Op::eq, {of(m), of(x)}), number, b.get(last)));
+}
+
+/// The type in which iterations of a for are counted.
+Scalar Sweep::counter_of(InstId loop) const {
+    return size_of(from.type_of(from.operands(from[loop])[0])) == 8 ? Scalar::i64 : Scalar::i32;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,92 @@
+// What clears the shadows of what a kernel stores, where another kernel has gathered from them.
+#include <algorithm>
+
+#include "autodiff/analysis/accumulation.h"
+#include "autodiff/reverse/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+/// Stores zero to the shadows of what the primal stores.
+class Zeroing : public Rewriter {
+public:
+    Zeroing(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
+
+private:
+    void body() override {
+        shadows = std::make_unique<Shadows>(to, primal.kernel, primal.signature, primal.analysis, true);
+        for (size_t p = to.params.size(); p < model.params.size(); ++p)
+            Shadows::add_array(to, model[model.params[p].memory].element.leaves[0].type, model[model.params[p].memory].access,
+                               model.params[p].label);
+        to.name = model.name + ".zero";
+        insts(BlockId{0});
+    }
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        if (i.op == Op::argument) return map(from.result(i), b.argument(shadows->param(size_t(i.immediate)), i.type));
+        if (i.op != Op::store) return copy(id);
+        for (int w = 0; w < primal.signature.width && primal.analysis.active(i.memory, i.leaf); ++w)
+            b.store(shadows->of(i.memory, w), i.leaf, of(indices_of(from, i)), zero(i.type));
+    }
+    const Primal& primal;
+    const Kernel& model;
+    std::unique_ptr<Shadows> shadows;
+};
+
+/// The body in a loop over rows. The loop has as many iterations for all items, so that drivers unroll it.
+class RowByRow : public Rewriter {
+public:
+    explicit RowByRow(const Kernel& kernel) : Rewriter(kernel), axis(kernel.rank - 1) {}
+
+private:
+    void body() override {
+        const Value end = b.argument(int(to.params.size()), Scalar::i32);
+        to.params.push_back({false, Scalar::i32, {}, "where the range ends"});
+        const Value first = b.index(Op::global_index, axis), apart = b.index(Op::global_size, axis);
+        const Value bounds[] = {zero(Scalar::i32), b.constant_int(Scalar::i32, Step::rows), b.constant_int(Scalar::i32, 1)};
+        const Scalar type = Scalar::i32;
+        const BlockId loop = b.new_block({&type, 1}), yes = b.new_block(), no = b.new_block();
+        b.enter(loop);
+        row = b.op(Op::add, {first, b.op(Op::mul, {to[loop].params[0], apart})});
+        const Value there = b.op(Op::lt, {row, end});
+        b.enter(yes);
+        for (const InstId i : from.body().insts)
+            if (from[i].op != Op::return_) inst(i);
+        end_block();
+        b.enter(no);
+        end_block();
+        b.control(Op::if_, {&there, 1}, {yes, no});
+        end_block();
+        b.control(Op::for_, bounds, {loop});
+        b.terminate(Op::return_);
+    }
+    void end_block() {
+        b.terminate(Op::yield);
+        b.leave();
+    }
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (i.op == Op::global_index && int(i.immediate) == axis) map(from.result(i), row);
+        else copy(id);
+    }
+    const int axis;
+    Value row;
+};
+
+}  // namespace
+
+Kernel zeroing(const Primal& primal, const Kernel& beside) { return Zeroing(primal, beside).run(); }
+
+std::optional<Kernel> row_by_row(const Kernel& zeroing) {
+    const bool returns = std::any_of(zeroing.blocks.begin() + 1, zeroing.blocks.end(), [&](const Block& block) {
+        return !block.insts.empty() && zeroing[block.insts.back()].op == Op::return_;
+    });
+    if (returns || zeroing.rank == 0 || zeroing.range[0] || !knows_indices_only(zeroing)) return std::nullopt;
+    return RowByRow(zeroing).run();
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,124 @@
+// Pushes and pops. What the primal pushes in one order the reverse sweep pops in the opposite one, so that each tape is a stack
+// with one cursor, whatever control flow lies between.
+#include "autodiff/reverse/sweep.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+constexpr Scalar stack_types[] = {Scalar::i8,  Scalar::i16, Scalar::i32, Scalar::i64, Scalar::u8, Scalar::u16,
+                                  Scalar::u32, Scalar::u64, Scalar::f16, Scalar::f32, Scalar::f64};
+}  // namespace
+
+void Sweep::add_stacks() {
+    const bool apart = part == Part::augmented || part == Part::reverse || plan.is_apart();
+    int64_t all = 0;
+    bool bounded = true;
+    for (const Scalar type : stack_types) {
+        Stack stack;
+        stack.type = type;
+        stack.bound = plan.bound(type);
+        if (stack.bound && stack.bound->number == 0 && !stack.bound->more) continue;
+        bounded = bounded && stack.bound && !stack.bound->more;
+        if (stack.bound) all += stack.bound->number;
+        stacks.push_back(stack);
+    }
+    for (Stack& stack : stacks) {
+        stack.kind = !stack.bound                                  ? Tape::Size::counted
+                     : !apart && bounded && all <= signature.private_elements ? Tape::Size::fixed
+                                                                   : Tape::Size::item;
+        const bool counting = part == Part::count;
+        const std::string name = text("the tape of ", name_of(stack.type));
+        if (stack.kind == Tape::Size::fixed) {
+            Memory m;
+            m.kind = MemoryKind::private_;
+            m.name = text("tape_", name_of(stack.type));
+            m.element = Element::of(stack.type);
+            m.extents = {stack.bound->number};
+            m.loc = from.loc;
+            stack.memory = {uint32_t(to.memories.size())};
+            if (!counting) stack.memory = add_own_memory(to, m);
+        } else if (stack.kind == Tape::Size::item) {
+            tapes.push_back({stack.type, Tape::Size::item, stack.bound->number, stack.bound->more});
+            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
+        } else {
+            tapes.push_back({Scalar::i32, Tape::Size::offsets, 1});
+            tapes.push_back({stack.type, Tape::Size::counted, 0});
+            stack.offsets =
+                Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
+            if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
+        }
+        if (apart && !stack.known_height()) {
+            tapes.push_back({Scalar::i32, Tape::Size::item, 1});
+            if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
+        }
+        stack.cursor = b.var(zero(Scalar::i32));
+        if (stack.kind == Tape::Size::counted && !counting)
+            stack.base = b.load(stack.offsets, 0, std::span(&members().linear, 1));
+    }
+}
+
+/// Items lie side by side in tapes of a fixed number of elements an item, one after another in counted ones.
+Value Sweep::address(Stack& stack, Value slot) {
+    switch (stack.kind) {
+        case Tape::Size::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
+        case Tape::Size::counted: return b.op(Op::add, {stack.base, slot});
+        default: return slot;
+    }
+}
+
+void Sweep::push(BlockId block) {
+    for (Stack& stack : stacks) {
+        std::vector<Value> values;
+        for (const Value v : plan.pushed(block, stack.type)) values.push_back(part == Part::count ? v : of(v));
+        if (stack.type == Scalar::i32)
+            for (const InstId loop : plan.pushed_counts(block))
+                values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
+        if (values.empty()) continue;
+        Value height = b.get(stack.cursor);
+        // A count does not wrap: it stays at the largest number, which the launch refuses.
+        if (part == Part::count) height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
+        for (size_t n = 0; n < values.size() && part != Part::count; ++n) {
+            const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
+            b.store(stack.memory, 0, {&at, 1}, b.cast(stack.type, values[n]));
+        }
+        b.set(stack.cursor, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(values.size()))}));
+    }
+}
+
+void Sweep::pop(BlockId block) {
+    for (Stack& stack : stacks) {
+        const std::vector<Value> values = plan.pushed(block, stack.type);
+        const std::vector<InstId> loops = stack.type == Scalar::i32 ? plan.pushed_counts(block) : std::vector<InstId>();
+        const int64_t size = int64_t(values.size() + loops.size());
+        if (size == 0) continue;
+        const Value height = b.op(Op::sub, {b.get(stack.cursor), b.constant_int(Scalar::i32, size)});
+        b.set(stack.cursor, height);
+        const auto popped = [&](size_t n) {
+            const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));
+            return b.load(stack.memory, 0, {&at, 1});
+        };
+        for (size_t n = 0; n < values.size(); ++n) known[values[n].id] = b.cast(from.type_of(values[n]), popped(n));
+        for (size_t n = 0; n < loops.size(); ++n) counts[loops[n].id] = popped(values.size() + n);
+    }
+}
+
+void Sweep::save_cursors() {
+    for (Stack& stack : stacks)
+        if (!stack.known_height()) b.store(stack.final, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+}
+
+void Sweep::restore_cursors() {
+    for (Stack& stack : stacks)
+        b.set(stack.cursor, stack.known_height() ? b.constant_int(Scalar::i32, stack.bound->number)
+                                                 : b.load(stack.final, 0, std::span(&members().linear, 1)));
+}
+
+void Sweep::count_pushes() {
+    for (Stack& stack : stacks)
+        if (stack.kind == Tape::Size::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
+}
+
+}  // namespace pumice::derive

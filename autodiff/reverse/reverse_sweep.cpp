@@ -1,0 +1,423 @@
+// The reverse sweep: every block is walked backwards, and each instruction that moves derivatives moves adjoints instead
+// (adjoint_accumulators.cpp).
+#include "autodiff/analysis/canonical_form.h"
+#include "autodiff/reverse/sweep.h"
+#include "autodiff/rules/derivative_rules.h"
+#include "autodiff/rules/subgroup_rules.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+// ---- values of the primal ----
+
+Value Sweep::provided(Value v) const {
+    const Value now = known[v.id];
+    if (!now) library_bug(text("the reverse sweep of kernel \"", from.name, "\" uses value ", v.id, " before it has it\n", print(from)));
+    return now;
+}
+
+std::vector<Value> Sweep::provided(std::span<const Value> v) const {
+    std::vector<Value> all;
+    for (const Value one : v) all.push_back(provided(one));
+    return all;
+}
+
+Value Sweep::again(const Inst& i) {
+    b.loc = i.loc;
+    if (i.op == Op::load) return b.load(i.memory, i.leaf, provided(indices_of(from, i)));
+    return pure_of(i, provided(from.operands(i)));
+}
+
+/// A pure instruction of the primal over other operands.
+Value Sweep::pure_of(const Inst& i, std::span<const Value> v) {
+    if (i.op == Op::argument) return b.argument(shadows->param(size_t(i.immediate)), i.type);
+    return emit_like(b, i, v);
+}
+
+/// Gives what the reverse of a block needs of it, at its start. `iteration` counts those of the loop whose body it is.
+void Sweep::provide(BlockId block, Value iteration) {
+    pop(block);
+    for (const Value v : plan.values_of(block)) {
+        const ValueInfo& info = from[v];
+        switch (plan.hold(v)) {
+            case Hold::given:
+                if (info.inst.id != none) known[v.id] = of(v);
+                break;
+            case Hold::again:
+                if (!ahead.count(v.id)) known[v.id] = again(from[info.inst]);
+                break;
+            case Hold::variable: known[v.id] = b.get(variables[v.id]); break;
+            case Hold::induction: {
+                const Inst& loop = from[where.owner_of(info.block)];
+                const Value first = provided(from.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
+                // The increment may be defined after the parameter; a constant is made anew.
+                const Value by = plan.increment(v);
+                uint64_t bits = 0;
+                const Value step = from.constant(by, bits) ? b.constant(info.type, bits) : provided(by);
+                known[v.id] = b.op(Op::add, {first, b.op(Op::mul, {b.cast(info.type, iteration), step})});
+                break;
+            }
+            case Hold::pushed:
+            case Hold::unneeded: break;
+        }
+    }
+    for (const InstId loop : plan.counts_of(block))
+        if (plan.count_hold(loop) == Hold::variable) counts[loop.id] = b.get(count_variables.at(loop.id));
+    for (const InstId store : plan.refills(block)) {
+        const Inst& i = from[store];
+        b.loc = i.loc;
+        b.store(i.memory, i.leaf, provided(indices_of(from, i)), provided(from.operands(i).back()));
+    }
+}
+
+// ---- control flow ----
+
+void Sweep::reverse_body() {
+    provide(BlockId{0}, {});
+    find_sums();
+    open_slots(BlockId{0});
+    reverse_block(BlockId{0});
+    flush();
+    if (gathers()) gather_all();
+    reduce_sums();
+}
+
+void Sweep::reverse_block(BlockId block) {
+    const auto& insts = from[block].insts;
+    for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
+        if (from[*at].op == Op::barrier) {
+            flush();
+            b.loc = from[*at].loc;
+            b.barrier();
+        } else if (analysis.moves(*at)) {
+            reverse(*at);
+        }
+    }
+}
+
+void Sweep::reverse(InstId id) {
+    const Inst& i = from[id];
+    b.loc = i.loc;
+    switch (i.op) {
+        case Op::argument: return reverse_argument(i);
+        case Op::load: return reverse_load(id);
+        case Op::store: return reverse_store(i);
+        case Op::atomic: return reverse_atomic(i);
+        case Op::call: return reverse_call(i);
+        case Op::subgroup: return reverse_subgroup(i);
+        case Op::if_: return reverse_if(i);
+        case Op::for_:
+        case Op::while_: return reverse_loop(id);
+        default: return reverse_operation(i);
+    }
+}
+
+Value square_in_cube(const Kernel& k, const Inst& i) {
+    if (i.op != Op::mul) return {};
+    const auto v = k.operands(i);
+    for (size_t o = 0; o < 2; ++o) {
+        const InstId made = k[v[o]].inst;
+        if (made.id != none && k[made].op == Op::mul && k.operands(k[made])[0] == v[1 - o] && k.operands(k[made])[1] == v[1 - o]) return v[o];
+    }
+    return {};
+}
+
+void Sweep::reverse_operation(const Inst& i) {
+    const auto v = from.operands(i);
+    for (int w = 0; w < width; ++w) {
+        if (passes_on(i, w)) continue;
+        const Value adjoint = take(slot(from.result(i), w));
+        if (!adjoint) continue;
+        const bool careful = primal.behind_choice[from.result(i).id];
+        const auto give = [&](Value operand, Value term) { add(operand, w, careful ? unless_zero(adjoint, term) : term); };
+        if (i.op == Op::cast) {
+            add(v[0], w, b.cast(from.type_of(v[0]), adjoint));
+        } else if (i.op == Op::select) {
+            const Value condition = provided(v[0]), nothing = zero(i.type);
+            add(v[1], w, b.select(condition, adjoint, nothing));
+            add(v[2], w, b.select(condition, nothing, adjoint));
+        } else if (i.op == Op::mul && v[0] == v[1]) {
+            give(v[0], twice(adjoint, provided(v[0])));
+        } else if (const Value square = square_in_cube(from, i)) {
+            const Value tripled = b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)});
+            give(v[0] == square ? v[1] : v[0], b.op(Op::mul, {tripled, provided(square)}));
+        } else {
+            for (size_t o = 0; o < v.size(); ++o) {
+                if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
+                Value operands[3];
+                if (const Value final = plan.final_extreme(i)) {
+                    if (plan.extreme(where.owner_of(from[v[0]].block))) {
+                        if (o == 1) add(v[o], w, adjoint);
+                        continue;
+                    }
+                    operands[1] = provided(v[1]);
+                    add(v[o], w, times_partial(b, to, i.op, int(o), operands, provided(final), adjoint));
+                    continue;
+                }
+                const unsigned from_what = uses(i.op, int(o));
+                for (size_t n = 0; n < v.size(); ++n)
+                    if (from_what & (1u << n)) operands[n] = provided(v[n]);
+                const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
+                const Value partial = emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint));
+                if (careful && from_what) give(v[o], times(b, to, adjoint, partial));
+                else add_product(slot(v[o], w), adjoint, partial);
+            }
+        }
+    }
+}
+
+/// Lanes whose own result nobody used take part, too.
+void Sweep::reverse_subgroup(const Inst& i) {
+    const auto v = from.operands(i);
+    const Subgroup what = Subgroup(i.immediate);
+    std::vector<Value> operands(v.size());
+    if (needs_operand(what)) operands[0] = provided(v[0]);
+    if (needs_lane(what)) operands[1] = provided(v[1]);
+    SubgroupRule rule(b, to, what, operands, needs_lane(what) && plan.one_for_subgroup(v[1]));
+    for (int w = 0; w < width; ++w)
+        if (const Value adjoint = take(slot(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
+}
+
+/// By the function's rule, which takes the parameters, the results, and an adjoint for every result.
+void Sweep::reverse_call(const Inst& i) {
+    const auto v = from.operands(i);
+    for (int w = 0; w < width; ++w) {
+        std::vector<Value> arguments = provided(v), adjoints;
+        bool any = false;
+        for (const Value r : results_of(from, i)) {
+            const Value adjoint = analysis.active(r) ? take(slot(r, w)) : Value{};
+            any = any || adjoint;
+            arguments.push_back(provided(r));
+            adjoints.push_back(adjoint ? adjoint : zero(from.type_of(r)));
+        }
+        if (!any) continue;
+        arguments.insert(arguments.end(), adjoints.begin(), adjoints.end());
+        const InstId made = b.call(from.functions[i.immediate].reverse, arguments);
+        for (size_t o = 0; o < v.size(); ++o) add(v[o], w, to.result(to[made], int(o)));
+    }
+}
+
+void Sweep::reverse_argument(const Inst& i) {
+    const size_t p = size_t(i.immediate);
+    for (int w = 0; w < width; ++w)
+        if (const Value adjoint = take(slot(from.result(i), w))) add(sum(shadows->scalar(p, w), 0, {}, i.type), adjoint);
+}
+
+void Sweep::reverse_if(const Inst& i) {
+    flush();
+    std::vector<Value> adjoints(size_t(i.result_count) * size_t(width));
+    for (int r = 0; r < i.result_count; ++r)
+        for (int w = 0; w < width; ++w)
+            if (analysis.active(from.result(i, r))) adjoints[size_t(r * width + w)] = take(slot(from.result(i, r), w));
+    const std::vector<Slot> before = slots;
+    std::vector<Slot> after_then;
+    const Value condition = provided(from.operands(i)[0]);
+    BlockId arms[2];
+    for (int which = 0; which < 2; ++which) {
+        slots = before;
+        b.enter(arms[which] = b.new_block());
+        const BlockId block = i.blocks[which];
+        provide(block, {});
+        open_slots(block);
+        const auto yielded = from.operands(last_inst(from, block));
+        for (int r = 0; r < i.result_count; ++r)
+            for (int w = 0; w < width; ++w)
+                if (const Value adjoint = adjoints[size_t(r * width + w)]) add(yielded[size_t(r)], w, adjoint);
+        reverse_block(block);
+        flush();
+        b.terminate(Op::yield);
+        b.leave();
+        if (which == 0) after_then = std::move(slots);
+    }
+    // After either arm: zero where both leave it so. What is no variable belongs to one of the arms.
+    for (size_t s = 0; s < before.size(); ++s) {
+        const bool touched = slots[s].touched || after_then[s].touched;
+        slots[s].zero = slots[s].zero && after_then[s].zero;
+        if (!before[s].var) slots[s] = before[s];
+        slots[s].touched = touched;
+    }
+    b.loc = i.loc;
+    b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
+}
+
+/// An iteration of the loop. A for's index is known.
+void Sweep::reverse_contents(InstId id, Value iteration) {
+    const Inst& i = from[id];
+    const BlockId contents = plan.home(i.blocks[0]);
+    const auto& params = from[i.blocks[0]].params;
+    const uint32_t leading = leading_params(i.op);
+    provide(contents, iteration);
+    open_slots(contents);
+    std::vector<std::pair<uint32_t, Value>> incoming;  // of columns
+    for (uint32_t c = 0; c < i.result_count; ++c)
+        for (int w = 0; w < width && analysis.active(params[leading + c]); ++w)
+            incoming.emplace_back(c, b.get(slots[slot(params[leading + c], w)].var));
+    for (size_t n = 0; n < incoming.size(); ++n) {
+        const Value param = params[leading + incoming[n].first];
+        Slot& s = slots[slot(param, int(n % size_t(width)))];
+        b.set(s.var, zero(from.type_of(param)));
+        s.zero = true;
+    }
+    const auto next = from.operands(last_inst(from, contents));
+    for (size_t n = 0; n < incoming.size(); ++n) add(next[incoming[n].first], int(n % size_t(width)), incoming[n].second);
+    reverse_block(contents);
+    if (i.op == Op::while_) reverse_block(i.blocks[0]);
+    flush();
+}
+
+void Sweep::reverse_loop(InstId id) {
+    const Inst& i = from[id];
+    flush();
+    const auto& params = from[i.blocks[0]].params;
+    const uint32_t leading = leading_params(i.op), bounds = leading_operands(i.op);
+    const auto operands = from.operands(i);
+    // What flows into the results flows into what the loop ends with: parameters, or values of the code around.
+    std::vector<std::pair<size_t, Value>> initial;  // of slots
+    for (uint32_t c = 0; c < i.result_count; ++c) {
+        const Value result = from.result(i, int(c));
+        const Value ends = i.op == Op::for_ ? params[leading + c] : from.operands(last_inst(from, i.blocks[0]))[1 + c];
+        for (int w = 0; w < width && analysis.active(result); ++w)
+            if (const Value adjoint = take(slot(result, w)); adjoint && analysis.active(ends)) initial.emplace_back(slot(ends, w), adjoint);
+    }
+    std::vector<uint32_t> active;
+    for (uint32_t c = 0; c < i.result_count; ++c)
+        if (analysis.active(params[leading + c])) active.push_back(c);
+    for (const uint32_t c : active)
+        for (int w = 0; w < width; ++w) open_slot(slot(params[leading + c], w), from.type_of(params[leading + c]));
+    for (const auto& [at, adjoint] : initial) add(at, adjoint);
+
+    const std::vector<Slot> before = slots;
+    for (Slot& s : slots)
+        if (s.var) s.zero = false, s.touched = false;
+    const auto one_iteration = [&](Value iteration) {
+        if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
+            const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
+            known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
+        }
+        reverse_contents(id, iteration);
+    };
+    if (plan.extreme(id)) {
+        const Value last = b.get(last_attained.at(id.id));
+        emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
+    } else if (sums_loop(id) && over == Over::before_sums) {
+        add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
+        std::vector<Value> incoming;
+        for (const Value result : active_results(id))
+            for (int w = 0; w < width; ++w) incoming.push_back(b.get(slots[slot(params[leading + from[result].index], w)].var));
+        hand_on(incoming);
+    } else if (plan.any_order(id)) {
+        if (sums_loop(id)) add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
+        reverse_pairs(id, [&](Value index) {
+            known[params[0].id] = index;
+            if (sums_loop(id)) loop_cells.index = index, loop_cells.first = provided(operands[0]), keep_back = true;
+            reverse_contents(id, {});
+            if (sums_loop(id)) keep_back = false, add_given({});
+        });
+    } else {
+        const Value count = i.op == Op::while_
+                                ? counts.at(id.id)
+                                : trip_count(b, to, provided(operands[0]), provided(operands[1]), provided(operands[2]));
+        const Scalar counter = to.type_of(count);
+        // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
+        const bool in_step = plan.in_step(id);
+        const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, minus_one = b.constant_int(counter, -1);
+        emit_for(b.op(Op::add, {most, minus_one}), minus_one, minus_one, [&](Value iteration) {
+            if (in_step) emit_if(b.op(Op::lt, {iteration, count}), [&] { one_iteration(iteration); });
+            else one_iteration(iteration);
+        });
+    }
+    for (size_t s = 0; s < before.size(); ++s) {
+        const bool touched = slots[s].touched;
+        slots[s] = before[s];
+        slots[s].touched = before[s].touched || touched;
+        if (slots[s].var) slots[s].zero = before[s].zero && !touched;
+    }
+    for (const uint32_t c : active)
+        for (int w = 0; w < width; ++w) {
+            Slot& s = slots[slot(params[leading + c], w)];
+            s.zero = false;
+            if (analysis.active(operands[bounds + c])) add(operands[bounds + c], w, take(slot(params[leading + c], w)));
+        }
+}
+
+// ---- memory ----
+
+void Sweep::reverse_load(InstId id) {
+    const Inst& i = from[id];
+    if (!analysis.active(i.memory, i.leaf)) return;
+    for (int w = 0; w < width; ++w)
+        if (const Value adjoint = take(slot(from.result(i), w))) accumulate(id, w, adjoint);
+}
+
+void Sweep::reverse_store(const Inst& i) {
+    const std::vector<Value> indices = provided(indices_of(from, i));
+    for (int w = 0; w < width; ++w) {
+        const MemoryId shadow = shadows->of(i.memory, w);
+        const Location place{shadow, i.leaf, indices};
+        bool overwritten = false;  // by a later store to the same place, which took all
+        for (const Pending& p : pending) overwritten = overwritten || same_place({p.memory, p.leaf, p.indices}, place);
+        if (overwritten) continue;
+        flush(shadow, i.leaf, indices, false);
+        const Value adjoint = b.load(shadow, i.leaf, indices);
+        if (!gathers() && over != Over::all_pairs) pending.push_back({shadow, i.leaf, indices, adjoint});
+        add(from.operands(i).back(), w, adjoint);
+    }
+}
+
+void Sweep::reverse_atomic(const Inst& i) {
+    const Value value = from.operands(i).back();
+    if (!analysis.active(value)) return;
+    const std::vector<Value> indices = provided(indices_of(from, i));
+    for (int w = 0; w < width; ++w) {
+        const MemoryId shadow = shadows->of(i.memory, w);
+        flush(shadow, i.leaf, indices, true);
+        const Value adjoint = b.load(shadow, i.leaf, indices);
+        add(value, w, Atomic(i.immediate) == Atomic::sub ? b.op(Op::neg, {adjoint}) : adjoint);
+    }
+}
+
+void Sweep::accumulate(InstId load, int w, Value term) {
+    const Inst& i = from[load];
+    if ((gathers() && primal.gather.has(i.memory)) || taken_by_others(load)) return;
+    const MemoryId shadow = shadows->of(i.memory, w);
+    const Accumulation how = accumulation(from, where, analysis, load, &limits);
+    const Accumulated note{i.loc, from[i.memory].name, how};
+    if (w == 0) accumulated.push_back(note);
+    if (how == Accumulation::group) return add(sum(shadow, i.leaf, indices_of(from, i), i.type), term);
+    const std::vector<Value> indices = provided(indices_of(from, i));
+    if (keep_back && primal.loop_sums.has(load)) return loop_cells.given.push_back({shadow, i.leaf, indices, term, b.loc});
+    if (over == Over::only_sums && how == Accumulation::plain) gave_up = true;  // items of several iterations meet
+    const Location place{shadow, i.leaf, indices};
+    for (size_t p = 0; p < pending.size(); ++p) {
+        if (!same_place({pending[p].memory, pending[p].leaf, pending[p].indices}, place)) continue;
+        // The store to this place was to leave zero: what is added is all there is. It may be what was there before.
+        const bool unchanged = pending[p].loaded == term;
+        pending.erase(pending.begin() + long(p));
+        if (!unchanged) b.store(shadow, i.leaf, indices, term);
+        return;
+    }
+    flush(shadow, i.leaf, indices, true);
+    if (how == Accumulation::atomic) b.atomic(shadow, i.leaf, Atomic::add, indices, term);
+    else b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
+}
+
+/// Stores the zeros that were kept back.
+void Sweep::flush() {
+    for (const Pending& p : pending) b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
+    pending.clear();
+}
+
+/// Those that an access to this place might meet.
+void Sweep::flush(MemoryId memory, uint32_t leaf, std::span<const Value> indices, bool also_same) {
+    const Location place{memory, leaf, indices};
+    std::erase_if(pending, [&](const Pending& p) {
+        const Location kept{p.memory, p.leaf, p.indices};
+        if (!may_alias(to, kept, place) || (!also_same && same_place(kept, place))) return false;
+        b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
+        return true;
+    });
+}
+
+}  // namespace pumice::derive

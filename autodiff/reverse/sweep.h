@@ -1,0 +1,354 @@
+// Emits a reverse-mode kernel: the primal's copy with what it keeps for later, and the reverse sweep.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "autodiff/analysis/accumulation.h"
+#include "autodiff/analysis/adjoint_liveness.h"
+#include "autodiff/analysis/shadows.h"
+#include "autodiff/analysis/tape.h"
+#include "autodiff/strategy/loop_partial_sums.h"
+#include "autodiff/strategy/pairwise_loops.h"
+#include "autodiff/strategy/scatter_to_gather.h"
+#include "core/analysis/alias.h"
+#include "core/ir/rewriter.h"
+
+namespace pumice::derive {
+
+/// What of the two sweeps a kernel has.
+enum class Part { both, augmented, reverse, count };
+
+/// Which range it runs over: the primal's, or one that reaches to every element that a stencil gives to (Gather::widens), by Wide::kernel
+/// or Wide::by_rows. Or the primal's, of which every item loops over all (AllPairs::kernel), or whose loop adds to cells (LoopCells).
+enum class Over { range, wide, wide_by_rows, all_pairs, sums, before_sums, only_sums };
+
+/// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
+/// many more than cells do. For kernels that users launch themselves.
+Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
+
+/// By value: whether a select, min or max may not choose what is computed from it, whose derivative need not be finite then.
+std::vector<bool> behind_choices(const ir::Kernel& k, const ir::Structure& where, const Plan& plan);
+
+/// Where the instruction is x x x, the value x x.
+ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
+
+/// What several kernels of one derivative share.
+struct Primal {
+    const ir::Kernel& kernel;  ///< canonical
+    const Signature& signature;
+    bool alone = false;  ///< all is done by one kernel
+    ir::Structure where;
+    Analysis analysis;
+    Plan plan;
+    Gather gather;
+    PairLoops pairs;
+    LoopSums loop_sums;
+    std::vector<bool> behind_choice;
+    Primal(const ir::Kernel& k, const Signature& s, bool apart)
+        : kernel(k),
+          signature(s),
+          where(k),
+          analysis(k, s, where),
+          plan(k, where, analysis, apart),
+          gather(k, where, analysis, apart),
+          pairs(k, where, analysis, plan, gather),
+          loop_sums(k, where, analysis, plan),
+          behind_choice(behind_choices(k, where, plan)) {}
+};
+
+/// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
+/// its items read each other's shadows, which are consumed after it.
+ir::Kernel zeroing(const Primal& primal, const ir::Kernel& beside);
+/// Step::row_by_row of such a kernel.
+std::optional<ir::Kernel> row_by_row(const ir::Kernel& zeroing);
+
+/// The items that take part in their group, for work that the group shares: those in the range, or all of whole groups.
+struct Members {
+    ir::Value rank, count;    ///< of this item in the group; how many items the group has
+    ir::Value linear, items;  ///< of this item among all; how many there are
+    ir::Value group;          ///< of the group among all
+};
+
+class Sweep : public ir::Rewriter {
+public:
+    Sweep(const Primal& primal, Part part, Over over = Over::range);
+
+    std::vector<Tape> tapes;
+    std::vector<Accumulated> accumulated;
+    std::vector<ItemLimit> limits;  ///< of the plain additions
+
+    /// Whether there are cells, which another kernel adds up.
+    bool has_cells() const { return !cell_tapes.empty(); }
+    /// It cannot be, or its code got too long by gathering: to be made anew without.
+    bool gave_up = false;
+    /// Adds up the cells of sums; for the finished kernel that this sweep made.
+    Step sum_of_cells(const ir::Kernel& filled) const;
+    /// Adds up what a loop's sums make; likewise.
+    ir::Kernel total_of_cells(const ir::Kernel& filled) const;
+    /// What a loop's sums take an iteration, and what each item hands on to them.
+    int64_t cells_an_iteration() const { return loop_cells.count; }
+    int64_t handed_on_by_item() const { return int64_t(handed_on().size() + active_results(primal.loop_sums.loop).size() * size_t(width)); }
+
+private:
+    // ---- adjoint.cpp: the primal's copy ----
+    void body() override;
+    void inst(ir::InstId id) override;
+    bool unneeded(ir::MemoryId m) const;
+    bool leaves_out(ir::InstId id);
+    void end_of_block(ir::BlockId block);
+    void add_stacks();
+    void declare_variables();
+    void zero_shadows();
+    const Members& members();
+
+    // ---- argmax_reduction.cpp ----
+    void count_iterations(ir::InstId loop);
+    void note_extreme(ir::InstId loop);
+    Scalar counter_of(ir::InstId loop) const;
+
+    // ---- emit_tape.cpp: pushes and pops ----
+    struct Stack {
+        Scalar type;
+        std::optional<Bound> bound;
+        Tape::Size kind = Tape::Size::fixed;  ///< fixed: a private array
+        ir::MemoryId memory, offsets, final;
+        ir::Value cursor, base;  ///< a variable; the item's offset, if counted
+        /// How many elements an item has pushed in the end is a number; else, between halves, it lies in `final`.
+        bool known_height() const { return bound && bound->exact && !bound->more; }
+    };
+    ir::Value address(Stack& stack, ir::Value slot);
+    void push(ir::BlockId block);
+    void pop(ir::BlockId block);
+    void save_cursors();
+    void restore_cursors();
+    void count_pushes();
+
+    // ---- reverse_sweep.cpp ----
+    /// One sum that is built up by contributions: the adjoint of a value, or a shadow element that all items add to.
+    struct Slot {
+        ir::Value now;  ///< none: zero; or, where `var` is, unused
+        ir::Value var;
+        bool zero = true, touched = false;  ///< touched: something was added, be it in an arm or a loop that has ended
+        ir::Value factor, partial;  ///< a product that belongs to the sum, and is not made yet; `zero` does not speak of it
+    };
+    size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
+    void add(size_t at, ir::Value term);
+    void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(slot(v, w), term); }
+    void add_product(size_t at, ir::Value factor, ir::Value partial);
+    void make_product(size_t at);
+    bool passes_on(const ir::Inst& i, int w);
+    ir::Value take(size_t at);
+    ir::Value plus(ir::Value sum, ir::Value term);
+    ir::Value total(ir::Op op, ir::Value sum, ir::Value term);
+    ir::Value twice(ir::Value x, ir::Value y);
+    void open_slot(size_t at, Scalar type);
+    void open_slots(ir::BlockId block);
+
+    void provide(ir::BlockId block, ir::Value iteration);
+    ir::Value provided(ir::Value v) const;
+    std::vector<ir::Value> provided(std::span<const ir::Value> v) const;
+    ir::Value again(const ir::Inst& i);
+    ir::Value pure_of(const ir::Inst& i, std::span<const ir::Value> operands);
+
+    void reverse_body();
+    void reverse_block(ir::BlockId block);
+    void reverse(ir::InstId id);
+    void reverse_operation(const ir::Inst& i);
+    ir::Value unless_zero(ir::Value adjoint, ir::Value term);  // double_where.cpp
+    void reverse_subgroup(const ir::Inst& i);
+    void reverse_call(const ir::Inst& i);
+    void reverse_argument(const ir::Inst& i);
+    void reverse_load(ir::InstId id);
+    void reverse_store(const ir::Inst& i);
+    void reverse_atomic(const ir::Inst& i);
+    void reverse_if(const ir::Inst& i);
+    void reverse_loop(ir::InstId id);
+    void reverse_contents(ir::InstId loop, ir::Value iteration);
+
+    // ---- shadow memory: a store's zero is kept back while an addition to the same place may follow ----
+    struct Pending {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;
+        ir::Value loaded;
+    };
+    void accumulate(ir::InstId load, int w, ir::Value term);
+    void flush();
+    void flush(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, bool also_same);
+
+    // ---- emit_gather.cpp: what the item at other indices computes ----
+    struct Elsewhere {
+        std::array<ir::Value, 3> indices;
+        std::unordered_map<uint32_t, ir::Value> values;
+        std::map<std::pair<uint32_t, int>, ir::Value> adjoints;
+    };
+    bool too_long();
+    void where_it_runs(Elsewhere& there, ir::BlockId block, ir::BlockId around, const std::function<void(Elsewhere&)>& fill);
+    ir::Value elsewhere(Elsewhere& there, ir::Value v);
+    ir::Value adjoint_by(Elsewhere& there, ir::Value v, ir::InstId user, size_t o, int w);
+    ir::Value adjoint_elsewhere(Elsewhere& there, ir::Value v, int w);
+    void gather_all();
+    void gather(ir::MemoryId m, int w);
+    struct Here {
+        std::array<ir::Value, 3> position, index, size, start, end;  ///< of the item; the range's size, where it begins and ends
+    };
+    struct Bounds {
+        ir::Value low, high, period;
+    };
+    Here here();
+    ir::Value in_range_at(const Here& at, const Gather::Offset& by, int sign);
+    Bounds bounds_of(const Gather::Index& index);
+    ir::Value few_meet(const Here& at, const Gather::Loads& list);
+    std::pair<ir::Value, ir::Value> meeting(const Here& at, const Gather::Index& index, int axis);
+    void add_given(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
+    void add_given_at(const Here& at, const Gather::Load& load, int w, ir::Value sum);
+    void add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, ir::Value>& sums);
+    void add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<ir::Value, 3> indices, int w, ir::Value sum);
+    ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
+    ir::Value exists(const Here& at, const Gather::Load& load);
+    void scatter_beyond(const Here& at, const Gather::Load& load, ir::Value gathered, int w);
+    // ---- halo_range.cpp ----
+    void gather_wide();
+    void gather_wide(const Here& at, ir::MemoryId m, int w);
+    void gather_by_rows(const Here& at, ir::MemoryId m, int w);
+    ir::Value exists_at(const Here& at, int axis, ir::Value position);
+    std::pair<ir::Value, ir::Value> neighbour(const Here& at, size_t axis, int64_t shift);
+    void where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit);
+    // ---- pairwise_loops.cpp ----
+    void reverse_pairs(ir::InstId loop, const std::function<void(ir::Value index)>& own);
+    bool taken_by_others(ir::InstId load) const { return over == Over::all_pairs && primal.pairs.has(load); }
+    ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
+    // ---- emit_loop_partial_sums.cpp ----
+    struct Given {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;
+        ir::Value term;
+        ir::Loc loc;
+    };
+    struct Product {
+        std::vector<ir::Value> factors, divisors, varying;  ///< the same for all items, and not
+        bool minus = false;
+    };
+    struct Total {
+        std::vector<ir::Value> factors, divisors;
+        bool minus = false;
+        size_t sum = 0;
+    };
+    /// The loop whose iterations' sums go to cells.
+    struct LoopCells {
+        ir::MemoryId memory, handed_on;
+        ir::Value index, first;  ///< the loop's
+        int64_t count = 0;       ///< cells an iteration
+        std::vector<Given> given;
+        std::vector<std::vector<Total>> totals;  ///< for each place, of the sums
+        std::set<uint32_t> of_primal;            ///< values that are not taken apart
+        std::map<uint32_t, bool> same;           ///< same_for_items
+        std::map<std::vector<uint32_t>, ir::Value> made;  ///< product_of
+        std::shared_ptr<const ir::Kernel> swept;          ///< the new kernel, for what comes behind it
+    };
+    bool same_for_items(ir::Value v);
+    bool has_factor(const Product& p) const;
+    std::vector<Product> products_of(ir::Value v);
+    int cost_of_given() const;
+    ir::Value product_of(const std::vector<ir::Value>& values);
+    std::vector<ir::Value> sums_of_given();
+    void add_given(std::span<const ir::Value> registers);
+    void add_to_cell(size_t n, ir::Value part);
+    void add_loop_tapes(Scalar type);
+    std::vector<ir::Value> handed_on() const;
+    void hand_on(std::span<const ir::Value> incoming);
+    ir::Value of_item(ir::Value v, ir::Value item);
+    void sum_in_chunks();
+    std::vector<ir::Value> active_results(ir::InstId loop) const;
+    ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
+    bool sums_loop(ir::InstId id) const { return over >= Over::sums && primal.loop_sums.loop == id; }
+    bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
+
+    // ---- adjoint_reductions.cpp: sums that all items contribute to ----
+    struct Sum {
+        ir::MemoryId memory;
+        uint32_t leaf;
+        std::vector<ir::Value> indices;  ///< of `from`; none for a scalar's adjoint
+        Scalar type;
+        size_t slot;
+        int64_t number = 0;  ///< among those whose cells are of one type
+    };
+    struct CellTape {
+        ir::MemoryId memory;
+        int64_t sums = 0;
+        size_t tape = 0;
+        int64_t apart() const;
+    };
+    size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
+    void find_sums();
+    void add_cells();
+    void reduce_sums();
+    template <class Now>
+    std::vector<ir::Value> place_of(ir::Builder& at, const Sum& sum, const Now& now) const;
+    template <class Now>
+    ir::Value rebuild(ir::Builder& at, ir::Value v, const Now& now) const;
+
+    template <class Emit>
+    void emit_if(ir::Value condition, Emit fill);
+    template <class Emit>
+    void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
+
+    size_t gather_begins = 0;    ///< instructions before
+    size_t gather_limit = 6000;  ///< instructions it may take: what items compute for each other would cost more than atomics
+    const Primal& primal;
+    const Part part;
+    const Over over;
+    const Signature& signature;
+    const int width;
+    const ir::Structure& where;
+    const Analysis& analysis;
+    const Plan& plan;
+    std::unique_ptr<Shadows> shadows;
+    std::unique_ptr<Needed> needed;  ///< of the primal, where the reverse sweep follows or is to follow
+    std::vector<Stack> stacks;
+    Members group_members;
+    std::vector<ir::Value> variables;                 ///< of values held in one
+    std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
+    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of loops reversed once: a variable, -1 for no iteration
+    std::vector<ir::Value> known;                     ///< values of the primal in the reverse sweep
+    std::vector<Slot> slots;
+    std::vector<bool> crosses;                        ///< values with a use in another block than their own
+    std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values that are defined there and cross
+    std::vector<Pending> pending;
+    std::vector<Sum> sums;
+    std::map<Scalar, CellTape> cell_tapes;
+    LoopCells loop_cells;
+    bool keep_back = false;  ///< what loads of primal.loop_sums give
+    std::set<uint32_t> ahead;  ///< values of the primal that are there before the items' loop
+    std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
+};
+
+template <class Emit>
+void Sweep::emit_if(ir::Value condition, Emit fill) {
+    const ir::BlockId yes = b.new_block(), no = b.new_block();
+    b.enter(yes);
+    fill();
+    b.terminate(ir::Op::yield);
+    b.leave();
+    b.enter(no);
+    b.terminate(ir::Op::yield);
+    b.leave();
+    b.control(ir::Op::if_, {&condition, 1}, {yes, no});
+}
+
+template <class Emit>
+void Sweep::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
+    const Scalar type = to.type_of(first);
+    const ir::BlockId block = b.new_block({&type, 1});
+    b.enter(block);
+    fill(to[block].params[0]);
+    b.terminate(ir::Op::yield);
+    b.leave();
+    const ir::Value bounds[] = {first, limit, step};
+    b.control(ir::Op::for_, bounds, {block});
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,159 @@
+#include "autodiff/rules/subgroup_rules.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+/// What a lane combines: the operands of all lanes, of those up to it, or of those before it.
+enum class Over { all, up_to, before };
+Over over(Subgroup what) {
+    if (what >= Subgroup::exclusive_add) return Over::before;
+    return what >= Subgroup::inclusive_add ? Over::up_to : Over::all;
+}
+/// The same over other lanes: the reductions come first, the scans in the same order behind them.
+Subgroup with(Subgroup reduction, Over lanes) {
+    return Subgroup(int(reduction) + int(lanes) * (int(Subgroup::inclusive_add) - int(Subgroup::reduce_add)));
+}
+bool is(Subgroup what, Op op) { return combines(what) == op; }
+
+}  // namespace
+
+bool needs_operand(Subgroup what) { return combines(what) && !is(what, Op::add); }
+bool needs_lane(Subgroup what) { return what == Subgroup::broadcast || (what >= Subgroup::shuffle && what <= Subgroup::shuffle_down); }
+
+SubgroupRule::SubgroupRule(Builder& builder, const Kernel& kernel, Subgroup operation, std::span<const Value> operands, bool one)
+    : b(builder),
+      k(kernel),
+      what(operation),
+      v(operands),
+      one_lane(one),
+      lane(b.index(Op::subgroup_lane)),
+      size(b.index(Op::subgroup_size)) {}
+
+Value SubgroupRule::ask(Subgroup which, Value x, Value y) {
+    const Value both[] = {x, y};
+    return b.subgroup(which, {both, y ? size_t(2) : size_t(1)});
+}
+
+/// A reduction, over the lanes that the operation combines.
+Value SubgroupRule::combine(Subgroup reduction, Value x) { return ask(with(reduction, over(what)), x); }
+
+Value SubgroupRule::only(Value condition, Value x) { return b.select(condition, x, zero); }
+
+/// Whether this lane combines the operand of the other one.
+Value SubgroupRule::counts(Value other) {
+    if (over(what) == Over::all) return b.constant_bool(true);
+    return b.op(over(what) == Over::up_to ? Op::le : Op::lt, {other, lane});
+}
+
+/// The lane whose operand is this lane's result; negative where there is none.
+Value SubgroupRule::source() {
+    if (combines(what)) {  // of those that reach the minimum or maximum so far the highest
+        const bool least = is(what, Op::min);
+        const Value best = ask(least ? Subgroup::inclusive_min : Subgroup::inclusive_max, v[0]);
+        return combine(Subgroup::reduce_max, b.select(b.op(Op::eq, {v[0], best}), lane, b.constant_int(Scalar::i32, -1)));
+    }
+    if (what == Subgroup::shuffle) return v[1];
+    const Value from = b.op(what == Subgroup::shuffle_xor ? Op::xor_ : what == Subgroup::shuffle_up ? Op::sub : Op::add, {lane, v[1]});
+    const Value exists = b.op(Op::and_, {b.op(Op::ge, {from, b.constant_int(Scalar::i32, 0)}), b.op(Op::lt, {from, size})});
+    return b.select(exists, from, lane);
+}
+
+/// The product without the other lane's factor.
+Value SubgroupRule::product_without(Value other) {
+    const Value one = b.constant_float(k.type_of(v[0]), 1);
+    return combine(Subgroup::reduce_mul, b.select(b.op(Op::eq, {lane, other}), one, v[0]));
+}
+
+/// What `next` makes of zero and the first lane, of that and the second lane ...
+template <class Next>
+Value SubgroupRule::over_lanes(Next next) {
+    const Scalar params[] = {Scalar::i32, k.type_of(zero)};
+    const BlockId block = b.new_block(params);
+    b.enter(block);
+    const Value other = k[block].params[0], before = k[block].params[1], made = next(other, before);
+    b.terminate(Op::yield, {&made, 1});
+    b.leave();
+    const Value operands[] = {b.constant_int(Scalar::i32, 0), size, b.constant_int(Scalar::i32, 1), zero};
+    return k.result(k[b.control(Op::for_, operands, {block})]);
+}
+
+// ---- forward ----
+
+Value SubgroupRule::tangent(Value x) {
+    zero = b.constant(k.type_of(x), 0);
+    if (is(what, Op::mul)) return tangent_of_product(x);
+    // Not by the operation itself: two of them in one kernel are too much for lavapipe's LLVM 15 where there is AVX-512.
+    if (what == Subgroup::broadcast_first) return ask(Subgroup::reduce_add, only(b.subgroup(Subgroup::elect, {}), x));
+    if (!needs_operand(what)) return needs_lane(what) ? ask(what, x, v[1]) : ask(what, x);  // linear
+    const Value from = source(), any = b.op(Op::ge, {from, b.constant_int(Scalar::i32, 0)});
+    return only(any, ask(Subgroup::shuffle, x, b.select(any, from, lane)));
+}
+
+/// By the product rule. A quotient of the product and the factor would be cheaper, and wrong where factors are zero.
+Value SubgroupRule::tangent_of_product(Value x) {
+    return over_lanes([&](Value other, Value sum) {
+        const Value theirs = ask(Subgroup::reduce_add, only(b.op(Op::eq, {lane, other}), x));
+        return b.op(Op::add, {sum, only(counts(other), b.op(Op::mul, {product_without(other), theirs}))});
+    });
+}
+
+// ---- reverse ----
+
+Value SubgroupRule::adjoint(Value x) {
+    zero = b.constant(k.type_of(x), 0);
+    const auto all = [&] { return ask(Subgroup::reduce_add, x); };
+    if (is(what, Op::add)) return over(what) == Over::all ? all() : adjoint_of_whole(x, [&] { return sums_from_here(x); });
+    if (combines(what)) {
+        const bool one = over(what) == Over::all && !is(what, Op::mul);
+        return one ? only(b.op(Op::eq, {lane, source()}), all()) : adjoint_by_lane(x);
+    }
+    if (what == Subgroup::broadcast_first) return only(b.subgroup(Subgroup::elect, {}), all());
+    if (what == Subgroup::broadcast || (what == Subgroup::shuffle && one_lane)) return only(b.op(Op::eq, {lane, v[1]}), all());
+    if (!one_lane || what == Subgroup::shuffle) return adjoint_by_lane(x);
+    if (what == Subgroup::shuffle_xor) return ask(what, x, v[1]);  // lanes read each other
+    return adjoint_of_whole(x, [&] { return shuffled_back(x); });
+}
+
+/// For each lane in turn the sum of what the others give to it.
+Value SubgroupRule::adjoint_by_lane(Value x) {
+    const bool product = is(what, Op::mul), sum = is(what, Op::add);
+    const Value from = product || sum ? Value{} : source();
+    return over_lanes([&](Value other, Value before) {
+        const Value term = product ? b.op(Op::mul, {x, product_without(other)}) : x;
+        const Value reads = product || sum ? counts(other) : b.op(Op::eq, {from, other});
+        return b.select(b.op(Op::eq, {lane, other}), ask(Subgroup::reduce_add, only(reads, term)), before);
+    });
+}
+
+/// `fast` where the subgroup is whole, so that lanes may be read that the operation itself did not read.
+template <class Fast>
+Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
+    const Value here = ask(Subgroup::reduce_add, b.constant_int(Scalar::i32, 1)), whole = b.op(Op::eq, {here, size});
+    BlockId arms[2];
+    for (const bool first : {true, false}) {
+        b.enter(arms[first ? 0 : 1] = b.new_block());
+        const Value made = first ? fast() : adjoint_by_lane(x);
+        b.terminate(Op::yield, {&made, 1});
+        b.leave();
+    }
+    return k.result(k[b.control(Op::if_, {&whole, 1}, {arms[0], arms[1]})]);
+}
+
+/// The scan from the other end. (The sum less the scan from this end loses what is small beside it.)
+Value SubgroupRule::sums_from_here(Value x) {
+    const Value last = b.op(Op::sub, {size, b.constant_int(Scalar::i32, 1)});
+    return ask(Subgroup::shuffle_xor, ask(what, ask(Subgroup::shuffle_xor, x, last)), last);
+}
+
+/// The adjoint of the lane that read this one, and this lane's own where it kept its own.
+Value SubgroupRule::shuffled_back(Value x) {
+    const bool up = what == Subgroup::shuffle_up;
+    const Value above = b.op(Op::lt, {v[1], b.op(Op::sub, {size, lane})}), below = b.op(Op::le, {v[1], lane});
+    const Value theirs = ask(up ? Subgroup::shuffle_down : Subgroup::shuffle_up, x, v[1]);
+    return b.op(Op::add, {only(up ? above : below, theirs), b.select(up ? below : above, zero, x)});
+}
+
+}  // namespace pumice::derive

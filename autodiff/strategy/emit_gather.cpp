@@ -1,0 +1,351 @@
+// The code of gathering: what the item at other indices computes, and which items those are.
+#include <algorithm>
+#include <cmath>
+
+#include "autodiff/reverse/sweep.h"
+#include "autodiff/rules/derivative_rules.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+/// Emits what runs where the item there is in the block, of which the code around already stands in `around`.
+void Sweep::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const std::function<void(Elsewhere&)>& fill) {
+    if (block == around) return fill(there);
+    const InstId owner = where.owner_of(block);
+    where_it_runs(there, where.block_of(owner), around, [&](Elsewhere& outside) {
+        const Value condition = elsewhere(outside, from.operands(from[owner])[0]);
+        Elsewhere inside = outside;  // what is computed inside is not there afterwards
+        emit_if(from[owner].blocks[0] == block ? condition : b.op(Op::not_, {condition}), [&] { fill(inside); });
+    });
+}
+
+/// Whether the code has grown too long. It is thrown away then.
+bool Sweep::too_long() {
+    gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
+    return gave_up;
+}
+
+/// A value of the primal as the item at these indices has it.
+Value Sweep::elsewhere(Elsewhere& there, Value v) {
+    if (too_long()) return zero(from.type_of(v));
+    if (const auto found = there.values.find(v.id); found != there.values.end()) return found->second;
+    const InstId id = from[v].inst;
+    const Inst& i = from[id];
+    Value made;
+    if (i.op == Op::global_index) {
+        made = there.indices[size_t(i.immediate)];
+    } else if (i.op == Op::if_) {
+        const Value result = b.var(zero(from.type_of(v)));
+        for (const BlockId arm : {i.blocks[0], i.blocks[1]})
+            where_it_runs(there, arm, where.block_of(id), [&](Elsewhere& inside) {
+                b.set(result, elsewhere(inside, from.operands(last_inst(from, arm))[from[v].index]));
+            });
+        made = b.get(result);
+    } else if (const Value square = square_elsewhere(there, i)) {
+        made = square;
+    } else {
+        std::vector<Value> operands;
+        for (const Value operand : from.operands(i)) operands.push_back(elsewhere(there, operand));
+        b.loc = i.loc;
+        made = i.op == Op::load ? b.load(i.memory, i.leaf, operands) : pure_of(i, operands);
+    }
+    return there.values[v.id] = made;
+}
+
+/// What the adjoint of a value there gets from one of its users, in whose block the code stands; none where nothing flows.
+Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w) {
+    const Inst& i = from[user];
+    const auto operands = from.operands(i);
+    if (i.op == Op::store) {
+        if (o + 1 != operands.size()) return {};
+        std::vector<Value> indices;
+        for (const Value index : indices_of(from, i)) indices.push_back(elsewhere(there, index));
+        return b.load(shadows->of(i.memory, w), i.leaf, indices);
+    }
+    if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return {};
+    const Value result = i.op == Op::yield ? from.result(from[where.around(user)], int(o)) : from.result(i);
+    const Value adjoint = analysis.active(result) ? adjoint_elsewhere(there, result, w) : Value{};
+    if (!adjoint || i.op == Op::yield) return adjoint;
+    b.loc = i.loc;
+    if (i.op == Op::cast) return b.cast(from.type_of(v), adjoint);
+    if (i.op == Op::select) {
+        const Value condition = elsewhere(there, operands[0]), nothing = zero(i.type);
+        return o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint);
+    }
+    const auto give = [&](Value term) { return primal.behind_choice[result.id] ? unless_zero(adjoint, term) : term; };
+    if (i.op == Op::mul && operands[0] == operands[1]) return o == 0 ? give(twice(adjoint, elsewhere(there, v))) : Value{};
+    if (const Value square = square_in_cube(from, i)) {
+        if (v == square) return {};
+        return give(b.op(Op::mul, {b.op(Op::mul, {adjoint, b.constant_float(i.type, 3)}), elsewhere(there, square)}));
+    }
+    Value given[3];
+    const unsigned what = uses(i.op, int(o));
+    for (size_t n = 0; n < operands.size(); ++n)
+        if (what & (1u << n)) given[n] = elsewhere(there, operands[n]);
+    const Value of_result = what & uses_result ? elsewhere(there, result) : Value{};
+    const Value term = times_partial(b, to, i.op, int(o), std::span<const Value>(given, operands.size()), of_result, adjoint);
+    return what ? give(term) : term;
+}
+
+/// The adjoint of a value there; none where nothing flows.
+Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
+    if (too_long()) return {};
+    if (const auto found = there.adjoints.find({v.id, w}); found != there.adjoints.end()) return found->second;
+    const BlockId home = where.block_of(from[v].inst);
+    Value sum;
+    for (const auto& [id, o] : primal.gather.users(v)) {
+        const InstId user = id;
+        const size_t operand = o;
+        Value term;
+        if (where.block_of(user) == home) {
+            term = adjoint_by(there, v, user, operand, w);
+        } else {
+            const Value inside = b.var(zero(from.type_of(v)));
+            where_it_runs(there, where.block_of(user), home, [&](Elsewhere& in_arm) {
+                if (const Value given = adjoint_by(in_arm, v, user, operand, w)) b.set(inside, given);
+            });
+            term = b.get(inside);
+        }
+        if (term) sum = sum ? plus(sum, term) : term;
+    }
+    return there.adjoints[{v.id, w}] = sum;
+}
+
+/// Of each gathered memory, what this item's element gets, in one sum. Items at the rim of the range look which neighbours there are,
+/// and scatter what they give to elements that belong to no item.
+void Sweep::gather_all() {
+    gather_begins = to.insts.size();
+    for (const auto& [m, list] : primal.gather.loads) {
+        for (const Gather::Load& l : list) accumulated.push_back({from[l.load].loc, from.memories[m].name, Accumulation::gather});
+        for (int w = 0; w < width; ++w) gather({m}, w);
+    }
+}
+
+/// The item's own place in the primal's range, and its indices.
+Sweep::Here Sweep::here() {
+    Here at;
+    const auto [before, behind] = primal.gather.reach();
+    for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
+        const Value first = b.op(Op::mul, {b.index(Op::group_index, int(axis)), b.index(Op::group_size, int(axis))});
+        at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
+        at.index[axis] = b.index(Op::global_index, int(axis));
+        at.size[axis] = b.index(Op::global_size, int(axis));
+        if (over == Over::wide || over == Over::wide_by_rows) {
+            at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
+            at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
+        }
+        at.start[axis] = b.op(Op::sub, {at.index[axis], at.position[axis]});
+        at.end[axis] = b.op(Op::add, {at.start[axis], at.size[axis]});
+    }
+    return at;
+}
+
+/// Whether the item that is this offset away lies in the range.
+Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
+    Value all = b.constant_bool(true);
+    for (int axis = 0; axis < from.rank; ++axis) {
+        const int64_t shift = sign * by[size_t(axis)];
+        const Value p = at.position[size_t(axis)], far = b.constant_int(Scalar::i32, std::abs(shift));
+        if (shift < 0) all = b.op(Op::and_, {all, b.op(Op::ge, {p, far})});
+        if (shift > 0) all = b.op(Op::and_, {all, b.op(Op::lt, {p, b.op(Op::sub, {at.size[size_t(axis)], far})})});
+    }
+    return all;
+}
+
+/// Of an index between bounds, these; if they are the wrong way round, the one that is applied last is both. Of a periodic one the
+/// period, at least 1 (x % 0 is 0).
+Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
+    Elsewhere nowhere;
+    Bounds bounds;
+    if (index.low) bounds.low = elsewhere(nowhere, index.low);
+    if (index.high) bounds.high = elsewhere(nowhere, index.high);
+    if (index.low && index.high) {
+        if (index.low_last) bounds.high = b.op(Op::max, {bounds.high, bounds.low});
+        else bounds.low = b.op(Op::min, {bounds.low, bounds.high});
+    }
+    if (!index.period) return bounds;
+    const Value n = elsewhere(nowhere, index.period);
+    bounds.period = b.op(Op::max, {b.op(Op::max, {n, b.op(Op::neg, {n})}), b.constant_int(Scalar::i32, 1)});
+    return bounds;
+}
+
+/// The same for all items: whether few items meet an element along an axis. A period is no shorter than the range; the range juts out
+/// over bounds by a few items only. Else looking for them would take longer than atomics. And whether no index wraps on its way to bounds
+/// or to a period's remainder, as it does only in ranges of a thousand million items.
+Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
+    constexpr int few = 64;
+    constexpr int64_t far = int64_t(1) << 30, longest = int64_t(1) << 28;
+    static_assert(far + Gather::most_turns * longest + Gather::farthest <= INT32_MAX);
+    Value all = b.constant_bool(true);
+    for (const Gather::Load& l : list)
+        for (int axis = 0; axis < from.rank; ++axis) {
+            const Gather::Index& index = l.index[size_t(axis)];
+            const Bounds bounds = bounds_of(index);
+            const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
+            const auto constant = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+            if (bounds.low || bounds.high || bounds.period) {
+                also(b.op(Op::ge, {at.start[size_t(axis)], constant(-far)}));
+                also(b.op(Op::le, {at.end[size_t(axis)], constant(far)}));
+            }
+            if (bounds.period) also(b.op(Op::le, {at.size[size_t(axis)], bounds.period}));
+            if (bounds.period) also(b.op(Op::le, {bounds.period, constant(longest)}));
+            if (bounds.low) also(b.op(Op::le, {b.op(Op::sub, {bounds.low, at.start[size_t(axis)]}), constant(few + index.shift)}));
+            if (bounds.high) also(b.op(Op::le, {b.op(Op::sub, {at.end[size_t(axis)], bounds.high}), constant(few - index.shift)}));
+        }
+    return all;
+}
+
+/// The indices along an axis of the items whose load meets this item's element: from `first` up to `past`.
+std::pair<Value, Value> Sweep::meeting(const Here& at, const Gather::Index& index, int axis) {
+    const Value e = at.index[size_t(axis)], start = at.start[size_t(axis)], end = at.end[size_t(axis)];
+    const Value one = b.constant_int(Scalar::i32, 1), own = b.op(Op::sub, {e, b.constant_int(Scalar::i32, index.shift)});
+    const Bounds bounds = bounds_of(index);
+    Value first = own, past, ok = b.constant_bool(true);
+    if (bounds.period) {
+        const Value n = bounds.period, away = b.op(Op::rem, {b.op(Op::sub, {own, start}), n});
+        first = b.op(Op::add, {start, b.op(Op::rem, {b.op(Op::add, {away, n}), n})});
+        ok = b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, n})});
+    }
+    past = b.op(Op::add, {first, one});
+    if (bounds.low) {
+        first = b.select(b.op(Op::eq, {e, bounds.low}), start, first);
+        ok = b.op(Op::and_, {ok, b.op(Op::ge, {e, bounds.low})});
+    }
+    if (bounds.high) {
+        past = b.select(b.op(Op::eq, {e, bounds.high}), end, past);
+        ok = b.op(Op::and_, {ok, b.op(Op::le, {e, bounds.high})});
+    }
+    first = b.op(Op::max, {first, start});
+    past = b.op(Op::min, {past, end});
+    return {first, b.select(ok, past, first)};
+}
+
+/// Adds what the item there gives through the load.
+void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
+    Elsewhere there;
+    there.indices = indices;
+    where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
+        if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w)) b.set(sum, b.op(Op::add, {b.get(sum), term}));
+    });
+}
+
+/// The same of the item whose load meets this item's element, by plain offsets.
+void Sweep::add_given_at(const Here& at, const Gather::Load& load, int w, Value sum) {
+    std::array<Value, 3> indices = at.index;
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (const int64_t shift = load.index[axis].shift) indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
+    add_given(indices, load.load, w, sum);
+}
+
+/// Adds sums, by leaf, to this item's element.
+void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
+    std::vector<Value> indices;
+    for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
+    const MemoryId shadow = shadows->of(from[list[0].load].memory, w);
+    for (const auto& [leaf, sum] : sums) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), sum}));
+}
+
+/// The same of all items whose load meets this item's element, where these may be none or several.
+void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w, Value sum) {
+    if (axis == from.rank) return add_given(indices, load.load, w, sum);
+    const auto [first, past] = meeting(at, load.index[size_t(axis)], axis);
+    emit_for(first, past, b.constant_int(Scalar::i32, 1), [&](Value j) {
+        indices[size_t(axis)] = j;
+        add_meeting(at, load, axis + 1, indices, w, sum);
+    });
+}
+
+/// Whether all neighbours are there and each is the only one: so it is for most items, and they look no further.
+Value Sweep::in_the_interior(const Here& at, const Gather::Loads& list) {
+    Gather::Offset reach{};
+    Value all = b.constant_bool(true);
+    const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
+    for (const Gather::Load& l : list)
+        for (int axis = 0; axis < from.rank; ++axis) {
+            const Gather::Index& index = l.index[size_t(axis)];
+            const Value e = at.index[size_t(axis)];
+            reach[size_t(axis)] = std::max(reach[size_t(axis)], std::abs(index.shift));
+            const Bounds bounds = bounds_of(index);
+            if (bounds.low) also(b.op(Op::gt, {e, bounds.low}));
+            if (bounds.high) also(b.op(Op::lt, {e, bounds.high}));
+            if (bounds.period) also(b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, bounds.period})}));
+        }
+    return b.op(Op::and_, {all, b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)})});
+}
+
+/// Whether the array has an element at the item's own indices.
+Value Sweep::exists(const Here& at, const Gather::Load& load) {
+    const MemoryId m = from[load.load].memory;
+    Value all = b.constant_bool(true);
+    for (int d = 0; d < from.rank; ++d) {
+        const Value e = at.index[size_t(load.axes[size_t(d)])];
+        const Value inside = b.op(Op::and_, {b.op(Op::ge, {e, zero(Scalar::i32)}), b.op(Op::lt, {e, b.extent(m, from.rank - 1 - d)})});
+        all = b.op(Op::and_, {all, inside});
+    }
+    return all;
+}
+
+/// To an element that belongs to no item; to any where elements are not gathered.
+void Sweep::scatter_beyond(const Here& at, const Gather::Load& load, Value gathered, int w) {
+    Elsewhere own;
+    own.indices = at.index;
+    std::vector<Value> indices;
+    for (const Value v : indices_of(from, from[load.load])) indices.push_back(elsewhere(own, v));
+    Value owned = load.simple() ? in_range_at(at, load.offset(), 1) : b.constant_bool(true);
+    for (int d = 0; d < from.rank && !load.simple(); ++d) {
+        const size_t axis = size_t(load.axes[size_t(d)]);
+        const Value i = indices[size_t(d)];
+        owned = b.op(Op::and_, {owned, b.op(Op::and_, {b.op(Op::ge, {i, at.start[axis]}), b.op(Op::lt, {i, at.end[axis]})})});
+    }
+    emit_if(b.op(Op::not_, {b.op(Op::and_, {gathered, owned})}), [&] {
+        where_it_runs(own, where.block_of(load.load), BlockId{0}, [&](Elsewhere& inside) {
+            const Value term = adjoint_elsewhere(inside, from.result(from[load.load]), w);
+            if (!term) return;
+            const MemoryId shadow = shadows->of(from[load.load].memory, w);
+            const uint32_t leaf = from[load.load].leaf;
+            if (Gather::alone_beyond(primal.gather.loads.at(from[load.load].memory.id)))
+                b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), term}));
+            else b.atomic(shadow, leaf, Atomic::add, indices, term);
+        });
+    });
+}
+
+void Sweep::gather(MemoryId m, int w) {
+    const Gather::Loads& list = primal.gather.loads.at(m.id);
+    b.loc = from[list[0].load].loc;
+    const Here at = here();
+    std::map<uint32_t, Value> sums;  // by leaf; variables
+    for (const Gather::Load& l : list)
+        if (Value& sum = sums[from[l.load].leaf]; !sum) sum = b.var(zero(from[l.load].type));
+    const auto sum_of = [&](const Gather::Load& l) { return sums.at(from[l.load].leaf); };
+    const auto from_one = [&](const Gather::Load& l) { add_given_at(at, l, w, sum_of(l)); };
+    const auto add_sums = [&] {
+        std::map<uint32_t, Value> now;
+        for (const auto& [leaf, sum] : sums) now[leaf] = b.get(sum);
+        add_here(at, list, w, now);
+    };
+    const bool always = std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
+    const Value few = few_meet(at, list), there = exists(at, list[0]);
+    Value interior = b.op(Op::and_, {few, in_the_interior(at, list)});
+    if (!always) interior = b.op(Op::and_, {interior, there});  // else the neighbours have read it
+    const BlockId yes = b.new_block(), no = b.new_block();
+    b.enter(yes);
+    for (const Gather::Load& l : list) from_one(l);
+    add_sums();
+    b.terminate(Op::yield);
+    b.leave();
+    b.enter(no);
+    emit_if(b.op(Op::and_, {few, there}), [&] {
+        for (const Gather::Load& l : list)
+            if (l.simple()) emit_if(in_range_at(at, l.offset(), -1), [&] { from_one(l); });
+            else add_meeting(at, l, 0, at.index, w, sum_of(l));
+        add_sums();
+    });
+    for (const Gather::Load& l : list) scatter_beyond(at, l, few, w);
+    b.terminate(Op::yield);
+    b.leave();
+    b.control(Op::if_, {&interior, 1}, {yes, no});
+}
+
+}  // namespace pumice::derive

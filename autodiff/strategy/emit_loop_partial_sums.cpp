@@ -1,0 +1,317 @@
+// What an iteration gives to places that are the same for all items, as sums of products: of factors that are the same for all items,
+// and of the rest, whose sums over the items are all that the places need.
+#include <algorithm>
+#include <set>
+
+#include "autodiff/reverse/sweep.h"
+#include "core/support/error.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+constexpr size_t most_products = 8;  ///< of one term
+constexpr int least_saved = 4;       ///< instructions an iteration: cells cost another kernel
+
+std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
+    std::vector<uint32_t> ids;
+    for (const Value v : values) ids.push_back(v.id);
+    return ids;
+}
+}  // namespace
+
+/// Whether a value of the new kernel is the same for all items in one iteration.
+bool Sweep::same_for_items(Value v) {
+    if (v == loop_cells.index) return true;
+    if (const auto known = loop_cells.same.find(v.id); known != loop_cells.same.end()) return known->second;
+    bool same = false;
+    if (to[v].inst.id != none) {
+        const Inst& i = to[to[v].inst];
+        const auto operands = to.operands(i);
+        const bool read_only = i.op == Op::load && i.memory.id < from.memories.size() && from[i.memory].kind == MemoryKind::array &&
+                               !primal.loop_sums.is_written(i.memory);
+        const bool steady = is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select || read_only;
+        same = i.op == Op::constant || i.op == Op::argument || i.op == Op::extent ||
+               (steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); }));
+    }
+    return loop_cells.same[v.id] = same;
+}
+
+/// Whether there is a factor besides constants.
+bool Sweep::has_factor(const Product& p) const {
+    uint64_t bits = 0;
+    return !p.divisors.empty() || std::any_of(p.factors.begin(), p.factors.end(), [&](Value f) { return !to.constant(f, bits); });
+}
+
+/// The value as a sum of products. What the primal has computed is taken as it is, and so are sums from which no factor can be taken: taking
+/// differences apart would cost digits.
+std::vector<Sweep::Product> Sweep::products_of(Value v) {
+    if (same_for_items(v)) return {{{v}, {}, {}, false}};
+    const std::vector<Product> itself{{{}, {}, {v}, false}};
+    if (to[v].inst.id == none || loop_cells.of_primal.count(v.id)) return itself;
+    const Inst& i = to[to[v].inst];
+    const auto operands = to.operands(i);
+    std::vector<Product> all;
+    if (i.op == Op::neg || i.op == Op::add || i.op == Op::sub) {
+        for (size_t o = 0; o < operands.size(); ++o)
+            for (Product& p : products_of(operands[o])) {
+                if (i.op == Op::neg || (i.op == Op::sub && o == 1)) p.minus = !p.minus;
+                all.push_back(std::move(p));
+            }
+        if (i.op != Op::neg && std::none_of(all.begin(), all.end(), [&](const Product& p) { return has_factor(p); })) return itself;
+    } else if (i.op == Op::mul) {
+        for (const Product& x : products_of(operands[0]))
+            for (const Product& y : products_of(operands[1])) {
+                Product p = x;
+                p.minus = x.minus != y.minus;
+                p.factors.insert(p.factors.end(), y.factors.begin(), y.factors.end());
+                p.divisors.insert(p.divisors.end(), y.divisors.begin(), y.divisors.end());
+                p.varying.insert(p.varying.end(), y.varying.begin(), y.varying.end());
+                all.push_back(std::move(p));
+            }
+    } else if (i.op == Op::div && same_for_items(operands[1])) {
+        all = products_of(operands[0]);
+        for (Product& p : all) p.divisors.push_back(operands[1]);
+    }
+    return all.empty() || all.size() > most_products ? itself : all;
+}
+
+/// Instructions that only what is given takes, and that differ from item to item.
+int Sweep::cost_of_given() const {
+    std::set<uint32_t> seen;
+    const auto walk = [&](const auto& self, Value v) -> void {
+        if (loop_cells.same.count(v.id) && loop_cells.same.at(v.id)) return;
+        if (to[v].inst.id == none || loop_cells.of_primal.count(v.id) || !is_scalar_op(to[to[v].inst].op) || !seen.insert(v.id).second) return;
+        for (const Value o : to.operands(to[to[v].inst])) self(self, o);
+    };
+    for (const Given& g : loop_cells.given) walk(walk, g.term);
+    return int(seen.size());
+}
+
+/// The product of values, later ones first. Where that of all but one is there already, it is taken.
+Value Sweep::product_of(const std::vector<Value>& values) {
+    if (values.size() == 1) return values[0];
+    const auto without = [&](size_t n) {
+        std::vector<Value> others = values;
+        others.erase(others.begin() + long(n));
+        return others;
+    };
+    size_t last = values.size() - 1;
+    for (size_t n = 0; n < values.size(); ++n)
+        if (loop_cells.made.count(ids_of(without(n)))) last = n;
+    const auto [made, anew] = loop_cells.made.try_emplace(ids_of(values));
+    if (anew) made->second = b.op(Op::mul, {product_of(without(last)), values[last]});
+    return made->second;
+}
+
+/// Makes sums of what the iteration gives; none where that does not pay.
+std::vector<Value> Sweep::sums_of_given() {
+    LoopCells& cells = loop_cells;
+    std::vector<std::vector<Value>> sums;
+    cells.totals.clear(), cells.made.clear();
+    for (const Given& g : cells.given) {
+        std::vector<Total> total;
+        for (Product& p : products_of(g.term)) {
+            if (p.varying.empty() || to.type_of(g.term) != to.type_of(cells.given[0].term)) return {};
+            std::sort(p.varying.begin(), p.varying.end(), [](Value x, Value y) { return x.id > y.id; });
+            const auto at = std::find(sums.begin(), sums.end(), p.varying);
+            total.push_back({std::move(p.factors), std::move(p.divisors), p.minus, size_t(at - sums.begin())});
+            if (at == sums.end()) sums.push_back(std::move(p.varying));
+        }
+        cells.totals.push_back(std::move(total));
+    }
+    const int cost = cost_of_given();
+    const size_t before = to.insts.size();
+    std::vector<size_t> order;
+    for (size_t n = 0; n < sums.size(); ++n) order.push_back(n);
+    std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return sums[x].size() < sums[y].size(); });
+    std::vector<Value> made(sums.size());
+    for (const size_t n : order) made[n] = product_of(sums[n]);
+    const int saved = cost - int(to.insts.size() - before);
+    if (sums.size() > cells.given.size() || (over == Over::sums && saved < least_saved)) return {};
+    return made;
+}
+
+/// At the end of the iteration: what has been kept back is added to cells, or in chunks of items to `registers`.
+void Sweep::add_given(std::span<const Value> registers) {
+    LoopCells& cells = loop_cells;
+    cells.of_primal.clear(), cells.same.clear();
+    for (const Value v : known)
+        if (v) cells.of_primal.insert(v.id);
+    const std::vector<Value> sums = sums_of_given();
+    gave_up = gave_up || sums.empty();
+    cells.count = int64_t(sums.size());
+    for (size_t n = 0; n < sums.size(); ++n) {
+        if (!registers.empty()) b.set(registers[n], b.op(Op::add, {b.get(registers[n]), sums[n]}));
+        else add_to_cell(n, sums[n]);
+    }
+}
+
+void Sweep::add_to_cell(size_t n, Value part) {
+    const Value row = b.op(Op::sub, {loop_cells.index, loop_cells.first}), length = b.constant_int(Scalar::i32, loop_cells.count);
+    const Value at = b.op(Op::add, {b.op(Op::mul, {row, length}), b.constant_int(Scalar::i32, int64_t(n))});
+    b.atomic(loop_cells.memory, 0, Atomic::add, {&at, 1}, part);
+}
+
+/// The tapes of the cells and, where loops are exchanged, of what items hand on.
+void Sweep::add_loop_tapes(Scalar type) {
+    loop_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
+    if (over != Over::sums) loop_cells.handed_on = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
+}
+
+// ---- exchanged loops ----
+
+/// The values that items hand on, beside adjoints of the loop's results.
+std::vector<Value> Sweep::handed_on() const {
+    std::vector<Value> found;
+    for (const Value v : primal.loop_sums.outside)
+        if (!primal.loop_sums.recomputable(v) && !primal.loop_sums.by_iteration(v)) found.push_back(v);
+    return found;
+}
+
+/// In place of the reversed loop. `incoming`: adjoints of the loop's results, all of them.
+void Sweep::hand_on(std::span<const Value> incoming) {
+    std::vector<Value> values;
+    for (const Value v : handed_on()) values.push_back(provided(v));
+    values.insert(values.end(), incoming.begin(), incoming.end());
+    for (size_t n = 0; n < values.size(); ++n) {
+        const Value at = b.op(Op::add, {b.op(Op::mul, {members().items, b.constant_int(Scalar::i32, int64_t(n))}), members().linear});
+        b.store(loop_cells.handed_on, 0, {&at, 1}, values[n]);
+    }
+}
+
+/// A value of the primal's body, for another item.
+Value Sweep::of_item(Value v, Value item) {
+    const Inst& i = from[from[v].inst];
+    if (i.op == Op::global_index) return item;
+    std::vector<Value> operands;
+    for (const Value o : from.operands(i)) operands.push_back(of_item(o, item));
+    return i.op == Op::load ? b.load(i.memory, i.leaf, operands) : pure_of(i, operands);
+}
+
+/// The body of the kernel that has the loop alone: each of its items reverses one iteration for a chunk of the primal's items.
+void Sweep::sum_in_chunks() {
+    const InstId id = primal.loop_sums.loop;
+    const Inst& loop = from[id];
+    const Scalar type = from[InstId{primal.loop_sums.loads[0]}].type;
+    const std::vector<Value> values = handed_on();
+    find_sums();
+    add_loop_tapes(type);
+    to.name += ".sums";
+    to.rank = 2;
+    to.group = {}, to.range = {};
+    loop_cells.first = of_item(from.operands(loop)[0], {});
+    loop_cells.index = b.op(Op::add, {loop_cells.first, b.index(Op::global_index, 0)});
+    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+    const std::vector<Value> results = active_results(id);
+    const int64_t columns = int64_t(values.size() + results.size() * size_t(width));
+    for (const Value v : values) gave_up = gave_up || from.type_of(v) != type;
+    for (const Value v : results) gave_up = gave_up || from.type_of(v) != type;
+    if (gave_up || columns == 0) return void(gave_up = true);
+    const Value items = b.op(Op::div, {b.extent(loop_cells.handed_on, 0), number(columns)}), chunks = b.index(Op::global_size, 1);
+    const Value length = b.op(Op::div, {b.op(Op::add, {items, b.op(Op::sub, {chunks, number(1)})}), chunks});
+    const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}), end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
+    // What is the same for all items is computed once: every item would in each iteration.
+    for (const Value v : primal.loop_sums.outside)
+        if (primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});
+    known[from[loop.blocks[0]].params[0].id] = loop_cells.index;
+    for (const Value v : plan.values_of(loop.blocks[0]))
+        if (plan.hold(v) == Hold::again && primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = again(from[from[v].inst]);
+    std::vector<Value> registers;
+    for (size_t n = 0; n < primal.loop_sums.loads.size() * size_t(width); ++n) registers.push_back(b.var(zero(type)));
+    emit_for(begin, end, number(1), [&](Value item) {
+        const auto column = [&](size_t n) {
+            const Value at = b.op(Op::add, {b.op(Op::mul, {items, number(int64_t(n))}), item});
+            return b.load(loop_cells.handed_on, 0, {&at, 1});
+        };
+        size_t next = 0;
+        for (const Value v : primal.loop_sums.outside)
+            if (!ahead.count(v.id)) known[v.id] = primal.loop_sums.recomputable(v) ? of_item(v, item) : column(next++);
+        for (const Value result : results)
+            for (int w = 0; w < width; ++w) {
+                const Value param = from[loop.blocks[0]].params[1 + from[result].index];
+                open_slot(slot(param, w), from.type_of(param));
+                add(slot(param, w), column(next++));
+            }
+        keep_back = true;
+        reverse_contents(id, {});
+        keep_back = false;
+        add_given(registers);
+    });
+    // Nothing else flows out of the loop.
+    std::set<uint32_t> inside;
+    const auto add_params = [&](const Inst& i) {
+        for (const BlockId block : i.blocks)
+            if (block.id != none)
+                for (const Value p : from[block].params) inside.insert(p.id);
+    };
+    add_params(loop);
+    each_inside(from, loop, [&](InstId i) {
+        for (const Value r : results_of(from, from[i])) inside.insert(r.id);
+        add_params(from[i]);
+    });
+    for (size_t s = 0; s < slots.size(); ++s) gave_up = gave_up || (slots[s].touched && !inside.count(uint32_t(s / size_t(width))));
+    for (size_t n = 0; n < size_t(loop_cells.count); ++n) add_to_cell(n, b.get(registers[n]));
+}
+
+std::vector<Value> Sweep::active_results(InstId loop) const {
+    std::vector<Value> found;
+    for (const Value r : results_of(from, from[loop]))
+        if (analysis.active(r) && analysis.active(from[from[loop].blocks[0]].params[1 + from[r].index])) found.push_back(r);
+    return found;
+}
+
+// ---- from cells to shadows ----
+
+/// A value that is the same for all items, in another kernel, for the iteration there.
+Value Sweep::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) const {
+    const Kernel& made = *loop_cells.swept;
+    if (v == loop_cells.index) return index;
+    const Inst& i = made[made[v].inst];
+    const auto now = [&] { return k.params[size_t(argument_of[i.memory.id])].memory; };
+    std::vector<Value> operands;
+    for (const Value o : made.operands(i)) operands.push_back(rebuild_for(at, k, o, index));
+    if (i.op == Op::load) return at.load(now(), i.leaf, operands);
+    if (i.op == Op::extent) return at.extent(now(), int(i.immediate));
+    return emit_like(at, i, operands);
+}
+
+/// Each item makes of an iteration's cells what the shadows get; with the parameters of the kernel that filled them.
+Kernel Sweep::total_of_cells(const Kernel& filled) const {
+    Kernel k;
+    k.name = filled.name + ".total";
+    k.files = filled.files;
+    k.loc = filled.loc;
+    k.math = filled.math;
+    k.rank = 1;
+    k.params = filled.params;
+    k.memories = filled.memories;
+    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // they stand first
+    Builder at(k);
+    at.loc = k.loc;
+    at.enter(at.new_block());
+    const Value row = at.index(Op::global_index, 0), index = at.op(Op::add, {row, rebuild_for(at, k, loop_cells.first, {})});
+    const Value start = at.op(Op::mul, {row, at.constant_int(Scalar::i32, loop_cells.count)});
+    const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
+    for (size_t g = 0; g < loop_cells.given.size(); ++g) {
+        const Given& given = loop_cells.given[g];
+        at.loc = given.loc;
+        Value sum;
+        for (const Total& t : loop_cells.totals[g]) {
+            const Value place = at.op(Op::add, {start, at.constant_int(Scalar::i32, int64_t(t.sum))});
+            Value part = at.load(now(loop_cells.memory), 0, {&place, 1});
+            for (const Value f : t.factors) part = at.op(Op::mul, {part, rebuild_for(at, k, f, index)});
+            for (const Value d : t.divisors) part = at.op(Op::div, {part, rebuild_for(at, k, d, index)});
+            sum = sum ? at.op(t.minus ? Op::sub : Op::add, {sum, part}) : t.minus ? at.op(Op::neg, {part}) : part;
+        }
+        std::vector<Value> place;
+        for (const Value v : given.indices) place.push_back(rebuild_for(at, k, v, index));
+        at.atomic(now(given.memory), given.leaf, Atomic::add, place, sum);
+    }
+    at.terminate(Op::return_);
+    at.leave();
+    return k;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,129 @@
+// Stencils gathered over a range that is as wide as what they read: there is an item for every element that gets anything, and all
+// items do the same. Where a neighbour does not exist the item looks at one that does, and takes nothing from it: a select, where
+// emit_gather.cpp has branches for the rim, through which on a GPU whole subgroups go for the sake of a few items. On devices that split
+// rows most packets take a branch as a whole: there it tells items that have all their neighbours.
+#include <algorithm>
+
+#include "autodiff/reverse/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+void Sweep::gather_wide() {
+    gather_begins = to.insts.size();
+    const Here at = here();
+    if (part == Part::both) {
+        needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
+        declare_variables();
+        Value inside = b.constant_bool(true);
+        for (int axis = 0; axis < from.rank; ++axis) inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
+        emit_if(inside, [&] { insts(BlockId{0}); });
+    }
+    for (const auto& entry : primal.gather.loads)
+        for (int w = 0; w < width; ++w)
+            if (over == Over::wide) gather_wide(at, {entry.first}, w);
+            else gather_by_rows(at, {entry.first}, w);
+}
+
+/// Whether the primal's range has an item at this position.
+Value Sweep::exists_at(const Here& at, int axis, Value position) {
+    const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
+    return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
+}
+
+/// Along an axis: whether the range has the item that reads this one's element as x[i + shift], and the index of the nearest that it has.
+std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t shift) {
+    const auto [before, behind] = primal.gather.reach();
+    const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
+    const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
+    // The wide range ends where the items furthest away read: beside those that read there the range does not end.
+    const bool may_precede = shift > -before[axis], may_follow = shift < behind[axis];
+    Value nearest = position, there_is = b.constant_bool(true);
+    if (may_follow) nearest = b.op(Op::min, {nearest, b.op(Op::sub, {size, number(1)})});
+    if (may_precede) nearest = b.op(Op::max, {nearest, number(0)});
+    if (may_precede && may_follow) there_is = exists_at(at, int(axis), position);
+    else if (may_precede) there_is = b.op(Op::ge, {position, number(0)});
+    else if (may_follow) there_is = b.op(Op::lt, {position, size});
+    return {there_is, b.op(Op::add, {at.start[axis], nearest})};
+}
+
+/// What the first and the last items read reaches over the whole range: then the item's element is there.
+void Sweep::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
+    if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
+    else emit_if(exists(at, list[0]), emit);
+}
+
+void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
+    const Gather::Loads& list = primal.gather.loads.at(m.id);
+    b.loc = from[list[0].load].loc;
+    where_it_exists(at, list, [&] {
+        std::map<uint32_t, Value> sums;  // by leaf
+        for (const Gather::Load& l : list) {
+            const InstId load = l.load;
+            Elsewhere there;
+            Value all = b.constant_bool(true);
+            for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
+                const auto [there_is, nearest] = neighbour(at, axis, l.index[axis].shift);
+                there.indices[axis] = nearest;
+                all = b.op(Op::and_, {all, there_is});
+            }
+            const Value nothing = zero(from[load].type), given = b.var(nothing);
+            where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
+                if (const Value term = adjoint_elsewhere(inside, from.result(from[load]), w)) b.set(given, term);
+            });
+            const Value term = b.select(all, b.get(given), nothing);
+            Value& sum = sums[from[load].leaf];
+            sum = sum ? b.op(Op::add, {sum, term}) : term;
+        }
+        add_here(at, list, w, sums);
+    });
+}
+
+/// Items that have all their neighbours are told from those at the rim. Whatever they sum up, they add it behind that: an element that is
+/// stored under one mask and loaded under another has to come from memory in between.
+void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
+    const Gather::Loads& list = primal.gather.loads.at(m.id);
+    b.loc = from[list[0].load].loc;
+    std::map<uint32_t, Value> sums;  // by leaf; variables
+    for (const Gather::Load& l : list)
+        if (Value& sum = sums[from[l.load].leaf]; !sum) sum = b.var(zero(from[l.load].type));
+    const auto add_all = [&](bool interior) {
+        for (const Gather::Load& l : list) {
+            Value there_is = b.constant_bool(true);
+            for (int axis = 0; axis < from.rank && !interior; ++axis) {
+                const Value shift = b.constant_int(Scalar::i32, l.index[size_t(axis)].shift);
+                const Value position = b.op(Op::sub, {at.position[size_t(axis)], shift});
+                there_is = b.op(Op::and_, {there_is, b.op(Op::ge, {position, zero(Scalar::i32)})});
+                there_is = b.op(Op::and_, {there_is, b.op(Op::lt, {position, at.size[size_t(axis)]})});
+            }
+            const Value sum = sums.at(from[l.load].leaf);
+            if (interior) add_given_at(at, l, w, sum);
+            else emit_if(there_is, [&] { add_given_at(at, l, w, sum); });
+        }
+    };
+    where_it_exists(at, list, [&] {
+        // Other arrays may have widened the range along any axis.
+        Value interior = b.constant_bool(true);
+        for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
+            const auto [least, most] = std::minmax_element(list.begin(), list.end(), [&](const Gather::Load& x, const Gather::Load& y) {
+                return x.index[axis].shift < y.index[axis].shift;
+            });
+            const Value first = b.constant_int(Scalar::i32, most->index[axis].shift), beyond = b.constant_int(Scalar::i32, -least->index[axis].shift);
+            interior = b.op(Op::and_, {interior, b.op(Op::ge, {at.position[axis], first})});
+            interior = b.op(Op::and_, {interior, b.op(Op::lt, {at.position[axis], b.op(Op::sub, {at.size[axis], beyond})})});
+        }
+        const BlockId yes = b.new_block(), no = b.new_block();
+        for (const BlockId block : {yes, no}) {
+            b.enter(block);
+            add_all(block == yes);
+            b.terminate(Op::yield);
+            b.leave();
+        }
+        b.control(Op::if_, {&interior, 1}, {yes, no});
+        for (auto& entry : sums) entry.second = b.get(entry.second);
+        add_here(at, list, w, sums);
+    });
+}
+
+}  // namespace pumice::derive

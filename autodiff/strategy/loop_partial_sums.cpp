@@ -1,0 +1,88 @@
+#include "autodiff/strategy/loop_partial_sums.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "autodiff/analysis/accumulation.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+constexpr int most_recomputed = 12;  ///< instructions: what takes more is handed on in memory
+}  // namespace
+
+LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held)
+    : k(kernel), where(structure), analysis(what), plan(held), written(kernel.memories.size()) {
+    if (plan.is_apart() || !knows_indices_only(k) || k.math == Math::strict) return;
+    for (const InstId id : where.order())
+        if (k[id].op == Op::store || k[id].op == Op::atomic || k[id].op == Op::compare_exchange) written[k[id].memory.id] = true;
+    for (const InstId id : where.order()) {
+        std::vector<uint32_t> found = loads_of(id);
+        if (found.size() > loads.size()) loop = id, loads = std::move(found);
+    }
+    if (!any()) return;
+    std::sort(loads.begin(), loads.end());
+    std::set<uint32_t> used;
+    each_inside(k, k[loop], [&](InstId id) {
+        for (const Value v : k.operands(k[id])) used.insert(v.id);
+    });
+    for (const Value v : plan.values_of(BlockId{0}))
+        if (used.count(v.id)) outside.push_back(v);
+}
+
+std::vector<uint32_t> LoopSums::loads_of(InstId id) const {
+    const Inst& i = k[id];
+    std::vector<uint32_t> found;
+    if (i.op != Op::for_ || where.block_of(id) != BlockId{0} || !analysis.moves(id) || !plan.any_order(id)) return found;
+    const auto bounds = k.operands(i);
+    uint64_t step = 0;
+    if (k.type_of(bounds[0]) != Scalar::i32 || !k.constant(bounds[2], step) || step != 1) return found;
+    if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])) return found;
+    for (const InstId inner : k[i.blocks[0]].insts) {
+        const Inst& load = k[inner];
+        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || written[load.memory.id] || load.type == Scalar::f16) continue;
+        if (!analysis.active(k.result(load)) || !analysis.active(load.memory, load.leaf)) continue;
+        const auto indices = indices_of(k, load);
+        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return by_iteration(id, v); })) continue;
+        if (accumulation(k, where, analysis, inner) == Accumulation::atomic) found.push_back(inner.id);
+    }
+    return found;
+}
+
+bool LoopSums::by_iteration(InstId id, Value v) const {
+    if (v == k[k[id].blocks[0]].params[0]) return true;
+    if (k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::constant || i.op == Op::argument || i.op == Op::extent) return true;
+    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !written[i.memory.id]
+                                         : is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select;
+    const auto operands = k.operands(i);
+    return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return by_iteration(id, o); });
+}
+
+bool LoopSums::recomputable(Value v) const {
+    int instructions = 0;
+    return recomputable(v, instructions);
+}
+
+bool LoopSums::recomputable(Value v, int& instructions) const {
+    if (k[v].inst.id == none || ++instructions > most_recomputed) return false;
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::global_index) return true;
+    if (i.op >= Op::global_size && i.op <= Op::in_range) return false;
+    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !written[i.memory.id] : is_pure(i.op);
+    const auto operands = k.operands(i);
+    return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return recomputable(o, instructions); });
+}
+
+std::function<int64_t(const HostValues&)> LoopSums::iterations() const {
+    const auto bounds = k.operands(k[loop]);
+    return [kernel = std::make_shared<const Kernel>(k), first = bounds[0], limit = bounds[1]](const HostValues& known) {
+        return std::max<int64_t>(number_of(*kernel, limit, known) - number_of(*kernel, first, known), 0);
+    };
+}
+
+}  // namespace pumice::derive

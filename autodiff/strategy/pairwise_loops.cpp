@@ -1,0 +1,171 @@
+#include "autodiff/strategy/pairwise_loops.h"
+
+#include <algorithm>
+
+#include "autodiff/reverse/sweep.h"
+#include "autodiff/rules/derivative_rules.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+PairLoops::PairLoops(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held, const Gather& users)
+    : k(kernel), where(structure), analysis(what), plan(held), gather(users) {
+    if (plan.is_apart() || k.rank != 1 || !knows_indices_only(k) || !stores_once()) return;
+    for (const InstId loop : where.order()) {
+        if (k[loop].op != Op::for_ || where.block_of(loop) != BlockId{0} || !analysis.moves(loop) || !plan.any_order(loop)) continue;
+        values.clear(), adjoints.clear();
+        std::vector<InstId> found;
+        each_inside(k, k[loop], [&](InstId id) {
+            if (is_pair(loop, id)) found.push_back(id), all.push_back(id.id);
+        });
+        if (!found.empty()) loads[loop.id] = std::move(found);
+    }
+    std::sort(all.begin(), all.end());
+}
+
+bool PairLoops::stores_once() const {
+    std::vector<bool> loaded(k.memories.size());
+    std::vector<std::pair<MemoryId, uint32_t>> all;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.op == Op::call || i.op == Op::atomic || i.op == Op::compare_exchange) return false;
+        if (i.op == Op::load) loaded[i.memory.id] = true;
+        if (i.op != Op::store) continue;
+        if (k[i.memory].kind != MemoryKind::array || where.block_of(id) != BlockId{0}) return false;
+        all.emplace_back(i.memory, i.leaf);
+        if (std::count(all.begin(), all.end(), all.back()) > 1) return false;
+    }
+    return std::none_of(all.begin(), all.end(), [&](const auto& place) { return loaded[place.first.id]; });
+}
+
+/// From one iteration to the next the index grows by one, as from item to item.
+bool PairLoops::is_pair(InstId loop, InstId id) {
+    const Inst& i = k[id];
+    const auto bounds = k.operands(k[loop]);
+    const Value index = k[k[loop].blocks[0]].params[0];
+    uint64_t step = 0;
+    if (i.op != Op::load || k[i.memory].kind != MemoryKind::array || !analysis.active(k.result(i))) return false;
+    if (k.type_of(index) != Scalar::i32) return false;
+    if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1]) || !k.constant(bounds[2], step) || step != 1) return false;
+    const auto indices = indices_of(k, i);
+    if (std::count(indices.begin(), indices.end(), index) != 1) return false;
+    if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return v == index || same_for_all(k, v); })) return false;
+    return accumulation(k, where, analysis, id) == Accumulation::atomic && known_to_run(loop, where.block_of(id), k[loop].blocks[0]) &&
+           adjoint_computable(loop, k.result(i));
+}
+
+/// Whether an item can tell if the block runs for another item, where the one around it does.
+bool PairLoops::known_to_run(InstId loop, BlockId block, BlockId around) {
+    if (block == around) return true;
+    const InstId owner = where.owner_of(block);
+    return owner.id != none && k[owner].op == Op::if_ && computable(loop, k.operands(k[owner])[0]) && known_to_run(loop, where.block_of(owner), around);
+}
+
+/// Whether an item can tell what a value of the loop, or of the body in front of it, is for another item.
+bool PairLoops::computable(InstId loop, Value v) {
+    if (const auto known = values.find(v.id); known != values.end()) return known->second;
+    const bool found = find_computable(loop, v);
+    return values[v.id] = found;
+}
+
+bool PairLoops::find_computable(InstId loop, Value v) {
+    if (k[v].inst.id == none) return v == k[k[loop].blocks[0]].params[0];
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    if (!std::all_of(operands.begin(), operands.end(), [&](Value o) { return computable(loop, o); })) return false;
+    if (i.op == Op::if_)
+        return std::all_of(i.blocks, i.blocks + 2, [&](BlockId arm) { return computable(loop, k.operands(last_inst(k, arm))[k[v].index]); });
+    return is_pure(i.op) || (i.op == Op::load && k[i.memory].kind == MemoryKind::array);
+}
+
+/// Likewise its adjoint.
+bool PairLoops::adjoint_computable(InstId loop, Value v) {
+    if (const auto known = adjoints.find(v.id); known != adjoints.end()) return known->second;
+    const auto& users = gather.users(v);
+    const bool found = std::all_of(users.begin(), users.end(), [&](const auto& use) { return by_user(loop, v, use.first, use.second); });
+    return adjoints[v.id] = found;
+}
+
+bool PairLoops::by_user(InstId loop, Value v, InstId user, size_t o) {
+    const Inst& i = k[user];
+    const auto operands = k.operands(i);
+    if (!known_to_run(loop, where.block_of(user), where.block_of(k[v].inst))) return false;
+    if (i.op == Op::yield) {
+        const InstId owner = where.around(user);
+        const Value result = k.result(k[owner], int(o));
+        return (owner == loop || k[owner].op == Op::if_) && (!analysis.active(result) || adjoint_computable(loop, result));
+    }
+    if (i.op == Op::store) {
+        const auto indices = indices_of(k, i);
+        return std::all_of(indices.begin(), indices.end(), [&](Value index) { return computable(loop, index); });
+    }
+    if (!is_scalar_op(i.op) && i.op != Op::cast && i.op != Op::select) return false;
+    if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return true;
+    const Value result = k.result(i);
+    if (plan.final_extreme(i) || (analysis.active(result) && !adjoint_computable(loop, result))) return false;
+    const unsigned what = is_scalar_op(i.op) ? uses(i.op, int(o)) : i.op == Op::select ? 1u : 0u;
+    for (size_t n = 0; n < operands.size(); ++n)
+        if ((what & (1u << n)) && !computable(loop, operands[n])) return false;
+    return !(what & uses_result) || computable(loop, result);
+}
+
+std::function<bool(const HostValues&, int64_t, int64_t)> PairLoops::fits() const {
+    std::vector<std::pair<Value, Value>> bounds;
+    for (const auto& entry : loads) {
+        const auto v = k.operands(k[InstId{entry.first}]);
+        bounds.emplace_back(v[0], v[1]);
+    }
+    return [kernel = std::make_shared<const Kernel>(k), bounds = std::move(bounds)](const HostValues& known, int64_t from, int64_t to) {
+        return std::all_of(bounds.begin(), bounds.end(), [&](const auto& loop) {
+            return number_of(*kernel, loop.first, known) == from && number_of(*kernel, loop.second, known) == to;
+        });
+    };
+}
+
+/// Of pairs, (x - y)^2 as (y - x)^2, which is the same: that the item has, if it computes for itself what this is with x and y exchanged.
+/// None for other instructions.
+Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
+    const auto v = from.operands(i);
+    if (over != Over::all_pairs || i.op != Op::mul || v[0] != v[1]) return {};
+    if (from[v[0]].inst.id == none || from[from[v[0]].inst].op != Op::sub) return {};
+    const auto difference = from.operands(from[from[v[0]].inst]);
+    const Value x = elsewhere(there, difference[0]), y = elsewhere(there, difference[1]), turned = b.op(Op::sub, {y, x});
+    return b.op(Op::mul, {turned, turned});
+}
+
+/// Iteration j of item i reverses what i computed for j; `own` does that. Where others' parts are taken, it also reverses what item j
+/// computed in its iteration i, and keeps of that what is added to this item's elements.
+void Sweep::reverse_pairs(InstId loop, const std::function<void(Value index)>& own) {
+    const Inst& i = from[loop];
+    const auto bounds = from.operands(i);
+    const auto pairs = primal.pairs.loads.find(loop.id);
+    const bool taken = over == Over::all_pairs && pairs != primal.pairs.loads.end();
+    std::vector<Value> sums;  // a load and direction each
+    for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
+        sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));
+    const Value index = from[i.blocks[0]].params[0], mine = b.index(Op::global_index, 0);
+    emit_for(provided(bounds[0]), provided(bounds[1]), provided(bounds[2]), [&](Value j) {
+        own(j);
+        if (!taken) return;
+        // More than that, and atomics cost less.
+        gather_begins = to.insts.size(), gather_limit = 80 * sums.size();
+        Elsewhere there;
+        there.indices[0] = j, there.values[index.id] = mine;
+        for (size_t n = 0; n < sums.size(); ++n) {
+            const InstId load = pairs->second[n / size_t(width)];
+            where_it_runs(there, where.block_of(load), i.blocks[0], [&](Elsewhere& inside) {
+                const Value term = adjoint_elsewhere(inside, from.result(from[load]), int(n % size_t(width)));
+                if (term) b.set(sums[n], plus(b.get(sums[n]), term));
+            });
+        }
+    });
+    for (size_t n = 0; n < sums.size(); ++n) {
+        const InstId load = pairs->second[n / size_t(width)];
+        std::vector<Value> place;
+        for (const Value v : indices_of(from, from[load])) place.push_back(v == index ? mine : provided(v));
+        b.atomic(shadows->of(from[load].memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place, b.get(sums[n]));
+    }
+}
+
+}  // namespace pumice::derive

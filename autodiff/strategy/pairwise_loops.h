@@ -1,0 +1,42 @@
+// Loops over all items: where item i reads x[j] of every item j, the adjoint of x[j] is taken by item j from all items, in the loop in
+// which it computes its own, instead of being added to by all with atomics.
+#pragma once
+#include <algorithm>
+#include <map>
+
+#include "autodiff/strategy/scatter_to_gather.h"
+
+namespace pumice::derive {
+
+/// The loads of such loops, where any item can compute what any other adds to its element. Such a kernel stores an element once at most,
+/// in no loop, and loads nothing that it stores.
+class PairLoops {
+public:
+    PairLoops(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const Plan& plan, const Gather& gather);
+
+    bool any() const { return !loads.empty(); }
+    bool has(ir::InstId load) const { return std::binary_search(all.begin(), all.end(), load.id); }
+    /// By loop: active loads whose index along one dimension is the loop's, and the same for all items along the others.
+    std::map<uint32_t, std::vector<ir::InstId>> loads;
+    /// AllPairs::fits
+    std::function<bool(const HostValues&, int64_t, int64_t)> fits() const;
+
+private:
+    bool stores_once() const;
+    bool is_pair(ir::InstId loop, ir::InstId load);
+    bool known_to_run(ir::InstId loop, ir::BlockId block, ir::BlockId around);
+    bool computable(ir::InstId loop, ir::Value v);
+    bool adjoint_computable(ir::InstId loop, ir::Value v);
+    bool find_computable(ir::InstId loop, ir::Value v);
+    bool by_user(ir::InstId loop, ir::Value v, ir::InstId user, size_t operand);
+
+    const ir::Kernel& k;
+    const ir::Structure& where;
+    const Analysis& analysis;
+    const Plan& plan;
+    const Gather& gather;
+    std::vector<uint32_t> all;  ///< the loads, sorted
+    std::map<uint32_t, bool> values, adjoints;  ///< of the loop that is looked at: what is known of values
+};
+
+}  // namespace pumice::derive

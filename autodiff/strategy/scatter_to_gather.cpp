@@ -1,0 +1,248 @@
+#include "autodiff/strategy/scatter_to_gather.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autodiff/reverse/sweep.h"
+#include "autodiff/rules/derivative_rules.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+namespace {
+
+/// Indices that another item cannot compute for this one.
+bool of_the_group(Op op) {
+    return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index ||
+           op == Op::in_range;
+}
+
+const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
+
+/// Of a sum as far as it is gone through; more, and the index might wrap (Sweep::few_meet).
+bool stays_near(const Gather::Index& index) {
+    return std::abs(index.shift) <= Gather::farthest && std::abs(index.turns) <= Gather::most_turns;
+}
+
+/// An index as global_index(axis) + constant; with a base, a few times that may be added, too.
+bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = {}) {
+    const Inst* i = made_by(k, v);
+    if (!i || k.type_of(v) != Scalar::i32) return false;
+    if (i->op == Op::global_index) return index.axis = int(i->immediate), stays_near(index);
+    if (i->op != Op::add && i->op != Op::sub) return false;
+    const auto operands = k.operands(*i);
+    for (size_t o = 0; o < 2; ++o) {
+        uint64_t bits = 0;
+        if (i->op == Op::sub && o == 0) continue;
+        const int sign = i->op == Op::add ? 1 : -1;
+        if (k.constant(operands[o], bits)) index.shift += sign * int64_t(int32_t(bits));
+        else if (base && operands[o] == base) index.turns += sign;
+        else continue;
+        return stays_near(index) && shifted_index(k, operands[1 - o], index, base);
+    }
+    return false;
+}
+
+/// The same, between bounds or modulo a period.
+bool parse(const Kernel& k, Value v, Gather::Index& index) {
+    const Inst* i = made_by(k, v);
+    if (!i || k.type_of(v) != Scalar::i32) return false;
+    const auto operands = k.operands(*i);
+    if (i->op == Op::rem) {
+        if (!same_for_all(k, operands[1])) return false;
+        index.period = operands[1];
+        return shifted_index(k, operands[0], index, index.period);
+    }
+    if (i->op != Op::min && i->op != Op::max) return shifted_index(k, v, index);
+    const size_t bound = same_for_all(k, operands[1]) ? 1 : 0;
+    Value& end = i->op == Op::min ? index.high : index.low;
+    if (!same_for_all(k, operands[bound]) || end) return false;
+    end = operands[bound];
+    if (!index.high || !index.low) index.low_last = i->op == Op::max;
+    return parse(k, operands[1 - bound], index) && !index.period;
+}
+
+}  // namespace
+
+Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis& what, bool apart)
+    : k(kernel), where(structure), analysis(what), users_of(k.values.size()) {
+    for (const InstId id : where.order()) {
+        const auto v = k.operands(k[id]);
+        for (size_t o = 0; o < v.size(); ++o)
+            if ((analysis.moves(id) || k[id].op == Op::yield) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
+    }
+    if (!straight() || (apart && stores_need_loads())) return;
+    std::vector<uint32_t> refused;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.op != Op::load || !analysis.active(k.result(i))) continue;
+        Load load{id, {}, {}};
+        Loads& list = loads[i.memory.id];
+        if (!find_index(i, load) || (!list.empty() && list[0].axes != load.axes)) refused.push_back(i.memory.id);
+        list.push_back(load);
+    }
+    for (const uint32_t m : refused) loads.erase(m);
+    // One offset alone needs no gathering: items' places are disjoint. Where the kernel's halves run apart, what other items give
+    // must not take loads: the arrays may have changed, and what is taped is the item's own.
+    std::erase_if(loads, [&](const auto& entry) {
+        const auto& list = entry.second;
+        if (apart &&
+            std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); }))
+            return true;
+        return std::all_of(list.begin(), list.end(), [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
+    });
+}
+
+/// Whether of two instructions at most one runs: they stand in different arms of an if.
+bool Gather::exclusive(InstId a, InstId c) const {
+    for (BlockId block = where.block_of(a);; block = where.block_of(where.owner_of(block))) {
+        const InstId owner = where.owner_of(block);
+        if (owner.id == none) return false;
+        const BlockId other = k[owner].blocks[k[owner].blocks[0] == block ? 1 : 0];
+        if (where.ancestor_in(other, c).id != none) return true;
+    }
+}
+
+bool Gather::straight() const {
+    if (k.whole_groups || k.rank == 0) return false;
+    std::vector<bool> stores(k.memories.size()), reads(k.memories.size());
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) && !of_the_group(i.op)) continue;
+        if (i.op == Op::return_ || i.op == Op::yield || i.op == Op::if_) continue;
+        if (i.op == Op::load && k[i.memory].kind == MemoryKind::array) reads[i.memory.id] = true;
+        else if (i.op == Op::store && k[i.memory].kind == MemoryKind::array) stores[i.memory.id] = true;
+        else return false;
+    }
+    for (size_t m = 0; m < stores.size(); ++m)
+        if (stores[m] && reads[m]) return false;
+    // An item stores each scalar of an element once at most.
+    for (const InstId a : where.order())
+        for (const InstId c : where.order())
+            if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory && k[a].leaf == k[c].leaf &&
+                !exclusive(a, c))
+                return false;
+    return true;
+}
+
+bool Gather::find_index(const Inst& inst, Load& load) const {
+    if (k[inst.memory].rank != k.rank) return false;
+    size_t dimension = 0;
+    for (const Value v : indices_of(k, inst)) {
+        Index index;
+        if (!parse(k, v, index) || index.axis >= k.rank || load.index[size_t(index.axis)].axis >= 0) return false;
+        load.index[size_t(index.axis)] = index;
+        load.axes[dimension++] = index.axis;
+    }
+    return true;
+}
+
+bool Gather::Load::simple() const {
+    return std::none_of(index.begin(), index.end(), [](const Index& i) { return i.low || i.high || i.period; });
+}
+
+Gather::Offset Gather::Load::offset() const { return {index[0].shift, index[1].shift, index[2].shift}; }
+
+bool Gather::alone_beyond(const Loads& list) {
+    for (const Load& l : list)
+        if (!l.simple()) return false;
+    for (size_t a = 0; a < list.size(); ++a)
+        for (size_t c = a + 1; c < list.size(); ++c)
+            for (size_t axis = 0; axis < 3; ++axis)
+                if (list[a].index[axis].shift * list[c].index[axis].shift > 0) return false;
+    return true;
+}
+
+bool Gather::widens() const {
+    if (loads.empty() || !knows_indices_only(k)) return false;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (analysis.moves(id) && (i.op == Op::argument || (i.op == Op::load && !has(i.memory)))) return false;
+    }
+    return std::all_of(loads.begin(), loads.end(), [](const auto& entry) {
+        return std::all_of(entry.second.begin(), entry.second.end(), [](const Load& l) { return l.simple(); });
+    });
+}
+
+bool Gather::always() const {
+    return std::all_of(loads.begin(), loads.end(), [&](const auto& entry) {
+        return std::all_of(entry.second.begin(), entry.second.end(), [&](const Load& l) { return where.block_of(l.load).id == 0; });
+    });
+}
+
+std::pair<Gather::Offset, Gather::Offset> Gather::reach(const Loads& list) {
+    std::pair<Offset, Offset> all{};
+    for (const Load& l : list)
+        for (size_t axis = 0; axis < 3; ++axis) {
+            all.first[axis] = std::max(all.first[axis], -l.index[axis].shift);
+            all.second[axis] = std::max(all.second[axis], l.index[axis].shift);
+        }
+    return all;
+}
+
+std::pair<Gather::Offset, Gather::Offset> Gather::reach() const {
+    Loads all;
+    for (const auto& entry : loads) all.insert(all.end(), entry.second.begin(), entry.second.end());
+    return reach(all);
+}
+
+bool Gather::around(const Loads& list) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const auto on_side = [&](int64_t sign) {
+            return std::any_of(list.begin(), list.end(), [&](const Load& l) { return sign * l.index[axis].shift >= 0; });
+        };
+        if (!on_side(1) || !on_side(-1)) return false;
+    }
+    return true;
+}
+
+// ---- what takes loads ----
+
+bool Gather::needs_loads(Value v) const {
+    const Inst* i = made_by(k, v);
+    if (!i || i->op == Op::load || i->op == Op::if_) return true;
+    const auto operands = k.operands(*i);
+    return std::any_of(operands.begin(), operands.end(), [&](Value o) { return needs_loads(o); });
+}
+
+/// Whether it runs, too, is what another item has to find out.
+bool Gather::path_needs_loads(BlockId block) const {
+    for (InstId owner = where.owner_of(block); owner.id != none; owner = where.around(owner))
+        if (needs_loads(k.operands(k[owner])[0])) return true;
+    return false;
+}
+
+bool Gather::stores_need_loads() const {
+    for (const InstId id : where.order()) {
+        if (k[id].op != Op::store) continue;
+        for (const Value v : indices_of(k, k[id]))
+            if (needs_loads(v)) return true;
+        if (path_needs_loads(where.block_of(id))) return true;
+    }
+    return false;
+}
+
+bool Gather::adjoint_needs_loads(Value v) const {
+    if (path_needs_loads(where.block_of(k[v].inst))) return true;
+    for (const auto& [id, o] : users_of[v.id]) {
+        const Inst& i = k[id];
+        const auto operands = k.operands(i);
+        if (path_needs_loads(where.block_of(id))) return true;
+        if (i.op == Op::store) continue;  // its indices are looked at already
+        if (is_scalar_op(i.op) && vanishes(i.op, int(o))) continue;
+        const Value result = i.op == Op::yield ? k.result(k[where.around(id)], int(o)) : k.result(i);
+        if (!analysis.active(result)) continue;
+        if (i.op == Op::select && needs_loads(operands[0])) return true;
+        if (is_scalar_op(i.op)) {
+            const unsigned what = uses(i.op, int(o));
+            for (size_t n = 0; n < operands.size(); ++n)
+                if ((what & (1u << n)) && needs_loads(operands[n])) return true;
+            if ((what & uses_result) && needs_loads(result)) return true;
+        }
+        if (adjoint_needs_loads(result)) return true;
+    }
+    return false;
+}
+
+}  // namespace pumice::derive

@@ -1,0 +1,158 @@
+// GLSL to SPIR-V, and SPIR-V to text: the one file that knows shaderc and SPIRV-Tools.
+#include <shaderc/shaderc.hpp>
+#include <spirv-tools/libspirv.hpp>
+#include <spirv-tools/optimizer.hpp>
+
+#include <algorithm>
+#include <clocale>
+#include <future>
+#include <locale>
+#include <mutex>
+#include <system_error>
+#include <unordered_map>
+
+#include "codegen/artifact/spirv.h"
+#include "codegen/glsl/codegen.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+// 1.2 and not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
+constexpr spv_target_env environment = SPV_ENV_VULKAN_1_2;
+
+const shaderc::Compiler& compiler() {
+    static const shaderc::Compiler one;
+    return one;
+}
+
+std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& name) {
+    shaderc::CompileOptions options;
+    options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
+    options.SetOptimizationLevel(shaderc_optimization_level_zero);
+    const auto result = compiler().CompileGlslToSpv(glsl, shaderc_compute_shader, name.c_str(), options);
+    if (result.GetCompilationStatus() != shaderc_compilation_status_success)
+        library_bug(text("the GLSL of kernel \"", name, "\" does not compile:\n", result.GetErrorMessage(), "\n", glsl));
+    return {result.cbegin(), result.cend()};
+}
+
+/// The module after these passes, validated before them where that is asked for.
+std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer, bool validated) {
+    std::string messages;
+    optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
+        messages += std::string(message) + "\n";
+    });
+    spvtools::OptimizerOptions options;
+    spvtools::ValidatorOptions valid;
+    valid.SetScalarBlockLayout(true);
+    options.set_validator_options(valid);
+    options.set_run_validator(validated);
+    std::vector<uint32_t> out;
+    if (!optimizer.Run(spirv.data(), spirv.size(), &out, options))
+        library_bug(text("spirv-opt refuses the SPIR-V of kernel \"", name, "\":\n", messages));
+    return out;
+}
+
+/// The first compile, on a thread of its own. Made after the compiler, so that at exit it goes before the compiler does: the
+/// destructor of a future of std::async waits for the thread.
+const std::shared_future<void>& warm() {
+    compiler();
+    const auto compile = [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); };
+    static const std::shared_future<void> first = [&] {
+        try {
+            return std::async(std::launch::async, compile).share();
+        } catch (const std::system_error&) {  // no thread is to be had: who waits first compiles it
+            return std::async(std::launch::deferred, compile).share();
+        }
+    }();
+    return first;
+}
+
+/// SPIRV-Tools writes numbers by streams of its own, which have the program's global locale: for as long as this lives, one that neither
+/// groups digits nor has another point. C's locale stays. Streams that other threads make meanwhile write plain numbers, too.
+class PlainNumbers {
+public:
+    PlainNumbers() : alone(mutex()), before(std::locale()) {
+        const auto& digits = std::use_facet<std::numpunct<char>>(before);
+        if (digits.grouping().empty() && digits.decimal_point() == '.') return;
+        changed = true;
+        std::locale::global(std::locale(before, new std::numpunct<char>));  // without a name, so that C's is left alone
+    }
+    ~PlainNumbers() {
+        if (!changed) return;
+        const std::string of_c = std::setlocale(LC_ALL, nullptr);
+        std::locale::global(before);
+        if (before.name() != "*") std::setlocale(LC_ALL, of_c.c_str());
+    }
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex one;
+        return one;
+    }
+    const std::lock_guard<std::mutex> alone;
+    const std::locale before;
+    bool changed = false;
+};
+
+std::string disassembled(const uint32_t* words, size_t count, uint32_t options) {
+    std::string out;
+    const PlainNumbers plain;
+    if (!spvtools::SpirvTools(environment).Disassemble(words, count, &out, options)) fail("these words are not SPIR-V");
+    return out;
+}
+
+}  // namespace
+
+void warm_up() { warm(); }
+
+std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize) {
+    // Two first compiles at once would both pay; the second waits for the first here.
+    warm().wait();
+    std::vector<uint32_t> spirv = compile_glsl(glsl, name);
+    if (!optimize) return spirv;
+    spvtools::Optimizer optimizer(environment);
+    optimizer.RegisterPerformancePasses();
+    return optimized(spirv, name, optimizer, true);
+}
+
+std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values) {
+    std::unordered_map<uint32_t, std::vector<uint32_t>> bits;
+    for (const auto& [id, value] : values) bits[id] = {value};
+    spvtools::Optimizer optimizer(environment);
+    optimizer.RegisterPass(spvtools::CreateSetSpecConstantDefaultValuePass(bits));
+    optimizer.RegisterPass(spvtools::CreateFreezeSpecConstantValuePass());
+    optimizer.RegisterPass(spvtools::CreateFoldSpecConstantOpAndCompositePass());
+    return optimized(spirv, "with constants", optimizer, false);
+}
+
+std::string disassemble(const std::vector<uint32_t>& spirv) {
+    return disassembled(spirv.data(), spirv.size(), SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES | SPV_BINARY_TO_TEXT_OPTION_INDENT);
+}
+
+std::string validate(const std::vector<uint32_t>& spirv) {
+    spvtools::SpirvTools tools(environment);
+    std::string messages;
+    tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t& at, const char* message) {
+        messages += text("word ", at.index, ": ", message, "\n");
+    });
+    spvtools::ValidatorOptions options;
+    options.SetScalarBlockLayout(true);
+    if (tools.Validate(spirv.data(), spirv.size(), options)) return "";
+    return messages.empty() ? "spirv-val refuses the module and does not say why" : messages;
+}
+
+std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv) {
+    // A header of five words, then the capabilities, two words each, before every other instruction.
+    constexpr uint32_t capability = 17, header = 5;
+    size_t end = header;
+    while (end + 1 < spirv.size() && (spirv[end] & 0xffff) == capability) end += 2;
+    const std::string text = disassembled(spirv.data(), std::min(end, spirv.size()), SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
+    constexpr std::string_view prefix = "OpCapability ";
+    std::vector<std::string> out;
+    for (size_t at = text.find(prefix); at != text.npos; at = text.find(prefix, at + 1))
+        out.push_back(text.substr(at + prefix.size(), text.find('\n', at) - at - prefix.size()));
+    return out;
+}
+
+}  // namespace pumice::codegen

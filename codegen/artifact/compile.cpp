@@ -1,0 +1,54 @@
+// Recorded IR to SPIR-V.
+#include <chrono>
+#include <cstdio>
+
+#include "codegen/artifact/spirv.h"
+#include "codegen/glsl/codegen.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+/// Milliseconds since the last call, for PUMICE_TIME.
+class Clock {
+public:
+    double lap() {
+        const auto now = std::chrono::steady_clock::now();
+        const std::chrono::duration<double, std::milli> passed = now - last;
+        last = now;
+        return passed.count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Shader compile(const ir::Kernel& recorded, const Options& options) {
+    try {
+        Clock clock;
+        const ir::Kernel lowered = lower(recorded, options);
+        const double lowering = clock.lap();
+        Shader shader = emit_glsl(lowered, options);
+        const double emitting = clock.lap();
+        if (debug::dumps("glsl")) debug::dump_text("glsl", shader.name, "comp", shader.glsl);
+        clock.lap();
+        shader.spirv = assemble(shader.glsl, shader.name);
+        if (options.exact_conversions) shader.spirv = with_exact_conversions(shader.spirv);
+        const double assembling = clock.lap();
+        shader.capabilities = capabilities_of(shader.spirv);
+        if (debug::dumps("spirv")) debug::dump_text("spirv", shader.name, "spvasm", disassemble(shader.spirv));
+        if (debug::time())
+            std::fputs(text("pumice: ", shader.name, ": passes ", fixed_text(lowering, 3), " ms, GLSL ", fixed_text(emitting, 3),
+                            " ms, SPIR-V ", fixed_text(assembling, 3), " ms\n")
+                           .c_str(),
+                       stderr);
+        return shader;
+    } catch (const Error& e) {
+        throw e.within(text("while compiling kernel \"", recorded.name, "\" (", recorded.where(recorded.loc), ")"));
+    }
+}
+
+}  // namespace pumice::codegen

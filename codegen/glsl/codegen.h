@@ -1,0 +1,170 @@
+// IR to GLSL to SPIR-V, without a device.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/host/backend.h"
+#include "core/ir/ir.h"
+
+namespace pumice::codegen {
+
+/// The capabilities of a device's subgroups. The first seven are VkSubgroupFeatureFlagBits.
+struct Subgroups {
+    static constexpr uint32_t basic = 1, vote = 2, arithmetic = 4, ballot = 8, shuffle = 16, relative = 32, int64 = 1u << 31, all = ~0u;
+};
+
+/// SPIR-V execution modes of 32-bit floats that a shader may declare.
+struct FloatModes {
+    static constexpr uint32_t specials = 1;    ///< signed zeros, infinities and NaN are kept (SignedZeroInfNanPreserve)
+    static constexpr uint32_t subnormals = 2;  ///< and subnormal numbers (DenormPreserve)
+    static constexpr uint32_t to_even = 4;     ///< results are rounded to the nearest, to even in the middle (RoundingModeRTE)
+};
+
+/// What the emitter may rely on, and how arrays are reached.
+struct Options {
+    bool comments = false;                ///< source lines as comments
+    bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
+    bool local_float_atomics = false;     ///< and in local memory
+    std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
+    std::vector<bool> shifted;            ///< per parameter: its binding begins before the array, whose first element is a field
+    std::vector<int> shares;              ///< per parameter: the first one whose binding it is in, itself or before it; -1: none. All of
+                                          ///< these are shifted, too
+    bool wide_offsets = false;            ///< element offsets in 64 bits
+    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers in buffers; else they are done under locks
+    bool local_int64_atomics = true;      ///< and in local memory
+    bool memory_barriers = true;          ///< false where atomics order all memory, and memory barriers do harm
+    bool idle_lanes = false;              ///< subgroups lie along x, and lanes without an item keep loops going: these leave first
+    bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
+    bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 does, and is done by way of i32
+    bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
+    bool opaque_masks = false;            ///< the driver merges the bits of two values under constant masks wrongly: it is not to know one
+    bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
+    bool rounded_division = false;        ///< the device rounds f32 division and square root correctly; else strict maths sees to it
+    uint32_t float_modes = 0;             ///< bits of FloatModes that kernels with strict maths ask for
+    bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
+    bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
+    uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
+    uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
+    bool linear_subgroups = false;        ///< items are in the order of their linear indices by subgroup and lane
+    bool packed_subgroups = false;        ///< and all subgroups of a group but its last one have an item in each lane
+    bool recall = false;                  ///< private memory costs less than computing things again
+    bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, and groups reduce and scan by
+                                          ///< subgroups: needs arithmetic of them
+    bool operator==(const Options&) const = default;
+};
+/// All of them, for cache keys (core/ir/cache_key.h): a new one does not compile before it stands here, too.
+inline auto key_parts(const Options& o) {
+    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
+                 local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
+                 exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums] = o;
+    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
+                    local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
+                    exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums);
+}
+
+/// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.
+struct Field {
+    enum class Kind : uint8_t {
+        start,        ///< first global index along `axis` of this dispatch (i32)
+        end,          ///< one past the last global index of the range along `axis` (i32)
+        size,         ///< extent of the range along `axis` (i32)
+        group_base,   ///< index of this dispatch's first group along `axis` (i32)
+        group_count,  ///< groups of the whole range along `axis` (i32)
+        argument,     ///< scalar parameter `index`, widened to at least 32 bits
+        extent,       ///< extent along `axis` of array parameter `index` (i32, or i64 with wide_offsets)
+        address,      ///< device address of array parameter `index` (u64)
+        first,        ///< element of the binding with which array parameter `index` begins (u32)
+        launch,       ///< the launch's number, for what it prints and requires (u32)
+    };
+    Kind kind;
+    int index = 0;
+    int axis = 0;
+    uint32_t offset = 0;  ///< bytes into the block
+    Scalar type = Scalar::i32;
+};
+
+/// A storage buffer of the shader.
+struct Binding {
+    static constexpr int argument_block = -1;
+    static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each
+    static constexpr int lock_count = 4096;  ///< a power of two
+    int argument = 0;   ///< parameter index; or one of the above; or, behind the last parameter, the ring of what is printed and
+                        ///< required (core/host/ring.h)
+    int binding = 0;    ///< in set 0, storage buffer; with Options::shares several arrays have the same
+    ir::Access access = ir::Access::inout;
+};
+
+/// One step of the computation of a local array's size: a constant, a group's extent, or an op on the values of earlier steps.
+struct SizeStep {
+    ir::Op op = ir::Op::constant;
+    Scalar type = Scalar::i32, operand_type = Scalar::i32;
+    uint32_t count = 0, operands[3] = {};  ///< earlier steps
+    uint64_t immediate = 0;                ///< the constant's bits, or the axis
+};
+/// Local memory whose length the launch fixes, by a specialisation constant.
+struct SizedLocal {
+    uint32_t constant = 0;                    ///< its id: 5 and up
+    uint32_t first_step = 0, step_count = 0;  ///< in Shader::size_steps; the last one gives the elements
+    uint32_t element_bytes = 0;
+    uint32_t in_words = 0;                    ///< 1: the shader's array is of 32-bit words that hold the elements
+};
+
+/// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
+/// along axes 0, 1, 2 (default 1 each). The bools 3 and 4 may be left false. The bool 3 makes a launch faster whose groups are all whole; the
+/// bool 4 one whose range begins at 0, and whose groups are numbered from the range's first one. The entry point is "main".
+struct Shader {
+    /// The value of a local array's constant in groups of these extents. Sizes below 1 are for the launch to refuse.
+    int64_t length_of(const SizedLocal& local, const std::array<int64_t, 3>& group) const;
+    std::span<const SizeStep> steps_of(const SizedLocal& local) const;
+    /// All local memory of a group.
+    int64_t local_bytes_for(const std::array<int64_t, 3>& group) const;
+
+    std::string name;
+    std::string glsl;
+    std::vector<uint32_t> spirv;
+    std::vector<Binding> bindings;
+    std::vector<Field> push;
+    uint32_t push_bytes = 0;
+    /// Where the push constants have no room for all fields: those that are not the dispatch's, in a storage buffer.
+    std::vector<Field> block;
+    uint32_t block_bytes = 0;
+    int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
+    std::vector<SizedLocal> sized_locals;
+    std::vector<SizeStep> size_steps;
+    bool asks_full_groups = false;           ///< specialisation constant 3 is there
+    bool asks_at_origin = false;             ///< specialisation constant 4 is there
+    std::vector<Feature> features;           ///< beyond what every Vulkan device has
+    std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
+    std::string hash;                        ///< of the lowered IR and the options, 32 hex digits
+};
+
+/// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in lower.cpp).
+ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
+/// The passes in the order in which lower() runs them; one that runs twice stands twice.
+std::vector<std::string_view> pass_names();
+/// GLSL text of a kernel lowered for the same options, with an argument block where push constants do not suffice; fills everything of the Shader but spirv and capabilities.
+Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
+/// The steps that compute a local array's size, the size last; and its value.
+std::vector<SizeStep> size_steps(const ir::Kernel& kernel, ir::Value size);
+int64_t elements_of(std::span<const SizeStep> steps, const std::array<int64_t, 3>& group);
+/// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.
+Shader compile(const ir::Kernel& recorded, const Options& options = {});
+/// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` adds spirv-opt -O, for offline dumps. A GLSL error is a library_bug.
+std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize = false);
+/// SPIR-V as text, and its validation by spirv-val ("" when valid).
+std::string disassemble(const std::vector<uint32_t>& spirv);
+std::string validate(const std::vector<uint32_t>& spirv);
+/// Starts shaderc's slow first compile on a thread of its own; compile() waits for it where needed.
+void warm_up();
+/// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm, NAME.json into a folder, which is made if it is missing.
+void dump(const ir::Kernel& recorded, const std::filesystem::path& folder);
+/// The manifest that dump writes: entry, group size, bindings with access, push-constant layout, capabilities, hash.
+std::string manifest(const ir::Kernel& recorded, const Shader& shader);
+
+}  // namespace pumice::codegen

@@ -1,0 +1,438 @@
+// Statements, and how values become text.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_text/glsl_type.h"
+#include "codegen/glsl_text/int64_emulation.h"
+#include "codegen/glsl_text/scalar_text.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+constexpr const char* axis_names[3] = {"x", "y", "z"};
+constexpr size_t longest_inline = 96;  ///< characters; longer expressions are given a name
+
+std::string gl(const char* builtin, int axis) { return text("int(gl_", builtin, ".", axis_names[axis], ")"); }
+
+/// Index instructions, arguments, constants: so cheap that every use writes them out.
+bool is_leaf(Op op) { return op == Op::constant || is_given(op); }
+
+}  // namespace
+
+void Emitter::line(const std::string& statement) {
+    if (options.comments && loc.line != 0 && !(loc == said_loc)) {
+        said_loc = loc;
+        out += std::string(size_t(indent) * 4, ' ') + "// " + k.where(loc) + "\n";
+    }
+    out += std::string(size_t(indent) * 4, ' ') + statement + "\n";
+}
+
+std::string Emitter::main_function() {
+    out.clear();
+    for (const std::string& array : interface.private_arrays()) line(array);
+    name_indices();
+    const std::string start = std::move(out);
+    out.clear();
+    block(BlockId{0});
+    const std::string body = std::move(out);
+    out.clear();
+    const bool loops = body.find("while (") != body.npos || body.find("for (") != body.npos || !own_functions.empty();
+    if (options.idle_lanes && loops) {
+        // Subgroups lie along x. The first condition is folded where the group has one item along x.
+        interface.need("GL_KHR_shader_subgroup_basic");
+        line("if (gl_LocalInvocationID.x >= gl_WorkGroupSize.x || gl_SubgroupInvocationID >= gl_WorkGroupSize.x) return;");
+    }
+    for (const std::string& constant : interface.push_constants()) line(constant);
+    return "void main() {\n" + out + start + body + "}\n";
+}
+
+std::string Emitter::functions() const {
+    std::string all;
+    for (const std::string& name : function_order) all += own_functions.at(name) + "\n";
+    return all;
+}
+
+/// Gives the index values their names at the top of main, where every block sees them: i, j, k in the written order of the
+/// range's axes (axis 0 is the last written).
+void Emitter::name_indices() {
+    const int rank = k.rank ? k.rank : 3;
+    const auto from_origin = [&](const std::string& field) { return text("(", interface.at_origin(), " ? 0 : ", field, ")"); };
+    for (int axis = rank - 1; axis >= 0; --axis) {
+        if (!usage.global_axis[axis]) continue;
+        const std::string name(1, "ijk"[k.rank ? rank - 1 - axis : axis]);
+        const std::string start = interface.field(Field::Kind::start, 0, axis, Scalar::i32);
+        line(text("const int ", name, " = ", from_origin(start), " + ", gl("GlobalInvocationID", axis), ";"));
+        for (const Inst& i : k.insts)
+            if (i.op == Op::global_index && int(i.immediate) == axis) names[i.first_result] = name;
+    }
+    struct Named {
+        Op op;
+        const char* name;
+    };
+    for (const Named& n : {Named{Op::local_index, "l"}, Named{Op::group_index, "g"}, Named{Op::group_size, "group"}}) {
+        bool used[3] = {};
+        for (size_t i = 0; i < k.insts.size(); ++i)
+            if (usage.live[i] && k.insts[i].op == n.op) used[k.insts[i].immediate] = true;
+        const bool only_x = !used[1] && !used[2];
+        for (int axis = 0; axis < 3; ++axis) {
+            if (!used[axis]) continue;
+            const std::string name = only_x ? std::string(n.name) : text(n.name, "_", axis_names[axis]);
+            std::string value = gl("LocalInvocationID", axis);
+            if (n.op == Op::group_index)
+                value = from_origin(interface.field(Field::Kind::group_base, 0, axis, Scalar::i32)) + " + " + gl("WorkGroupID", axis);
+            // No constant: drivers fold expressions of specialisation constants by rules of their own.
+            if (n.op == Op::group_size) value = gl("WorkGroupSize", axis);
+            line(text(n.op == Op::group_size ? "int " : "const int ", name, " = ", value, ";"));
+            for (const Inst& i : k.insts)
+                if (i.op == n.op && int(i.immediate) == axis) names[i.first_result] = name;
+        }
+    }
+    if (usage.in_range_uses == 0) return;
+    // Of several axes one comparison of vectors: && would branch, once an axis.
+    std::string at, end;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+        const std::string comma = axis < rank - 1 ? ", " : "";
+        at += comma + "ijk"[k.rank ? rank - 1 - axis : axis];
+        end += comma + interface.field(Field::Kind::end, 0, axis, Scalar::i32);
+    }
+    const std::string inside =
+        rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
+    // Guards in several places cost, around barriers most of all: where all groups are whole, drivers fold them.
+    if (usage.in_range_uses > 1) line("const bool inside = " + interface.full_groups() + " || " + inside + ";");
+    for (const Inst& i : k.insts)
+        if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
+}
+
+void Emitter::block(BlockId b) {
+    ++depth;
+    for (const InstId id : k[b].insts) {
+        if (!usage.live[id.id]) continue;
+        loc = k[id].loc;
+        instruction(k[id]);
+    }
+    --depth;
+}
+
+void Emitter::instruction(const Inst& i) {
+    if (is_leaf(i.op)) return;  // written out at each use
+    if (is_scalar_op(i.op)) return define(i, pure(i));
+    switch (i.op) {
+        case Op::select:
+        case Op::cast:
+        case Op::bitcast: return define(i, pure(i));
+        case Op::uniform: return define(i, use(k.operands(i)[0]));
+        case Op::load: return define(i, load(i));
+        case Op::store: return store(i);
+        case Op::atomic:
+        case Op::compare_exchange: return atomic(i);
+        case Op::barrier: return barrier();
+        case Op::subgroup: return subgroup(i);
+        case Op::print:
+        case Op::require: return report(i);
+        case Op::if_: return if_statement(i);
+        case Op::for_: return for_statement(i);
+        case Op::while_: return while_statement(i);
+        case Op::yield:
+        case Op::test:
+        case Op::break_:
+        case Op::continue_:
+        case Op::return_: return terminator(i);
+        default: library_bug(text("instruction ", name_of(i.op), " reached the GLSL emitter in kernel ", k.name));
+    }
+}
+
+/// + - * / sqrt and fma of floats, where the kernel promises their bits. GLSL's `precise` holds only for what is assigned to
+/// a precise variable in the same function, so each has one.
+bool Emitter::strict(const Inst& i) const {
+    if (k.math != Math::strict || !is_float(i.type)) return false;
+    return i.op == Op::add || i.op == Op::sub || i.op == Op::mul || i.op == Op::div || i.op == Op::neg || i.op == Op::sqrt ||
+           i.op == Op::fma;
+}
+
+/// glslang follows what a precise variable is computed from, and does not come to an end where arrays are reached by address: strict
+/// operations then are calls of functions whose variables are precise, which it does not look behind.
+bool Emitter::strict_by_call() const {
+    return std::any_of(options.by_address.begin(), options.by_address.end(), [](bool address) { return address; });
+}
+
+void Emitter::define(const Inst& i, Expression e) {
+    const Value v = k.result(i);
+    if (usage.uses[v.id] == 0) return;
+    const bool local_use = usage.uses[v.id] == 1 && usage.user[v.id] == usage.block[k[v].inst.id];
+    if (local_use && !strict(i) && e.text.size() <= longest_inline)
+        pending.emplace_back(v.id, std::move(e));
+    else
+        declare(v, e);
+}
+
+void Emitter::declare(Value v, const Expression& e) {
+    const ValueInfo& info = k[v];
+    names[v.id] = text("v", next_name++);
+    const bool precise = info.inst.id != none && strict(k[info.inst]) && !strict_by_call();
+    line(text(precise ? "precise const " : "const ", glsl_type(info.type, options.pairs).value, " ", names[v.id], " = ", e.text, ";"));
+}
+
+Expression Emitter::use(Value v) {
+    const auto at = std::find_if(pending.begin(), pending.end(), [&](const auto& p) { return p.first == v.id; });
+    if (at != pending.end()) {
+        Expression e = std::move(at->second);
+        pending.erase(at);
+        return e;
+    }
+    const InstId d = k[v].inst;
+    if (d.id != none && is_leaf(k[d].op)) return leaf(k[d]);
+    if (names[v.id].empty()) library_bug(text("the GLSL emitter uses a value before it is defined in kernel ", k.name));
+    Expression e{names[v.id], primary, {}, {}};
+    if (variable[v.id] != none) e.variables.push_back(variable[v.id]);
+    return e;
+}
+
+/// The value as a name or another atom, for where its text is written more than once or evaluated more than once.
+Expression Emitter::use_named(Value v) {
+    Expression e = use(v);
+    if (e.is_atom() || (k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
+    declare(v, e);
+    return use(v);
+}
+
+std::vector<Expression> Emitter::use_all(std::span<const Value> values) {
+    std::vector<Expression> all;
+    for (const Value v : values) all.push_back(use(v));
+    return all;
+}
+
+Expression Emitter::leaf(const Inst& i) {
+    const int n = int(i.immediate);
+    switch (i.op) {
+        case Op::constant: {
+            const std::string constant = glsl_constant(i.type, i.immediate, options.pairs);
+            return {constant, constant[0] == '-' ? unary : constant.find('(') != constant.npos ? postfix : primary, {}, {}};
+        }
+        case Op::argument: {
+            const Scalar push = glsl_type(i.type).push_type;
+            Expression e{interface.field(Field::Kind::argument, n, 0, push), primary, {}, {}};
+            if (push == i.type) return e;
+            return i.type == Scalar::f16 ? fill("float16_t(unpackHalf2x16($0).x)", {e}) : fill(cast_text(push, i.type), {e});
+        }
+        case Op::global_size: return {interface.field(Field::Kind::size, 0, n, Scalar::i32), primary, {}, {}};
+        case Op::group_count: return {interface.field(Field::Kind::group_count, 0, n, Scalar::i32), primary, {}, {}};
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count: return subgroup_place(i);
+        case Op::extent: {
+            const Memory& m = k[i.memory];
+            if (m.kind != MemoryKind::array && !m.extents.empty())
+                return {std::to_string(m.extents[m.extents.size() - 1 - size_t(n)]), primary, {}, {}};
+            const std::string name =
+                interface.field(Field::Kind::extent, m.argument, n, options.wide_offsets ? Scalar::i64 : Scalar::i32);
+            return options.wide_offsets ? Expression{"int(" + name + ")", postfix, {}, {}} : Expression{name, primary, {}, {}};
+        }
+        case Op::in_range: {
+            const std::string& name = names[i.first_result];
+            return {name, name.find(' ') == name.npos ? primary : name.back() == ')' ? postfix : relational, {}, {}};
+        }
+        default: return {names[i.first_result], primary, {}, {}};
+    }
+}
+
+/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits. A
+/// quotient by a constant zero is undefined on lavapipe.
+std::string Emitter::zero_pattern(const Inst& i) const {
+    if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
+    const auto operands = k.operands(i);
+    for (size_t o = 0; o < 2; ++o) {
+        uint64_t bits = 0;
+        if (!k.constant(operands[o], bits) || bits << (65 - 8 * size_of(i.type)) != 0) continue;
+        const auto operand = [&](size_t n) { return i.type == Scalar::f16 ? text("float($", n, ")") : text("$", n); };
+        const char* const function = i.op != Op::div ? "pm_times_zero(" : o == 0 ? "pm_zero_over(" : "pm_over_zero(";
+        const std::string zero = text(function, operand(1 - o), ", ", operand(o), ")");
+        const std::string made = i.type == Scalar::f16 ? "float16_t(" + zero + ")" : zero;
+        return i.op == Op::fma ? made + " + $2" : made;
+    }
+    return "";
+}
+
+/// Division and square root of f32 and f16, rounded correctly whatever the device's are. A half's is that of floats, rounded once more.
+std::string Emitter::rounded_pattern(const Inst& i) const {
+    const bool half = i.type == Scalar::f16;
+    const char* const pattern = i.op == Op::sqrt ? (half ? "float16_t(pm_sqrt_strict(float($0)))" : "pm_sqrt_strict($0)")
+                                : half           ? "float16_t(pm_div_strict(float($0), float($1)))"
+                                                 : "pm_div_strict($0, $1)";
+    uint64_t bits = 0;
+    if (half || i.op == Op::sqrt || !k.constant(k.operands(i)[1], bits)) return pattern;
+    // By a power of two it is a product with its reciprocal, which is exact where that is normal.
+    const uint64_t exponent = bits >> 23 & 0xff;
+    if ((bits & 0x7fffff) != 0 || exponent < 1 || exponent > 253) return pattern;
+    const std::string reciprocal = glsl_constant(Scalar::f32, (bits & 0x80000000) | (254 - exponent) << 23);
+    return strict_by_call() ? text("pm_precise_mul($0, ", reciprocal, ")") : text("$0 * ", reciprocal[0] == '-' ? "(" + reciprocal + ")" : reciprocal);
+}
+
+/// GLSL's own function. Its pow knows no negative base, which a constant whole exponent may have.
+std::string Emitter::fast_pattern(const Inst& i) const {
+    uint64_t bits = 0;
+    if (i.op != Op::pow || !k.constant(k.operands(i)[1], bits)) return std::string(fast_text(i.op));
+    const float exponent = from_bits<float>(bits);
+    if (exponent != std::trunc(exponent) || std::fabs(exponent) >= 16777216.0f) return "pow($0, $1)";
+    if (exponent == 0.0f) return "";
+    if (exponent == 2.0f) return "$0 * $0";
+    return std::fmod(exponent, 2.0f) == 0.0f ? "pow(abs($0), $1)" : "sign($0) * pow(abs($0), $1)";
+}
+
+/// True for an i32 that is known not to be negative: sizes, places within the range's groups, and what keeps the sign bit clear.
+bool Emitter::never_negative(Value v) const {
+    uint64_t bits = 0;
+    if (k.constant(v, bits)) return int32_t(bits) >= 0;
+    if (k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    switch (i.op) {
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::global_size:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index: return true;
+        case Op::extent: return !options.wide_offsets;  // there it may have more than 31 bits
+        case Op::max:
+        case Op::and_: return i.type == Scalar::i32 && (never_negative(operands[0]) || never_negative(operands[1]));
+        case Op::min: return i.type == Scalar::i32 && never_negative(operands[0]) && never_negative(operands[1]);
+        case Op::div:
+        case Op::rem:
+        case Op::shr: return i.type == Scalar::i32 && never_negative(operands[0]) && k.constant(operands[1], bits) && int32_t(bits) > 0;
+        default: return false;
+    }
+}
+
+/// True for `(a & M) | (b & ~M)` of 32 or 64 bits, written with | or with ^ or +, which are the same.
+bool Emitter::merges_under_masks(const Inst& i) const {
+    if (i.op != Op::or_ && i.op != Op::xor_ && i.op != Op::add) return false;
+    if (!is_int(i.type) || size_of(i.type) < 4) return false;
+    uint64_t masks[2] = {};
+    for (size_t o = 0; o < 2; ++o) {
+        const InstId made = k[k.operands(i)[o]].inst;
+        if (made.id == none || k[made].op != Op::and_) return false;
+        const auto of = k.operands(k[made]);
+        if (!k.constant(of[0], masks[o]) && !k.constant(of[1], masks[o])) return false;
+    }
+    const int unused = 64 - 8 * size_of(i.type);
+    return (masks[0] ^ masks[1]) << unused == ~uint64_t(0) << unused;
+}
+
+/// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
+/// guards against.
+std::string Emitter::pattern_of(const Inst& i) const {
+    const auto operands = k.operands(i);
+    const Scalar from = k.type_of(operands[0]);
+    if (const std::string zero = zero_pattern(i); !zero.empty()) return zero;
+    if (i.op == Op::select) return "$0 ? $1 : $2";
+    if (i.op == Op::cast && options.unsigned_rounds_twice && from == Scalar::u32 && i.type == Scalar::f32)
+        return "pm_float_of_unsigned($0)";
+    if (i.op == Op::cast) return cast_text(from, i.type, options.pairs);
+    if (i.op == Op::bitcast) return bitcast_text(from, i.type, options.pairs);
+    uint64_t bits = 0;
+    const bool pair = options.pairs && is_pair(from);
+    if (is_int(from) && !pair && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
+        bits >> (8 * size_of(from) - 1) == 0) {
+        const bool whole_shift = bits < uint64_t(8 * size_of(from));
+        // A signed quotient rounds towards zero, for which drivers add instructions that other dividends do not need.
+        const bool power = std::has_single_bit(bits), simple = i.type == Scalar::i32 && power && never_negative(operands[0]);
+        if (i.op == Op::div && simple) return text("$0 >> ", std::countr_zero(bits));
+        if (i.op == Op::rem && simple) return text("$0 & ", bits - 1);
+        if (i.op == Op::div) return "$0 / $1";
+        if (i.op == Op::rem && is_unsigned_int(from)) return "$0 % $1";
+        if (i.op == Op::shl && whole_shift) return "$0 << $1";
+        if (i.op == Op::shr && whole_shift) return "$0 >> $1";
+    }
+    if (strict(i) && !options.rounded_division && (i.op == Op::div || i.op == Op::sqrt) && size_of(from) <= 4) return rounded_pattern(i);
+    if (options.opaque_masks && !pair && merges_under_masks(i)) {
+        const char* const mask = i.type == Scalar::i32   ? "int(pm_all_bits())"
+                                 : i.type == Scalar::u32 ? "pm_all_bits()"
+                                 : i.type == Scalar::i64 ? "int64_t(int(pm_all_bits()))"
+                                                         : "uint64_t(int64_t(int(pm_all_bits())))";
+        return text("$0 | ($1 & ", mask, ")");
+    }
+    if (k.math == Math::fast && from == Scalar::f32)
+        if (const std::string fast = fast_pattern(i); !fast.empty()) return fast;
+    if (strict(i) && strict_by_call() && i.op != Op::neg && i.op != Op::sqrt && i.op != Op::fma)
+        return text("pm_precise_", name_of(i.op), "($0, $1)");
+    const std::string pattern = op_text(i.op, from, strict(i), options.pairs);
+    if (pattern.empty())
+        fail("kernel \"", k.name, "\" (", k.where(i.loc), ") uses ", name_of(i.op), " on ", name_of(from),
+             strict(i) ? " under strict maths" : "", ", for which shaders/ has no function");
+    if (options.ordered_as_unsigned && !pair && from == Scalar::i64)
+        for (const Op op : {Op::lt, Op::le, Op::gt, Op::ge})
+            if (i.op == op) return ordered_as_unsigned(pattern);
+    return pattern;
+}
+
+/// How many items of the range the group has along an axis, as Rewriter::members_along and group operations compute it:
+/// min(group_size, global_size - group_index * group_size).
+bool Emitter::counts_members(const Inst& i) const {
+    const auto is = [&](Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; };
+    if (i.op != Op::min || !is(k.operands(i)[0], Op::group_size) || !is(k.operands(i)[1], Op::sub)) return false;
+    const Value size = k.operands(i)[0];
+    const uint64_t axis = k[k[size].inst].immediate;
+    const auto left = k.operands(k[k[k.operands(i)[1]].inst]);
+    if (!is(left[0], Op::global_size) || k[k[left[0]].inst].immediate != axis || !is(left[1], Op::mul)) return false;
+    const auto first = k.operands(k[k[left[1]].inst]);
+    return is(first[0], Op::group_index) && k[k[first[0]].inst].immediate == axis && first[1] == size;
+}
+
+/// x + -2 as people write it. (The lowest integer, which has no positive twin, is no number with a sign in GLSL.)
+std::optional<Expression> Emitter::less(const Inst& i) {
+    uint64_t bits = 0;
+    if (i.op != Op::add || pattern_of(i) != "$0 + $1" || !k.constant(k.operands(i)[1], bits)) return std::nullopt;
+    const std::string constant = glsl_constant(i.type, bits, options.pairs);
+    if (constant[0] != '-') return std::nullopt;
+    return fill("$0 - $1", {use(k.operands(i)[0]), Expression{constant.substr(1), primary, {}, {}}});
+}
+
+/// Whether GLSL evaluates operands behind the first only where they are needed. It branches to do so; what they load is named before,
+/// so that items load together, and do not wait in a branch each.
+bool Emitter::may_skip(const Inst& i) const {
+    return i.op == Op::select || (i.type == Scalar::boolean && (i.op == Op::and_ || i.op == Op::or_));
+}
+
+Expression Emitter::pure(const Inst& i) {
+    const auto operands = k.operands(i);
+    if (const std::optional<Expression> difference = less(i)) return *difference;
+    // Where all groups are whole, drivers know the lengths of loops over the group, and unroll them.
+    const std::string pattern = (counts_members(i) ? interface.full_groups() + " ? $0 : " : "") + pattern_of(i);
+    std::vector<Expression> texts;
+    for (size_t o = 0; o < operands.size(); ++o) {
+        Expression e = occurrences(pattern, int(o)) > 1 ? use_named(operands[o]) : use(operands[o]);
+        if (o > 0 && may_skip(i) && !e.memories.empty()) {
+            declare(operands[o], e);
+            e = use(operands[o]);
+        }
+        texts.push_back(std::move(e));
+    }
+    return fill(pattern, texts);
+}
+
+/// Evaluates what is pending and loads from this memory (`none`: from any), because a write to it comes next.
+void Emitter::flush(uint32_t memory) {
+    const auto reads = [&](const Expression& e) {
+        return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();
+    };
+    std::vector<std::pair<uint32_t, Expression>> kept;
+    for (auto& [v, e] : pending) {
+        if (reads(e))
+            declare(Value{v}, e);
+        else
+            kept.emplace_back(v, std::move(e));
+    }
+    pending = std::move(kept);
+}
+
+}  // namespace pumice::codegen

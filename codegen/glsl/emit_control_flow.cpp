@@ -1,0 +1,274 @@
+// Structured control flow: if, for, while, and what they carry.
+#include <algorithm>
+
+#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl/parallel_copy.h"
+#include "codegen/glsl_text/glsl_type.h"
+#include "codegen/glsl_text/int64_emulation.h"
+#include "codegen/glsl_text/scalar_text.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+/// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 always does, and
+/// one of -1 of a signed type: the index is short of a bound that the type has.
+bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
+    uint64_t step_bits = 0, to_bits = 0;
+    if (!k.constant(step, step_bits)) return false;
+    const int64_t s = signed_value(type, step_bits);
+    if (s == 1 || (s == -1 && is_signed_int(type))) return true;
+    if (!k.constant(to, to_bits) || size_of(type) == 8) return false;
+    const int64_t t = signed_value(type, to_bits);
+    const int bits = 8 * size_of(type) - is_signed_int(type);
+    const int64_t largest = (int64_t(1) << bits) - 1, smallest = is_signed_int(type) ? -largest - 1 : 0;
+    return s > 0 ? t - 1 + s <= largest : t + 1 + s >= smallest;
+}
+
+/// Whether a step is known to lead upwards: as the sizes do by which loops stride over a range or a group, and products of group sizes.
+bool leads_up(const Kernel& k, Value step) {
+    uint64_t bits = 0;
+    if (!is_signed_int(k.type_of(step))) return true;
+    if (k.constant(step, bits)) return signed_value(k.type_of(step), bits) > 0;
+    const auto is_size = [&](Value v, auto... ops) { return k[v].inst.id != none && ((k[k[v].inst].op == ops) || ...); };
+    if (is_size(step, Op::global_size, Op::group_size, Op::group_count, Op::subgroup_size, Op::subgroup_count)) return true;
+    if (!is_size(step, Op::mul)) return false;
+    const auto factors = k.operands(k[k[step].inst]);
+    return std::all_of(factors.begin(), factors.end(),
+                       [&](Value v) { return is_size(v, Op::group_size) || (is_size(v, Op::mul) && leads_up(k, v)); });
+}
+
+}  // namespace
+
+/// `head {`, the body, which is indented already, and `}`.
+void Emitter::braced(const std::string& head, const std::string& body) {
+    line(head + " {");
+    out += body;
+    out += std::string(size_t(indent) * 4, ' ') + "}\n";
+}
+
+/// Declares one variable a value. `initial` is empty where every path assigns it.
+void Emitter::new_variables(std::span<const Value> values, std::span<const Expression> initial) {
+    for (size_t n = 0; n < values.size(); ++n) {
+        const Value v = values[n];
+        names[v.id] = text("v", next_name++);
+        variable[v.id] = v.id;
+        const std::string_view type = glsl_type(k.type_of(v), options.pairs).value;
+        line(initial.empty() ? text(type, " ", names[v.id], ";") : text(type, " ", names[v.id], " = ", initial[n].text, ";"));
+    }
+}
+
+/// All targets take their sources' values at once: a parallel copy, put in sequence.
+void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
+    std::vector<Value> to;
+    std::vector<Expression> from;
+    std::vector<Copy> copies;
+    for (size_t n = 0; n < targets.size(); ++n) {
+        if (names[targets[n].id].empty()) continue;  // nobody reads the result
+        Expression source = use(sources[n]);
+        if (source.text == names[targets[n].id]) continue;
+        to.push_back(targets[n]);
+        copies.push_back({variable[targets[n].id], source.variables});
+        from.push_back(std::move(source));
+    }
+    for (const CopyStep& step : sequence(copies)) {
+        Expression& source = from[step.copy];
+        if (!step.keep) {
+            line(names[to[step.copy].id] + " = " + source.text + ";");
+            continue;
+        }
+        const std::string kept = text("v", next_name++);
+        line(text("const ", glsl_type(k.type_of(to[step.copy]), options.pairs).value, " ", kept, " = ", source.text, ";"));
+        source = {kept, primary, {}, {}};
+    }
+}
+
+void Emitter::if_statement(const Inst& i) {
+    const Value condition = k.operands(i)[0];
+    Expression test = use(condition);
+    flush(none);
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    for (const Value v : results)
+        if (usage.uses[v.id] > 0) new_variables(std::span(&v, 1), {});
+
+    yields.push_back(results);
+    const std::string then = captured([&] { block(i.blocks[0]); });
+    const std::string otherwise = captured([&] { block(i.blocks[1]); });
+    yields.pop_back();
+    loc = i.loc;
+    if (then.empty() && otherwise.empty()) return;
+    if (then.empty()) return braced("if (" + fill("!$0", {test}).text + ")", otherwise);
+    braced("if (" + test.text + ")", then);
+    if (otherwise.empty()) return;
+    out.pop_back();  // "}" and "else" share a line
+    out += " else {\n" + otherwise + std::string(size_t(indent) * 4, ' ') + "}\n";
+}
+
+std::string Emitter::condition_text(const Inst& i, const std::string& index, const std::string& to,
+                                    const std::string& step) const {
+    const Value step_value = k.operands(i)[2];
+    const Scalar type = k.type_of(step_value);
+    uint64_t bits = 0;
+    if (options.pairs && is_pair(type)) {
+        const auto less = [&](const std::string& a, const std::string& b) {
+            return fill(op_text(Op::lt, type, false, true), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}})
+                .text;
+        };
+        const std::string zero = glsl_constant(type, 0, true), up = less(index, to), down = less(to, index);
+        if (k.constant(step_value, bits)) return type == Scalar::i64 && int64_t(bits) < 0 ? down : up;
+        if (type == Scalar::u64) return text(step, " != ", zero, " && ", up);
+        return text(less(zero, step), " ? ", up, " : ", step, " != ", zero, " && ", down);
+    }
+    if (options.ordered_as_unsigned && !options.pairs && type == Scalar::i64) {
+        const auto ordered = [&](std::string_view pattern, const std::string& a, const std::string& b) {
+            return fill(ordered_as_unsigned(pattern), {Expression{a, primary, {}, {}}, Expression{b, primary, {}, {}}}).text;
+        };
+        const std::string zero = glsl_constant(type, 0), up = ordered("$0 < $1", index, to), down = ordered("$0 > $1", index, to);
+        if (k.constant(step_value, bits)) return int64_t(bits) > 0 ? up : down;
+        if (leads_up(k, step_value)) return up;
+        return text(ordered("$0 > $1", step, zero), " ? ", up, " : ", step, " != ", zero, " && ", down);
+    }
+    if (k.constant(step_value, bits)) return index + (signed_value(type, bits) > 0 || !is_signed_int(type) ? " < " : " > ") + to;
+    if (!is_signed_int(type)) return text(step, " > ", glsl_constant(type, 0), " && ", index, " < ", to);
+    if (leads_up(k, step_value)) return text(index, " < ", to);
+    return text(step, " > ", glsl_constant(type, 0), " ? ", index, " < ", to, " : ", step, " < ", glsl_constant(type, 0), " && ",
+                index, " > ", to);
+}
+
+/// The for statement's third part. An index that the step would carry past its type's limit becomes `to`, which ends the loop;
+/// the distance to `to` always fits the unsigned type.
+std::string Emitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
+    const Value to_value = k.operands(i)[1], step_value = k.operands(i)[2];
+    const Scalar type = k.type_of(step_value);
+    const std::string& name = names[index.id];
+    uint64_t bits = 0;
+    if (options.pairs && is_pair(type)) return text(name, " = pm_", name_of(type), "_step(", name, ", ", to, ", ", step, ")");
+    if (cannot_overflow(k, type, to_value, step_value)) {
+        k.constant(step_value, bits);
+        const int64_t s = signed_value(type, bits);
+        if (is_signed_int(type) && s < 0) return text(name, " -= ", glsl_constant(type, uint64_t(-s)));
+        return text(name, " += ", step);
+    }
+    const std::string t(glsl_type(type).value);
+    const Scalar wide = size_of(type) == 8 ? Scalar::u64 : Scalar::u32;
+    const std::string u(glsl_type(wide).value);
+    if (leads_up(k, step_value)) {
+        const auto wider = [&](Value v, const std::string& value) {
+            uint64_t bits = 0;
+            if (!k.constant(v, bits)) return type == wide ? value : text(u, "(", value, ")");
+            return glsl_constant(wide, uint64_t(signed_value(type, bits)) & (wide == Scalar::u32 ? UINT32_MAX : UINT64_MAX));
+        };
+        const std::string by = text("min(", wider(step_value, step), ", ", wider(to_value, to), " - ", wider(index, name), ")");
+        return text(name, " += ", type == wide ? by : text(t, "(", by, ")"));
+    }
+    const std::string function = "step_" + std::string(name_of(type));
+    if (!own_functions.count(function)) {
+        const std::string up = u + "(to) - " + u + "(index) > " + u + "(by) ? index + by : to";
+        const std::string down = u + "(index) - " + u + "(to) > -" + u + "(by) ? index + by : to";
+        own_functions[function] =
+            text(t, " ", function, "(", t, " index, ", t, " to, ", t, " by) {\n    if (by < ", glsl_constant(type, 0),
+                 ") return ", t, "(", down, ");\n    return ", t, "(", up, ");\n}\n");
+        function_order.push_back(function);
+    }
+    return text(name, " = ", function, "(", name, ", ", to, ", ", step, ")");
+}
+
+void Emitter::for_statement(const Inst& i) {
+    const auto operands = k.operands(i);
+    const Block& body = k[i.blocks[0]];
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    const std::vector<Expression> initial = use_all(operands.subspan(3));
+    // The bounds are evaluated again in every iteration, so they are names or constants.
+    const std::string from = use(operands[0]).text;
+    const std::string to = use_named(operands[1]).text;
+    const std::string step = use_named(operands[2]).text;
+    flush(none);
+    new_variables(results, initial);
+
+    const Value index = body.params[0];
+    names[index.id] = text("v", next_name++);
+    for (size_t n = 0; n < results.size(); ++n) {
+        names[body.params[n + 1].id] = names[results[n].id];
+        variable[body.params[n + 1].id] = results[n].id;
+    }
+    uint64_t bits = 1;
+    if (k.constant(operands[2], bits) && bits == 0) return;  // no iteration
+
+    const bool unrolled = i.immediate && !(options.unrolled_imprecise && k.math == Math::strict);
+    if (unrolled) interface.need("GL_EXT_control_flow_attributes");
+    const std::string head =
+        text(unrolled ? "[[unroll]] " : "", "for (", glsl_type(k.type_of(index), options.pairs).value, " ", names[index.id],
+             " = ", from, "; ", condition_text(i, names[index.id], to, step), "; ", step_text(i, index, to, step), ")");
+    loops.push_back({results});
+    yields.push_back(results);
+    const std::string statements = captured([&] { block(i.blocks[0]); });
+    yields.pop_back();
+    loops.pop_back();
+    loc = i.loc;
+    braced(head, statements);
+}
+
+/// `while (condition)` where the test block is one expression whose results are the carried values themselves; otherwise
+/// `while (true)` with the test block's statements at its start.
+void Emitter::while_statement(const Inst& i) {
+    std::vector<Value> results;
+    for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
+    const std::vector<Expression> initial = use_all(k.operands(i));
+    flush(none);
+    new_variables(results, initial);
+    const Block& test = k[i.blocks[0]];
+    for (size_t n = 0; n < results.size(); ++n) {
+        names[test.params[n].id] = names[results[n].id];
+        variable[test.params[n].id] = results[n].id;
+    }
+    loops.push_back({results});
+    yields.push_back(results);
+
+    Expression condition;
+    std::string leave;
+    std::string statements = captured([&] {
+        block(i.blocks[0]);
+        const Inst& last = k[test.insts.back()];
+        condition = use(k.operands(last)[0]);
+        leave = captured([&] { assign(results, k.operands(last).subspan(1)); });
+    });
+    const bool simple = statements.empty() && leave.empty();
+    statements += captured([&] {
+        if (!simple) {
+            const std::string stop = fill("!$0", {condition}).text;
+            if (leave.empty()) {
+                line("if (" + stop + ") break;");
+            } else {
+                const std::string pad(size_t(indent + 1) * 4, ' ');
+                braced("if (" + stop + ")", leave + pad + "break;\n");
+            }
+        }
+        block(i.blocks[1]);
+    });
+    yields.pop_back();
+    loops.pop_back();
+    loc = i.loc;
+    braced(simple ? "while (" + condition.text + ")" : "while (true)", statements);
+}
+
+void Emitter::terminator(const Inst& i) {
+    const auto operands = k.operands(i);
+    switch (i.op) {
+        case Op::yield:
+            if (!yields.empty()) assign(yields.back(), operands);
+            return;
+        case Op::test: return;  // while_statement writes it
+        case Op::break_: assign(loops.back().carried, operands); return line("break;");
+        case Op::continue_: assign(loops.back().carried, operands); return line("continue;");
+        default:
+            if (depth > 1) line("return;");
+            return;
+    }
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,69 @@
+// The whole GLSL text of a kernel.
+#include "codegen/glsl/codegen.h"
+#include "codegen/glsl/glsl_emitter.h"
+#include "codegen/glsl_text/prelude.h"
+#include "core/ir/cache_key.h"
+#include "core/support/error.h"
+#include "core/support/hash.h"
+
+namespace pumice::codegen {
+namespace {
+
+std::string hash_of(const ir::Kernel& lowered, const Options& options, const std::string& glsl) {
+    Hash hash;
+    hash.add(ir::print(lowered));
+    CacheKey of_options;
+    of_options.add(options);
+    hash.add(of_options.bytes);
+    // The text too, so that a library with another emitter or prelude never finds this one's SPIR-V.
+    hash.add(glsl);
+    return hash.text();
+}
+
+/// Strict maths asks for what the device can promise.
+std::string float_modes(const ir::Kernel& kernel, const Options& options, Interface& interface) {
+    struct Mode {
+        uint32_t bit, capability, number;  // the numbers of SPIR-V's capability and execution mode
+    };
+    constexpr Mode modes[] = {{FloatModes::specials, 4466, 4461}, {FloatModes::subnormals, 4464, 4459}, {FloatModes::to_even, 4467, 4462}};
+    std::string out;
+    if (kernel.math != ir::Math::strict || !interface.value_types().count(Scalar::f32)) return out;
+    for (const Mode& mode : modes)
+        if (options.float_modes & mode.bit) out += text("spirv_execution_mode(capabilities = [", mode.capability, "], ", mode.number, ", 32);\n");
+    if (!out.empty()) interface.need("GL_EXT_spirv_intrinsics");
+    return out;
+}
+
+Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usage, bool with_block) {
+    Interface interface(lowered, options, usage, with_block);
+    for (size_t i = 0; i < lowered.insts.size(); ++i)
+        if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
+
+    // The body first: it says what has to be declared.
+    Emitter emitter(lowered, options, usage, interface);
+    const std::string main = emitter.main_function();
+    const std::string functions = emitter.functions();
+    const std::string declarations = interface.declarations();
+    const std::string modes = float_modes(lowered, options, interface);
+    const std::string prelude = prelude_for(functions + main, interface.value_types(), options.opaque_masks);
+
+    Shader shader;
+    shader.name = lowered.name;
+    shader.glsl = "#version 450\n" + interface.extension_lines() +
+                  "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n" + modes + declarations + "\n" + prelude +
+                  functions + main;
+    interface.describe(shader);
+    shader.hash = hash_of(lowered, options, shader.glsl);
+    return shader;
+}
+
+}  // namespace
+
+Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
+    const Usage usage(lowered);
+    Shader shader = emit(lowered, options, usage, false);
+    // What the kernel needs of them is known once its text is written.
+    return shader.push_bytes <= options.push_bytes ? shader : emit(lowered, options, usage, true);
+}
+
+}  // namespace pumice::codegen

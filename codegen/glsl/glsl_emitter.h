@@ -1,0 +1,141 @@
+// The body of one kernel as GLSL statements.
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/glsl/kernel_usage.h"
+#include "codegen/glsl/shader_interface.h"
+#include "codegen/glsl_text/expression.h"
+#include "core/ir/ir.h"
+
+namespace pumice::codegen {
+
+/// Writes main and the functions that only this kernel has. A value used once, in the block that defines it, becomes part of the
+/// expression that uses it; until then it is pending. Others become constants. What control flow carries becomes variables,
+/// assigned where a block ends and nowhere else.
+class Emitter {
+public:
+    Emitter(const ir::Kernel& kernel, const Options& options, const Usage& usage, Interface& interface)
+        : k(kernel),
+          options(options),
+          usage(usage),
+          interface(interface),
+          names(kernel.values.size()),
+          variable(kernel.values.size(), ir::none) {}
+
+    /// main, whole.
+    std::string main_function();
+    /// The functions it calls besides the prelude's; valid after main_function().
+    std::string functions() const;
+
+private:
+    // Statements and values (emit_block.cpp).
+    void line(const std::string& statement);
+    void block(ir::BlockId b);
+    void instruction(const ir::Inst& i);
+    void define(const ir::Inst& i, Expression e);
+    void declare(ir::Value v, const Expression& e);
+    Expression use(ir::Value v);
+    Expression use_named(ir::Value v);
+    std::vector<Expression> use_all(std::span<const ir::Value> values);
+    Expression leaf(const ir::Inst& i);
+    std::string zero_pattern(const ir::Inst& i) const;
+    bool never_negative(ir::Value v) const;
+    bool merges_under_masks(const ir::Inst& i) const;
+    std::string pattern_of(const ir::Inst& i) const;
+    std::string rounded_pattern(const ir::Inst& i) const;
+    std::string fast_pattern(const ir::Inst& i) const;
+    Expression pure(const ir::Inst& i);
+    void flush(uint32_t memory);
+    void name_indices();
+    bool strict(const ir::Inst& i) const;
+    bool strict_by_call() const;
+    bool counts_members(const ir::Inst& i) const;
+    bool may_skip(const ir::Inst& i) const;
+    std::optional<Expression> less(const ir::Inst& i);
+
+    // Control flow (emit_control.cpp).
+    struct Loop {
+        std::vector<ir::Value> carried;  ///< the loop's results: their variables are also its carried values'
+    };
+    void new_variables(std::span<const ir::Value> values, std::span<const Expression> initial);
+    void assign(std::span<const ir::Value> targets, std::span<const ir::Value> sources);
+    void if_statement(const ir::Inst& i);
+    void for_statement(const ir::Inst& i);
+    void while_statement(const ir::Inst& i);
+    void terminator(const ir::Inst& i);
+    void braced(const std::string& head, const std::string& body);
+    template <class F>
+    std::string captured(F&& statements);
+    std::string step_text(const ir::Inst& i, ir::Value index, const std::string& to, const std::string& step);
+    std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;
+
+    // Memory (emit_memory.cpp).
+    std::vector<Expression> indices_into(const ir::Inst& i);
+    bool may_be_refused(const ir::Inst& i) const;
+    void hide_constants(std::vector<Expression>& indices);
+    Expression load(const ir::Inst& i);
+    void store(const ir::Inst& i);
+    void atomic(const ir::Inst& i);
+    void define_atomic(const ir::Inst& i, const Expression& e);
+    void barrier();
+    // Subgroups, print and require (emit_subgroup.cpp).
+    void subgroup(const ir::Inst& i);
+    Expression subgroup_place(const ir::Inst& i);
+    Expression together(const ir::Inst& i);
+    Expression combined(const ir::Inst& i);
+    std::optional<Expression> counted(const ir::Inst& i);
+    std::optional<Expression> shuffled_by_constant(const ir::Inst& i);
+    Expression alone(const ir::Inst& i);
+    Expression from_lane(const ir::Inst& i, const std::string& call, const std::vector<Expression>& operands);
+    void report(const ir::Inst& i);
+
+    Expression to_storage(const ir::Inst& i, const Expression& value) const;
+    std::string atomic_function(const ir::Inst& i);
+
+    // Atomics of 64 bits where the device has none (emit_locks.cpp).
+    Expression atomic_under_lock(const ir::Inst& i, const char* what);
+
+    // Small elements and members inside words (emit_subwords.cpp).
+    std::string word_function(const ir::Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
+                              const std::string& statements);
+    Expression word_call(const ir::Inst& i, const std::string& name, const std::vector<Expression>& more);
+    Expression load_of_word(const ir::Inst& i);
+    void store_of_word(const ir::Inst& i);
+    Expression atomic_of_word(const ir::Inst& i, const char* what);
+
+    const ir::Kernel& k;
+    const Options& options;
+    const Usage& usage;
+    Interface& interface;
+
+    std::string out;
+    int indent = 1;
+    ir::Loc loc;                     ///< of the instruction being written
+    ir::Loc said_loc;                ///< the last one that a comment said
+    std::vector<std::string> names;  ///< of values that have one
+    std::vector<uint32_t> variable;  ///< per value: the value whose GLSL variable holds it, where that one is assigned to
+    std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
+    std::map<std::string, std::string> own_functions;      ///< by name
+    std::vector<std::string> function_order;
+    std::vector<Loop> loops;
+    std::vector<std::vector<ir::Value>> yields;  ///< innermost last: what a yield assigns to
+    int next_name = 0;
+    int depth = 0;  ///< of blocks; 1 in the body
+};
+
+template <class F>
+std::string Emitter::captured(F&& statements) {
+    std::string before;
+    std::swap(out, before);
+    ++indent;
+    statements();
+    --indent;
+    std::swap(out, before);
+    return before;
+}
+
+}  // namespace pumice::codegen

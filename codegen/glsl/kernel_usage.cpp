@@ -1,0 +1,107 @@
+#include "codegen/glsl/kernel_usage.h"
+
+#include <algorithm>
+
+#include "codegen/glsl/codegen.h"
+#include "core/analysis/cross_item_dependence.h"
+
+namespace pumice::codegen {
+namespace {
+
+using namespace ir;
+
+bool has_effect(const Inst& i) { return !is_pure(i.op) && i.op != Op::load && i.op != Op::uniform && i.op != Op::subgroup; }
+
+void note_memory(Usage& u, const Kernel& k, const Inst& i) {
+    Usage::OfMemory& m = u.memories[i.memory.id];
+    m.touched[i.leaf] = true;
+    m.loaded |= i.op != Op::store;
+    m.stored |= i.op != Op::load;
+    m.nested &= indices_of(k, i).size() == k[i.memory].extents.size();
+    const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+    if (!atomic) return;
+    if (size_of(i.type) < 4) {
+        m.small_atomics = true;
+        m.nested = false;  // as below
+        return;
+    }
+    m.wide_atomics |= size_of(i.type) == 8;
+    if (!is_float(i.type) && size_of(i.type) < 8) return;
+    m.nested = false;  // the functions that stand in for float and 64-bit atomics take one index
+    if (!is_float(i.type)) return;
+    const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
+    (adds ? m.float_atomics : m.bit_atomics)[i.leaf] = true;
+}
+
+}  // namespace
+
+uint32_t subgroup_needs(const Kernel& k, const Inst& i) {
+    const bool place = i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index || i.op == Op::subgroup_count;
+    if (i.op != Op::subgroup) return place ? Subgroups::basic : 0;
+    const bool int64 = i.type == Scalar::i64 || i.type == Scalar::u64;
+    const Subgroup what = Subgroup(i.immediate);
+    if (combines(what)) return Subgroups::basic | Subgroups::arithmetic | (int64 ? Subgroups::int64 : 0u);
+    uint64_t lane = 0;
+    switch (what) {
+        case Subgroup::any:
+        case Subgroup::all: return Subgroups::basic | Subgroups::vote;
+        case Subgroup::elect: return Subgroups::basic;
+        case Subgroup::ballot:
+        case Subgroup::broadcast_first: return Subgroups::basic | Subgroups::ballot;
+        case Subgroup::broadcast:
+            if (k.constant(k.operands(i)[1], lane)) return Subgroups::basic | Subgroups::ballot;
+            break;
+        default: break;
+    }
+    return Subgroups::basic | Subgroups::shuffle;
+}
+
+Usage::Usage(const Kernel& k)
+    : uses(k.values.size()), live(k.insts.size()), block(k.insts.size()), user(k.values.size()), memories(k.memories.size()) {
+    for (size_t m = 0; m < memories.size(); ++m) {
+        memories[m].touched.resize(k.memories[m].element.leaves.size());
+        memories[m].float_atomics.resize(k.memories[m].element.leaves.size());
+        memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
+        memories[m].nested = k.memories[m].kind != MemoryKind::array && k.memories[m].extents.size() > 1;
+    }
+    const std::vector<bool> through = exchanged(k);
+    for (size_t m = 0; m < memories.size(); ++m) memories[m].exchanged = through[m];
+    std::vector<InstId> work;
+    std::vector<BlockId> blocks{BlockId{0}};
+    while (!blocks.empty()) {
+        const BlockId b = blocks.back();
+        blocks.pop_back();
+        for (const InstId i : k[b].insts) {
+            block[i.id] = b;
+            if (has_effect(k[i])) live[i.id] = true, work.push_back(i);
+            for (const BlockId inner : k[i].blocks)
+                if (inner.id != none) blocks.push_back(inner);
+        }
+    }
+    while (!work.empty()) {
+        const InstId id = work.back();
+        work.pop_back();
+        const Inst& i = k[id];
+        for (const Value v : k.operands(i)) {
+            ++uses[v.id];
+            user[v.id] = block[id.id];
+            const InstId d = k[v].inst;
+            if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
+        }
+        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
+        if (i.op == Op::global_index) global_axis[i.immediate] = true;
+        const bool report = i.op == Op::print || i.op == Op::require;
+        reports |= report;
+        subgroup_needs |= codegen::subgroup_needs(k, i);
+        if (i.op == Op::in_range || report)
+            for (int axis = 0; axis < (k.rank ? k.rank : 3); ++axis) global_axis[axis] = true;
+    }
+    for (const Inst& i : k.insts)
+        if (i.op == Op::in_range && i.first_result != none) in_range_uses += uses[i.first_result];
+}
+
+bool Usage::buffers_exchange() const {
+    return std::any_of(memories.begin(), memories.end(), [](const OfMemory& m) { return m.exchanged; });
+}
+
+}  // namespace pumice::codegen

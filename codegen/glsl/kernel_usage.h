@@ -1,0 +1,40 @@
+// What the GLSL emitter has to know about a kernel before it writes the first line.
+#pragma once
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pumice::codegen {
+
+/// The subgroup capabilities that the instruction needs: bits of Subgroups.
+uint32_t subgroup_needs(const ir::Kernel& k, const ir::Inst& i);
+
+struct Usage {
+    struct OfMemory {
+        bool loaded = false, stored = false;  ///< atomics do both
+        bool small_atomics = false;           ///< atomics on 8 or 16 bits
+        bool wide_atomics = false;            ///< atomics on 64 bits
+        bool exchanged = false;               ///< an array through which the items of a group exchange data (cross_item_dependence.h)
+        bool nested = false;                  ///< local or private memory of several dimensions, and so each access
+        std::vector<bool> touched;            ///< per leaf: loaded, stored or updated
+        std::vector<bool> float_atomics;      ///< per leaf: adds that a device may have an instruction for
+        std::vector<bool> bit_atomics;        ///< per leaf: atomics on floats that go through the bits in any case
+    };
+
+    explicit Usage(const ir::Kernel& k);
+
+    std::vector<int> uses;           ///< per value: operands of live instructions that name it
+    std::vector<bool> live;          ///< per instruction: it has an effect, or something live needs its result
+    std::vector<ir::BlockId> block;  ///< per instruction: where it stands
+    std::vector<ir::BlockId> user;   ///< per value: the block of a live user
+    std::vector<OfMemory> memories;
+    bool global_axis[3] = {};  ///< the global index along it is used, by in_range too
+    int in_range_uses = 0;
+    bool reports = false;          ///< prints or requires something
+    uint32_t subgroup_needs = 0;   ///< bits of Subgroups
+
+    /// Some array is exchanged, so a barrier has to order buffers too.
+    bool buffers_exchange() const;
+};
+
+}  // namespace pumice::codegen

@@ -1,0 +1,79 @@
+// The algorithm is the usual one of leaving SSA form: assign what nobody reads any more until only circles are left, then break one
+// (Boissinot et al., "Revisiting Out-of-SSA Translation", CGO 2009, algorithm 1), here for expressions that read several variables.
+#include "codegen/glsl/parallel_copy.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace pumice::codegen {
+namespace {
+
+class Sequencer {
+public:
+    explicit Sequencer(std::span<const Copy> all) : copies(all), kept(all.size()), assigned(all.size()) {
+        for (size_t c = 0; c < all.size(); ++c)
+            for (const uint32_t v : distinct_reads(c)) ++readers[v];
+    }
+
+    std::vector<CopyStep> run() {
+        for (size_t left = copies.size(); left > 0;) {
+            bool moved = false;
+            for (size_t c = 0; c < copies.size(); ++c) {
+                if (assigned[c] || readers[copies[c].target] > 0) continue;
+                assigned[c] = moved = true;
+                --left;
+                if (!kept[c]) stop_reading(c);
+                steps.push_back({c, false});
+            }
+            if (!moved && left > 0) break_circle();
+        }
+        return std::move(steps);
+    }
+
+private:
+    /// The variables other than its own target, without repetition: an assignment may read what it overwrites.
+    std::vector<uint32_t> distinct_reads(size_t c) const {
+        std::vector<uint32_t> reads = copies[c].reads;
+        std::sort(reads.begin(), reads.end());
+        reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+        std::erase(reads, copies[c].target);
+        return reads;
+    }
+    void stop_reading(size_t c) {
+        for (const uint32_t v : distinct_reads(c)) --readers[v];
+    }
+    /// Every target that is left is read by another copy, so at least one copy reads something and is not kept yet. Preferably one that is
+    /// the only reader of a target, which can be assigned after it.
+    void break_circle() {
+        size_t chosen = copies.size();
+        for (size_t c = 0; c < copies.size(); ++c) {
+            if (assigned[c] || kept[c]) continue;
+            const std::vector<uint32_t> reads = distinct_reads(c);
+            const auto frees = [&](uint32_t v) { return readers[v] == 1 && is_open_target(v); };
+            if (std::any_of(reads.begin(), reads.end(), frees)) {
+                chosen = c;
+                break;
+            }
+            if (!reads.empty() && chosen == copies.size()) chosen = c;
+        }
+        kept[chosen] = true;
+        stop_reading(chosen);
+        steps.push_back({chosen, true});
+    }
+    bool is_open_target(uint32_t v) const {
+        for (size_t c = 0; c < copies.size(); ++c)
+            if (!assigned[c] && copies[c].target == v) return true;
+        return false;
+    }
+
+    std::span<const Copy> copies;
+    std::vector<bool> kept, assigned;
+    std::unordered_map<uint32_t, int> readers;  ///< of a variable: copies that will still evaluate an expression with it
+    std::vector<CopyStep> steps;
+};
+
+}  // namespace
+
+std::vector<CopyStep> sequence(std::span<const Copy> copies) { return Sequencer(copies).run(); }
+
+}  // namespace pumice::codegen

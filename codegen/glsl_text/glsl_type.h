@@ -1,0 +1,37 @@
+// How the IR's types and constants are spelt in GLSL.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/host/backend.h"
+#include "core/ir/type.h"
+
+namespace pumice::codegen {
+
+/// One scalar type in GLSL. Values and memory may be spelt differently: a bool has no layout in a buffer, where it is a byte.
+struct GlslType {
+    std::string_view value;    ///< of a value, a variable, local and private memory
+    std::string_view storage;  ///< of an element of a buffer
+    std::string_view push;     ///< of a field of the push-constant block: at least 32 bits
+    Scalar push_type;
+    std::string_view extension;          ///< that values of the type need, or ""
+    std::string_view storage_extension;  ///< that elements of a buffer need, or ""
+    std::optional<Feature> feature;      ///< that values or elements need
+};
+const GlslType& glsl_type(Scalar type);
+/// With `pairs`, for a device without 64-bit integers (see codegen/glsl_text/int64_emulation.h); so below.
+const GlslType& glsl_type(Scalar type, bool pairs);
+
+/// A constant whose text has exactly this type and these bits. Negative ones begin with '-'.
+std::string glsl_constant(Scalar type, uint64_t bits, bool pairs = false);
+
+/// The expression that casts $0, by value, as the IR defines it (float to integer saturates by a prelude function).
+std::string cast_text(Scalar from, Scalar to, bool pairs = false);
+/// The expression that reinterprets the bits of $0; the types have one size.
+std::string bitcast_text(Scalar from, Scalar to, bool pairs = false);
+
+/// The unsigned integer with as many bits.
+Scalar bits_type(Scalar type);
+
+}  // namespace pumice::codegen

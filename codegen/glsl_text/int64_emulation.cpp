@@ -1,0 +1,73 @@
+#include "codegen/glsl_text/int64_emulation.h"
+
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+
+using ir::Op;
+
+const GlslType& pair_type(Scalar type) {
+    static constexpr GlslType i64{"uvec2", "uvec2", "uvec2", Scalar::i64, "", "", std::nullopt};
+    static constexpr GlslType u64{"uvec2", "uvec2", "uvec2", Scalar::u64, "", "", std::nullopt};
+    return type == Scalar::i64 ? i64 : u64;
+}
+
+std::string pair_constant(uint64_t bits) { return text("uvec2(", uint32_t(bits), "u, ", uint32_t(bits >> 32), "u)"); }
+
+std::string pair_op_text(Op op, Scalar operand) {
+    const std::string kind = operand == Scalar::i64 ? "pm_i64_" : "pm_u64_", name(ir::name_of(op));
+    switch (op) {
+        // GLSL's operators work on each word.
+        case Op::and_: return "$0 & $1";
+        case Op::or_: return "$0 | $1";
+        case Op::xor_: return "$0 ^ $1";
+        case Op::not_: return "~$0";
+        case Op::eq: return "$0 == $1";
+        case Op::ne: return "$0 != $1";
+        case Op::lt: return kind + "lt($0, $1)";
+        case Op::gt: return kind + "lt($1, $0)";
+        case Op::le: return "!" + kind + "lt($1, $0)";
+        case Op::ge: return "!" + kind + "lt($0, $1)";
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::shl: return "pm_pair_" + name + "($0, $1)";
+        case Op::neg:
+        case Op::popcount:
+        case Op::clz:
+        case Op::ctz:
+        case Op::reverse_bits: return "pm_pair_" + name + "($0)";
+        case Op::abs:
+        case Op::sign: return kind + name + "($0)";
+        case Op::div:
+        case Op::rem:
+        case Op::min:
+        case Op::max:
+        case Op::shr:
+        case Op::mul_high: return kind + name + "($0, $1)";
+        default: library_bug(text(name, " on ", name_of(operand), " has no text for devices without 64-bit integers"));
+    }
+}
+
+std::string pair_cast_text(Scalar from, Scalar to) {
+    if (is_pair(from) && is_pair(to)) return "$0";
+    if (is_pair(to)) {
+        if (is_float(from)) return text("pm_to_", name_of(to), from == Scalar::f16 ? "(float($0))" : "($0)");
+        return is_signed_int(from) ? "pm_pair_of_int(int($0))" : "uvec2(uint($0), 0u)";
+    }
+    const std::string real = text("pm_", name_of(from), "_to_");
+    switch (to) {
+        case Scalar::boolean: return "$0 != uvec2(0u)";
+        case Scalar::f16: return "float16_t(" + real + "f32($0))";
+        case Scalar::f32: return real + "f32($0)";
+        case Scalar::f64: return real + "f64($0)";
+        default: return text(glsl_type(to).value, "($0.x)");
+    }
+}
+
+std::string pair_bitcast_text(Scalar from, Scalar to) {
+    if (from == Scalar::f64) return "unpackDouble2x32($0)";
+    return to == Scalar::f64 ? "packDouble2x32($0)" : "$0";
+}
+
+}  // namespace pumice::codegen

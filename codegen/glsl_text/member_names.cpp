@@ -1,0 +1,62 @@
+#include "codegen/glsl_text/member_names.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/support/ascii.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+// GLSL's keywords and the words that it keeps, without those of C++, which no member is called.
+constexpr std::string_view words[] = {
+    "active", "attribute", "buffer", "cast", "centroid", "coherent", "common", "demote", "discard", "external", "filter", "fixed",
+    "flat", "half", "highp", "hitAttributeEXT", "hitObjectNV", "in", "inout", "input", "interface", "invariant", "layout", "lowp", "mediump", "noinline",
+    "nonuniformEXT", "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV", "pervertexEXT", "pervertexNV", "precise",
+    "precision", "rayPayloadEXT", "rayQueryEXT", "readonly", "resource", "restrict", "sample", "shared", "smooth",
+    "subroutine", "superp", "taskPayloadSharedEXT", "uint", "uniform", "varying", "volatile", "workgroupcoherent", "writeonly"};
+// Its types, and names that it gives itself.
+constexpr std::string_view beginnings[] = {"gl_",     "vec",     "ivec",     "uvec",     "bvec",     "dvec",    "hvec",     "fvec",      "mat",
+                                           "dmat",    "sampler", "isampler", "usampler", "image",    "iimage",  "uimage",   "texture",   "itexture",
+                                           "utexture", "subpass", "isubpass", "usubpass", "atomic_", "int8_t",  "int16_t",  "int32_t",   "int64_t",
+                                           "uint8_t", "uint16_t", "uint32_t", "uint64_t", "float16_t", "float32_t", "float64_t", "i8vec",  "i16vec",
+                                           "i32vec",  "i64vec",  "u8vec",    "u16vec",   "u32vec",   "u64vec",  "f16",      "f32",       "f64",
+                                           "accelerationStructure", "hitObject", "rayPayload", "rayQuery", "callableData", "fcoopmat", "icoopmat", "ucoopmat",
+                                           "gap", "word_"};
+
+bool kept(std::string_view name) {
+    return std::find(std::begin(words), std::end(words), name) != std::end(words) ||
+           std::any_of(std::begin(beginnings), std::end(beginnings), [&](std::string_view b) { return name.substr(0, b.size()) == b; });
+}
+
+/// GLSL keeps names with two underscores, too.
+std::string identifier(const std::string& path) {
+    std::string out;
+    for (const char c : path) {
+        if (ascii::is_alphanumeric(c))
+            out += c;
+        else if (!out.empty() && out.back() != '_')
+            out += '_';
+    }
+    while (!out.empty() && out.back() == '_') out.pop_back();
+    return out.empty() || ascii::is_digit(out[0]) ? "value" + out : out;
+}
+
+}  // namespace
+
+std::vector<std::string> member_names(const Element& element) {
+    std::vector<std::string> names;
+    std::set<std::string> taken;
+    for (const Leaf& leaf : element.leaves) {
+        const std::string plain = identifier(leaf.path);
+        std::string name = plain;
+        for (int n = 1; kept(name) || taken.count(name); ++n) name = text("m_", plain, n > 1 ? text("_", n) : "");
+        taken.insert(name);
+        names.push_back(name);
+    }
+    return names;
+}
+
+}  // namespace pumice::codegen

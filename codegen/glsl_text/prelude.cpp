@@ -1,0 +1,140 @@
+#include "codegen/glsl_text/prelude.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "codegen/glsl_text/glsl_type.h"
+#include "core/support/ascii.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+
+// shaders/NAME.glsl, embedded at build time.
+extern const char* const prelude_text;
+extern const char* const functions_text;
+extern const char* const exact_doubles_text;
+extern const char* const double_functions_text;
+extern const char* const pairs_text;
+
+namespace {
+
+/// One definition. Overloads are definitions of one name.
+struct Function {
+    std::string_view text;
+    std::string_view parameter;           ///< the type of the first one
+    std::set<Scalar> types;               ///< of the signature: floats, and those that devices may lack
+    std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
+};
+
+bool is_word(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
+
+/// Every word that begins with pm_, in order, repeated ones too.
+std::vector<std::string_view> prelude_names(std::string_view body) {
+    std::vector<std::string_view> out;
+    for (size_t at = body.find("pm_"); at != body.npos; at = body.find("pm_", at + 1)) {
+        if (at > 0 && is_word(body[at - 1])) continue;
+        size_t end = at;
+        while (end < body.size() && is_word(body[end])) ++end;
+        out.push_back(body.substr(at, end - at));
+    }
+    return out;
+}
+
+std::set<Scalar> telling_types(std::string_view signature) {
+    std::set<Scalar> out;
+    for (size_t begin = 0; begin < signature.size();) {
+        size_t end = begin;
+        while (end < signature.size() && is_word(signature[end])) ++end;
+        for (int t = 0; t < scalar_count; ++t)
+            if (t != int(Scalar::boolean) && (glsl_type(Scalar(t)).feature || Scalar(t) == Scalar::f32) &&
+                glsl_type(Scalar(t)).value == signature.substr(begin, end - begin))
+                out.insert(Scalar(t));
+        begin = end + 1;
+    }
+    return out;
+}
+
+/// The prelude, cut into functions. A function begins at column 0 with `TYPE pm_name(` and ends with `}` at column 0, or on its
+/// first line when it is a one-liner.
+struct Prelude {
+    std::vector<Function> functions;
+    std::multimap<std::string_view, size_t> by_name;
+
+    Prelude() {
+        cut(prelude_text);
+        // Each uses what stands in those before it.
+        cut(functions_text);
+        cut(exact_doubles_text);
+        cut(double_functions_text);
+        cut(pairs_text);
+    }
+
+    void cut(std::string_view rest) {
+        while (!rest.empty()) {
+            const std::string_view line = rest.substr(0, rest.find('\n'));
+            const size_t name = line.find(" pm_"), parenthesis = line.find('(');
+            if (line.empty() || !is_word(line[0]) || name == line.npos || parenthesis == line.npos || name > parenthesis) {
+                rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+                continue;
+            }
+            size_t end = line.size();
+            if (line.back() != '}') {
+                end = rest.find("\n}");
+                if (end == rest.npos) library_bug(text("a function of the prelude does not end: ", line));
+                end += 2;
+            }
+            const std::string_view whole = rest.substr(0, end);
+            by_name.emplace(line.substr(name + 1, parenthesis - name - 1), functions.size());
+            const std::string_view parameters = line.substr(parenthesis + 1);
+            functions.push_back({whole, parameters.substr(0, parameters.find(' ')),
+                                 telling_types(line.substr(0, line.find(')'))), prelude_names(whole)});
+            rest.remove_prefix(std::min(rest.size(), end + 1));
+        }
+    }
+};
+
+const Prelude& the_prelude() {
+    static const Prelude one;
+    return one;
+}
+
+}  // namespace
+
+bool prelude_has(std::string_view name, Scalar type) {
+    const auto [first, last] = the_prelude().by_name.equal_range(name);
+    return std::any_of(first, last, [&](const auto& f) {
+        return the_prelude().functions[f.second].parameter == glsl_type(type).value;
+    });
+}
+
+std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks) {
+    const Prelude& prelude = the_prelude();
+    if (types.count(Scalar::f16)) types.insert(Scalar::f32);  // halves are computed in float
+    std::vector<bool> wanted(prelude.functions.size());
+    std::vector<std::string_view> work = prelude_names(body);
+    bool redefined = false;
+    while (!work.empty()) {
+        std::string_view name = work.back();
+        work.pop_back();
+        if (opaque_masks && name == "pm_copysign") {
+            name = "pm_copysign_by_opaque_mask";
+            redefined = true;
+        }
+        const auto [first, last] = prelude.by_name.equal_range(name);
+        if (first == last) library_bug(text("shaders/prelude.glsl has no function ", name));
+        for (auto f = first; f != last; ++f) {
+            const Function& function = prelude.functions[f->second];
+            if (wanted[f->second]) continue;
+            if (!std::includes(types.begin(), types.end(), function.types.begin(), function.types.end())) continue;
+            wanted[f->second] = true;
+            work.insert(work.end(), function.calls.begin(), function.calls.end());
+        }
+    }
+    std::string out = redefined ? "#define pm_copysign pm_copysign_by_opaque_mask\n\n" : "";
+    for (size_t f = 0; f < wanted.size(); ++f)
+        if (wanted[f]) out += std::string(prelude.functions[f].text) + "\n\n";
+    return out;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,191 @@
+// Reductions and scans of a group in two levels: each subgroup combines its items' values, and then the subgroups' results.
+//
+//   %r = group reduce_add scratch, %x     %p = subgroup reduce_add %x
+//                                         if subgroup elect and several { store scratch[subgroup_index] = %p }
+//                                         barrier
+//                                         %r = %p; if several, and they are few {
+//                                           for k = 0 to subgroup_count { %r = %r + scratch[k] }  (in two parts)
+//                                         } else if several {
+//                                           for k = rank to subgroup_count step active { %v = %v + scratch[k] }
+//                                           %r = subgroup reduce_add %v
+//                                         }
+//
+// `several`: the group has more than one subgroup. Which way is taken follows from the sizes of group and subgroup, so that compilers that
+// know these leave the others out. `rank` and `active` number the items that a subgroup has, since no subgroup need be full.
+// A scan adds to the scan of the subgroup what the subgroups before it have; the last item of each knows the subgroup's sum.
+// Source: S. Sengupta et al., "Scan primitives for GPU computing", 2007, with subgroup operations for the scans of a block.
+#include "codegen/lowering/group_by_subgroups.h"
+
+#include <algorithm>
+
+#include "codegen/glsl/kernel_usage.h"
+#include "core/ir/neutral_element.h"
+#include "core/ir/rewriter.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+/// Subgroups whose values each item reads. AMD's compiler: for 8 of them 70 instructions, for spreading them 88.
+constexpr int most_in_turn = 8;
+
+class GroupBySubgroups : public Rewriter {
+public:
+    GroupBySubgroups(const Kernel& kernel, const Options& options) : Rewriter(kernel), where(kernel), packed(options.packed_subgroups) {}
+
+private:
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (i.op != Op::group) return copy(id);
+        b.loc = i.loc;
+        const Subgroup what = Subgroup(i.immediate);
+        scratch = of(i.memory);
+        combine = *combines(what);
+        reduction = Subgroup(size_t(what) % size_t(Subgroup::inclusive_add));
+        neutral = b.constant(i.type, identity(combine, i.type));
+        const Value x = of(from.operands(i)[0]);
+        map(from.result(i), is_scan(what) ? scan(what, x) : reduce(x));
+        if (used_again(id)) b.barrier();  // what comes then writes
+    }
+
+    /// True where something may access the scratch memory behind the instruction.
+    bool used_again(InstId id) const {
+        for (InstId around = where.around(id); around.id != none; around = where.around(around))
+            if (is_loop(from[around].op)) return true;
+        const auto& order = where.order();
+        return std::any_of(std::find(order.begin(), order.end(), id) + 1, order.end(),
+                           [&](InstId other) { return from[other].memory == from[id].memory; });
+    }
+
+    Value number(int64_t n) { return b.constant_int(Scalar::i32, n); }
+    Value subgroup(Subgroup what, Value x) { return b.subgroup(what, {&x, 1}); }
+    Value elect() { return b.subgroup(Subgroup::elect, {}); }
+    Value items() {
+        return b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+    }
+    /// More items than a subgroup has lanes are several subgroups, which compilers know; fewer may be several as well.
+    Value several() {
+        const Value more_items = b.op(Op::gt, {items(), b.index(Op::subgroup_size)});
+        return b.op(Op::or_, {more_items, b.op(Op::gt, {b.index(Op::subgroup_count), number(1)})});
+    }
+
+    /// One item of each subgroup hands its value to the group.
+    void share(Value one, Value x) {
+        const Value place = b.index(Op::subgroup_index);
+        choose(b.op(Op::and_, {one, several()}), {}, [&] {
+            b.store(scratch, 0, {&place, 1}, x);
+            return Value{};
+        });
+        b.barrier();
+    }
+
+    /// The values of the first `count` subgroups, combined. A few are read one after another by every item, which takes fewer
+    /// instructions than to spread them over the subgroup's items and to reduce again. Either way is right for any count.
+    Value combine_first(Value count) {
+        const Value few = b.op(Op::le, {items(), b.op(Op::mul, {b.index(Op::subgroup_size), number(most_in_turn)})});
+        Inst i;
+        i.op = Op::if_;
+        i.loc = b.loc;
+        const InstId made = control(i, {&few, 1}, {}, [&](int which, std::span<const Value>) {
+            const Value all = which == 0 ? in_turn(count) : spread(count);
+            b.terminate(Op::yield, {&all, 1});
+        });
+        return to.result(to[made]);
+    }
+
+    Value get(Value place) { return b.load(scratch, 0, {&place, 1}); }
+
+    /// `for place = from to to carry (sum) { yield next(place, sum) }`
+    template <class Next>
+    Value each_place(Value from_place, Value to_place, Value sum, const Next& next) {
+        Inst loop;
+        loop.op = Op::for_;
+        loop.loc = b.loc;
+        const Value operands[] = {from_place, to_place, number(1), sum};
+        const Scalar types[] = {Scalar::i32, to.type_of(sum)};
+        const InstId made = control(loop, operands, types, [&](int, std::span<const Value> params) {
+            const Value sum_next = next(params[0], params[1]);
+            b.terminate(Op::yield, {&sum_next, 1});
+        });
+        return to.result(to[made]);
+    }
+
+    Value in_turn(Value count) {
+        const auto next = [&](Value place, Value sum) { return b.op(combine, {sum, get(place)}); };
+        if (count != b.index(Op::subgroup_count)) return each_place(number(0), count, neutral, next);
+        // So many subgroups as the items fill there are in any case: a loop over these is unrolled where the sizes are known, and loads
+        // them together. More there are where lanes are left empty.
+        const Value size = b.index(Op::subgroup_size);
+        const Value least = b.op(Op::div, {b.op(Op::add, {items(), b.op(Op::sub, {size, number(1)})}), size});
+        const Value sum = each_place(number(0), least, neutral, next);
+        return packed ? sum : each_place(least, count, sum, next);
+    }
+
+    Value spread(Value count) {
+        const Value active = subgroup(Subgroup::reduce_add, number(1));
+        Inst loop;
+        loop.op = Op::while_;
+        loop.loc = b.loc;
+        const Value initial[] = {subgroup(Subgroup::exclusive_add, number(1)), neutral};
+        const Scalar types[] = {Scalar::i32, to.type_of(neutral)};
+        Value place, sum;
+        const InstId made = control(loop, initial, types, [&](int which, std::span<const Value> params) {
+            if (which == 0) {
+                place = params[0], sum = params[1];
+                const Value test[] = {b.op(Op::lt, {place, count}), place, sum};
+                return b.terminate(Op::test, test);
+            }
+            const Value next[] = {b.op(Op::add, {place, active}), b.op(combine, {sum, get(place)})};
+            b.terminate(Op::yield, next);
+        });
+        return subgroup(reduction, to.result(to[made], 1));
+    }
+
+    /// Of the group's last subgroup it may be none: no item asks for its sum.
+    Value is_last_of_subgroup() {
+        if (packed) return b.op(Op::eq, {b.index(Op::subgroup_lane), b.op(Op::sub, {b.index(Op::subgroup_size), number(1)})});
+        const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));
+        return b.op(Op::eq, {b.op(Op::add, {rank, number(1)}), active});
+    }
+
+    Value reduce(Value x) {
+        const Value part = subgroup(reduction, x);
+        share(elect(), part);
+        return choose(several(), part, [&] { return combine_first(b.index(Op::subgroup_count)); });
+    }
+
+    Value scan(Subgroup what, Value x) {
+        const Value part = subgroup(what, x);
+        const Value total = what >= Subgroup::exclusive_add ? b.op(combine, {part, x}) : part;
+        share(is_last_of_subgroup(), total);
+        return choose(several(), part, [&] { return b.op(combine, {combine_first(b.index(Op::subgroup_index)), part}); });
+    }
+
+    const Structure where;
+    const bool packed;  // see Options
+    MemoryId scratch;
+    Op combine = Op::add;
+    Subgroup reduction = Subgroup::reduce_add;
+    Value neutral;
+};
+
+}  // namespace
+
+std::function<bool(const Inst&)> goes_by_subgroups(const Kernel& recorded, const Options& options) {
+    constexpr uint32_t combining = Subgroups::basic | Subgroups::arithmetic;
+    uint32_t needs = combining;
+    for (const Inst& i : recorded.insts) needs |= subgroup_needs(recorded, i);
+    if (!options.subgroup_sums || (needs & ~options.subgroups)) return [](const Inst&) { return false; };
+    return [linear = options.linear_subgroups, int64 = (options.subgroups & Subgroups::int64) && !options.pairs](const Inst& i) {
+        return (linear || !is_scan(Subgroup(i.immediate))) && (int64 || is_float(i.type) || size_of(i.type) < 8);
+    };
+}
+
+Kernel group_by_subgroups(const Kernel& kernel, const Options& options) {
+    const bool any = std::any_of(kernel.insts.begin(), kernel.insts.end(), [](const Inst& i) { return i.op == Op::group; });
+    return any ? GroupBySubgroups(kernel, options).run() : kernel;
+}
+
+}  // namespace pumice::codegen

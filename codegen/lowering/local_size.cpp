@@ -1,0 +1,67 @@
+// Sizes of local memory that each launch fixes. The host computes them as the interpreter does, and specialises one number an array: drivers
+// fold expressions of specialisation constants by rules of their own, where a division by zero crashes one and hangs another.
+#include <algorithm>
+#include <map>
+
+#include "codegen/glsl/codegen.h"
+#include "core/ir/builder.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+namespace {
+
+/// Appends the steps of a value, operands first; gives its number.
+uint32_t append(const ir::Kernel& k, ir::Value v, std::vector<SizeStep>& steps, std::map<uint32_t, uint32_t>& made) {
+    if (const auto there = made.find(v.id); there != made.end()) return there->second;
+    const ir::Inst& i = k[k[v].inst];
+    const auto operands = k.operands(i);
+    SizeStep step{i.op, i.type, Scalar::i32, uint32_t(operands.size()), {}, i.immediate};
+    if (operands.size() > std::size(step.operands))
+        library_bug(text("the size of a local array is computed by ", ir::print(k, i)));
+    for (size_t o = 0; o < operands.size(); ++o) step.operands[o] = append(k, operands[o], steps, made);
+    if (!operands.empty()) step.operand_type = k.type_of(operands[i.op == ir::Op::select ? 1 : 0]);
+    steps.push_back(step);
+    return made[v.id] = uint32_t(steps.size() - 1);
+}
+
+}  // namespace
+
+std::vector<SizeStep> size_steps(const ir::Kernel& kernel, ir::Value size) {
+    std::vector<SizeStep> steps;
+    std::map<uint32_t, uint32_t> made;
+    append(kernel, size, steps, made);
+    return steps;
+}
+
+int64_t elements_of(std::span<const SizeStep> steps, const std::array<int64_t, 3>& group) {
+    std::vector<uint64_t> values;
+    for (const SizeStep& step : steps) {
+        uint64_t operands[3] = {}, result = step.immediate;
+        for (uint32_t o = 0; o < step.count; ++o) operands[o] = values[step.operands[o]];
+        ir::Inst inst;
+        inst.op = step.op, inst.type = step.type;
+        if (step.op == ir::Op::group_size)
+            result = uint32_t(group[step.immediate]);
+        else if (step.op != ir::Op::constant && !ir::evaluate(inst, step.operand_type, {operands, step.count}, result))
+            library_bug(text("the size of a local array is computed by ", name_of(step.op)));
+        values.push_back(result);
+    }
+    return int32_t(values.back());
+}
+
+std::span<const SizeStep> Shader::steps_of(const SizedLocal& local) const {
+    return std::span(size_steps).subspan(local.first_step, local.step_count);
+}
+
+int64_t Shader::length_of(const SizedLocal& local, const std::array<int64_t, 3>& group) const {
+    const int64_t elements = std::max<int64_t>(elements_of(steps_of(local), group), 1);
+    return local.in_words ? (elements * local.element_bytes + 3) / 4 : elements;
+}
+
+int64_t Shader::local_bytes_for(const std::array<int64_t, 3>& group) const {
+    int64_t bytes = local_bytes;
+    for (const SizedLocal& local : sized_locals) bytes += elements_of(steps_of(local), group) * local.element_bytes;
+    return bytes;
+}
+
+}  // namespace pumice::codegen

@@ -1,0 +1,103 @@
+// Additions of several items to one place: a subgroup's are added up first, and one item adds the sum. It is elected right behind the sum:
+// behind code with jumps, such as many of our functions have, a subgroup may still be in parts, each of which elects an item.
+#include "codegen/lowering/subgroup_aggregated_atomics.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "codegen/glsl_text/scalar_text.h"
+#include "core/analysis/uniformity.h"
+#include "core/ir/rewriter.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+class Combining : public Rewriter {
+public:
+    explicit Combining(const Kernel& k) : Rewriter(k), uniformity(k), used(k.values.size()) {
+        for (const InstId id : uniformity.structure().order())
+            for (const Value v : k.operands(k[id])) used[v.id] = true;
+    }
+
+private:
+    /// An addition whose old value nobody asks for, at a place that the items share who arrive at it together. Behind a condition
+    /// of their own it may be one item's alone, as that of a sum of the whole group is: there is nothing to add up.
+    bool combines(InstId id) const {
+        const Inst& i = from[id];
+        if (i.op != Op::atomic || used[from.result(i).id] || uniformity.control(id) > Scope::subgroup) return false;
+        if (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) return false;
+        if (size_of(i.type) < 4 || (size_of(i.type) == 8 && !is_float(i.type))) return false;
+        const auto indices = indices_of(from, i);
+        return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
+    }
+
+    /// The text of the value has no call of a function of ours, which may jump, and which may be written where the value is used.
+    bool straight(Value v) {
+        const InstId id = from[v].inst;
+        if (id.id == none) return true;
+        const Inst& i = from[id];
+        if (!is_pure(i.op)) return true;  // written in its own place
+        if (const auto known = straight_values.find(v.id); known != straight_values.end()) return known->second;
+        const auto operands = from.operands(i);
+        bool plain = true;
+        if (is_scalar_op(i.op)) plain = op_text(i.op, from.type_of(operands[0]), false).find("pm_") == std::string::npos;
+        if (i.op == Op::cast) plain = !is_float(from.type_of(operands[0])) || is_float(i.type);
+        for (const Value o : operands) plain = plain && straight(o);
+        return straight_values[v.id] = plain;
+    }
+
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (combines(id)) {
+            b.loc = i.loc;
+            const Value value = of(from.operands(i).back());
+            if (!straight(from.operands(i).back())) flush();
+            sums.push_back({id, b.subgroup(Subgroup::reduce_add, {&value, 1})});
+            if (sums.size() == 1) elected = b.subgroup(Subgroup::elect, {});
+            return;
+        }
+        const bool apart = i.op == Op::load && std::none_of(sums.begin(), sums.end(),
+                                                            [&](const Sum& s) { return from[s.atomic].memory == i.memory; });
+        if (!is_pure(i.op) && !apart) flush();
+        copy(id);
+    }
+
+    /// Adds the sums so far, under one condition.
+    void flush() {
+        if (sums.empty()) return;
+        b.loc = from[sums[0].atomic].loc;
+        Inst one;
+        one.op = Op::if_;
+        one.loc = b.loc;
+        control(one, {&elected, 1}, {}, [&](int which, std::span<const Value>) {
+            for (const Sum& s : sums) {
+                if (which == 1) break;
+                const Inst& i = from[s.atomic];
+                b.loc = i.loc;
+                b.atomic(of(i.memory), i.leaf, Atomic(i.immediate), of(indices_of(from, i)), s.value);
+            }
+            b.terminate(Op::yield);
+        });
+        sums.clear();
+    }
+
+    struct Sum {
+        InstId atomic;
+        Value value;
+    };
+    const Uniformity uniformity;
+    std::vector<bool> used;
+    std::vector<Sum> sums;  ///< of the current block, still to be added
+    Value elected;          ///< for all of them
+    std::map<uint32_t, bool> straight_values;
+};
+
+}  // namespace
+
+Kernel combine(const Kernel& kernel) { return Combining(kernel).run(); }
+
+}  // namespace pumice::codegen

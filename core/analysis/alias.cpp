@@ -1,0 +1,55 @@
+#include "core/analysis/alias.h"
+
+#include <algorithm>
+
+namespace pumice::ir {
+namespace {
+
+/// A value as another one plus a constant.
+struct Sum {
+    Value base;  ///< none: the constant alone
+    uint64_t offset = 0;
+};
+
+Sum as_sum(const Kernel& k, Value v) {
+    Sum sum{v, 0};
+    if (k.constant(v, sum.offset)) return {{}, sum.offset};
+    const InstId source = k[v].inst;
+    if (source.id == none) return sum;
+    const Inst& i = k[source];
+    if (i.op != Op::add && i.op != Op::sub) return sum;
+    const Value a = k.operands(i)[0], b = k.operands(i)[1];
+    uint64_t bits = 0;
+    if (k.constant(b, bits)) return {a, i.op == Op::add ? bits : -bits};
+    if (i.op == Op::add && k.constant(a, bits)) return {b, bits};
+    return sum;
+}
+
+/// True where the indices differ in every item: sums of one value with different constants do, wrapped or not.
+bool differ(const Kernel& k, Value a, Value b) {
+    if (k.type_of(a) != k.type_of(b)) return false;
+    const int unused = 64 - 8 * size_of(k.type_of(a));
+    const Sum x = as_sum(k, a), y = as_sum(k, b);
+    return x.base == y.base && ((x.offset - y.offset) << unused) != 0;
+}
+
+}  // namespace
+
+bool same_place(const Location& a, const Location& b) {
+    return a.memory == b.memory && a.leaf == b.leaf &&
+           std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end());
+}
+
+bool may_alias(const Kernel& k, const Location& a, const Location& b) {
+    if (a.memory != b.memory) return false;
+    const auto& leaves = k[a.memory].element.leaves;
+    const Leaf &x = leaves[a.leaf], &y = leaves[b.leaf];
+    if (x.offset + uint32_t(size_of(x.type)) <= y.offset || y.offset + uint32_t(size_of(y.type)) <= x.offset) return false;
+    if (a.indices.size() != b.indices.size()) return true;
+    // Inside the extents, elements are the same only where every index is.
+    for (size_t d = 0; d < a.indices.size(); ++d)
+        if (differ(k, a.indices[d], b.indices[d])) return false;
+    return true;
+}
+
+}  // namespace pumice::ir

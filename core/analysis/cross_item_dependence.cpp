@@ -1,0 +1,75 @@
+#include "core/analysis/cross_item_dependence.h"
+
+#include <algorithm>
+
+#include "core/analysis/linear_index.h"
+
+namespace pumice::codegen {
+namespace {
+
+using namespace ir;
+
+bool touches_memory(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
+
+/// An access, and how many barriers stand before it in the text; `none` in a loop around barriers, whose iterations they divide.
+struct Access {
+    InstId inst;
+    uint32_t phase;
+};
+
+bool has_barrier(const Kernel& k, const Inst& i) {
+    bool found = is_barrier(i.op);
+    each_inside(k, i, [&](InstId inner) { found = found || is_barrier(k[inner].op); });
+    return found;
+}
+
+void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std::vector<Access>& out) {
+    for (const InstId id : k[block].insts) {
+        const Inst& i = k[id];
+        if (is_barrier(i.op)) ++barriers;
+        if (touches_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
+        const bool divides = divided || (is_loop(i.op) && has_barrier(k, i));
+        for (const BlockId inner : i.blocks)
+            if (inner.id != none) walk(k, inner, divides, barriers, out);
+    }
+}
+
+/// The index grows by a constant from item to item of a one-dimensional group, and is otherwise the same at all times.
+bool own_element(const Kernel& k, const AffineForm& f) {
+    constexpr int64_t most = 1 << 16;  // times the items of a group it is far from wrapping
+    const auto step = f.step(32);
+    if (k.rank != 1 || !step || *step == 0 || *step > most || *step < -most || f.composed || !f.exact) return false;
+    if (!f.base) return true;
+    const Op op = k[f.base].inst.id == none ? Op::get : k[k[f.base].inst].op;
+    return op == Op::argument || op == Op::extent || op == Op::global_size || op == Op::group_index || op == Op::group_size || op == Op::group_count;
+}
+
+}  // namespace
+
+std::vector<bool> exchanged(const Kernel& k) {
+    std::vector<bool> out(k.memories.size());
+    std::vector<Access> accesses;
+    uint32_t barriers = 0;
+    walk(k, BlockId{0}, false, barriers, accesses);
+    if (barriers == 0) return out;
+    const Uniformity uniformity(k);
+    const Affine affine(k, uniformity);
+    const auto index_of = [&](InstId i) {
+        const auto indices = indices_of(k, k[i]);
+        const bool one = indices.size() == 1 && size_of(k.type_of(indices[0])) >= 4;
+        return one ? affine.of(indices[0]) : AffineForm{};
+    };
+    for (uint32_t m = 0; m < out.size(); ++m) {
+        std::vector<Access> of;
+        for (const Access& a : accesses)
+            if (k[a.inst].memory.id == m) of.push_back(a);
+        if (std::none_of(of.begin(), of.end(), [&](const Access& a) { return k[a.inst].op != Op::load; })) continue;
+        const AffineForm first = index_of(of[0].inst);
+        const bool one_phase = of[0].phase != none && std::all_of(of.begin(), of.end(), [&](const Access& a) { return a.phase == of[0].phase; });
+        const bool own = own_element(k, first) && std::all_of(of.begin(), of.end(), [&](const Access& a) { return index_of(a.inst) == first; });
+        out[m] = !one_phase && !own;
+    }
+    return out;
+}
+
+}  // namespace pumice::codegen

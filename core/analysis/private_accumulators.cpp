@@ -1,0 +1,78 @@
+#include "core/analysis/private_accumulators.h"
+
+#include <algorithm>
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+bool is_constant(const Kernel& k, Value v, uint64_t wanted) {
+    uint64_t bits = 0;
+    return k.constant(v, bits) && bits == wanted;
+}
+
+bool stores_zero(const Kernel& k, const Inst& i) { return i.op == Op::store && is_constant(k, k.operands(i).back(), 0); }
+
+bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
+
+/// Whether an instruction, or one inside of it, accesses the memory or leaves the block.
+bool touches(const Kernel& k, InstId id, MemoryId m) {
+    const auto touched = [&](InstId i) { return k[i].memory == m || is_jump(k[i].op); };
+    bool any = touched(id);
+    each_inside(k, k[id], [&](InstId inner) { any = any || touched(inner); });
+    return any;
+}
+
+}  // namespace
+
+std::optional<OwnPlace> own_place(const Kernel& k, const Structure& where, InstId loop, InstId atomic, int axis) {
+    const Inst& adds = k[atomic];
+    const MemoryId m = adds.memory;
+    if (k[m].element.leaves.size() != 1) return {};
+    if (!is_constant(k, k.operands(k[loop])[0], 0) || !is_constant(k, k.operands(k[loop])[2], 1)) return {};
+    OwnPlace own;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.memory != m || id == atomic || stores_zero(k, i)) continue;
+        if (i.op != Op::load || own.load.id != none) return {};
+        own.load = id;
+    }
+    if (own.load.id == none || where.block_of(own.load) != where.block_of(loop)) return {};
+    const auto added = indices_of(k, adds), loaded = indices_of(k, k[own.load]);
+    if (added.size() != loaded.size()) return {};
+    for (size_t d = 0; d < added.size(); ++d) {
+        if (added[d] != k[k[loop].blocks[0]].params[0]) {
+            if (loaded[d] != added[d]) return {};
+            continue;
+        }
+        const InstId at = k[loaded[d]].inst;
+        if (at.id == none || k[at].op != Op::local_index || int(k[at].immediate) != axis) return {};
+    }
+    // From the loop to the load, and on to the barrier behind it.
+    const auto& insts = k[where.block_of(loop)].insts;
+    auto here = std::find(insts.begin(), insts.end(), loop) + 1;
+    bool barrier = false;
+    for (; here != insts.end() && *here != own.load; ++here) {
+        barrier = barrier || is_barrier(k[*here].op);
+        if (touches(k, *here, m)) return {};
+    }
+    if (here == insts.end() || !barrier) return {};
+    for (++here; here != insts.end() && !contains_barrier(k, k[*here]); ++here) {
+        const Inst& i = k[*here];
+        if (i.op == Op::store && i.memory == m && std::ranges::equal(indices_of(k, i), loaded)) own.clears.push_back(*here);
+        else if (own.clears.empty() && touches(k, *here, m)) break;
+    }
+    bool again = false;
+    for (InstId c = where.around(loop); c.id != none; c = where.around(c)) again = again || is_loop(k[c].op);
+    return again && own.clears.empty() ? std::nullopt : std::optional(own);
+}
+
+bool has_rows(const Kernel& k, MemoryId m) {
+    if (k[m].extents.size() != 2) return false;
+    return std::all_of(k.insts.begin(), k.insts.end(),
+                       [&](const Inst& i) { return i.memory != m || (i.op != Op::extent && indices_of(k, i).size() == 2); });
+}
+
+}  // namespace pumice::codegen

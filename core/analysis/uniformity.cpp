@@ -1,0 +1,171 @@
+#include "core/analysis/uniformity.h"
+
+#include <algorithm>
+
+namespace pumice::ir {
+
+/// Everything starts as the same for the launch, and only what that contradicts is taken back, until nothing changes: so a
+/// carried value is uniform where its initial value and each next one are, given that it is.
+Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
+    : k(kernel),
+      where(kernel),
+      local(known),
+      values(kernel.values.size()),
+      controls(kernel.insts.size()),
+      partings(kernel.insts.size()),
+      jumps(kernel.insts.size()),
+      written(kernel.memories.size()) {
+    for (const InstId i : where.order()) {
+        const Op op = k[i].op;
+        if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[i].memory.id] = true;
+    }
+    do {
+        changed = false;
+        walk(BlockId{0}, {});
+    } while (changed);
+}
+
+/// A block that is entered like this; gives how those that fall out of its end are together.
+Uniformity::Flow Uniformity::walk(BlockId block, Flow flow) {
+    for (const InstId i : k[block].insts) {
+        raise(controls[i.id], flow.all);
+        flow = visit(i, flow);
+    }
+    return flow;
+}
+
+void Uniformity::raise(Scope& s, Scope least) {
+    if (s >= least) return;
+    s = least;
+    changed = true;
+}
+
+Scope Uniformity::pure(const Inst& i) const {
+    switch (i.op) {
+        case Op::group_index: return Scope::group;
+        case Op::local_index: return local[i.immediate];
+        case Op::global_index: return wider(Scope::group, local[i.immediate]);
+        case Op::subgroup_index: return Scope::subgroup;
+        case Op::in_range:
+        case Op::subgroup_lane: return Scope::item;
+        case Op::uniform: return std::min(values[k.operands(i)[0].id], Scope::group);
+        default: break;
+    }
+    Scope s = Scope::launch;
+    for (const Value v : k.operands(i)) s = wider(s, values[v.id]);
+    return s;
+}
+
+/// Even of equal operands, since subgroups differ in who is active.
+Scope Uniformity::subgroup(Subgroup what) {
+    switch (what) {
+        case Subgroup::shuffle:
+        case Subgroup::shuffle_xor:
+        case Subgroup::shuffle_up:
+        case Subgroup::shuffle_down:
+        case Subgroup::elect: return Scope::item;
+        default: return is_scan(what) ? Scope::item : Scope::subgroup;
+    }
+}
+
+/// Sets the scopes of an instruction; gives who is together behind it.
+Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    switch (i.op) {
+        case Op::load: {
+            Scope s = Scope::launch;
+            for (const Value index : indices_of(k, i)) s = wider(s, values[index.id]);
+            // Groups run at different times, and each has local memory of its own; so has each item private memory.
+            if (written[i.memory.id] || k[i.memory].kind == MemoryKind::local) s = wider(s, Scope::group);
+            if (k[i.memory].kind == MemoryKind::private_) s = Scope::item;
+            raise(values[k.result(i).id], s);
+            return flow;
+        }
+        case Op::atomic:
+        case Op::compare_exchange: raise(values[k.result(i).id], Scope::item); return flow;
+        case Op::subgroup: raise(values[k.result(i).id], subgroup(Subgroup(i.immediate))); return flow;
+        case Op::group:
+            raise(values[k.result(i).id], is_scan(Subgroup(i.immediate)) ? Scope::item : Scope::group);
+            return flow;
+        case Op::var: raise(values[k.result(i).id], values[v[0].id]); return flow;
+        case Op::get: raise(values[k.result(i).id], values[v[0].id]); return flow;
+        case Op::set: raise(values[v[0].id], wider(values[v[1].id], flow.all)); return flow;
+        case Op::if_: return if_(id, flow);
+        case Op::for_:
+        case Op::while_: return loop(id, flow);
+        case Op::break_:
+        case Op::continue_: raise(jumps[id.id], flow.iteration); return flow;
+        default:
+            if (i.result_count) raise(values[k.result(i).id], pure(i));
+            return flow;
+    }
+}
+
+Uniformity::Flow Uniformity::if_(InstId id, Flow flow) {
+    const Inst& i = k[id];
+    const Scope condition = values[k.operands(i)[0].id];
+    raise(partings[id.id], condition);
+    const Flow entered{wider(flow.all, condition), wider(flow.iteration, condition)};
+    Flow after = flow;
+    for (const BlockId arm : i.blocks) {
+        const Flow left = walk(arm, entered);
+        // Behind the if, items are missing that left it by a jump.
+        const bool falls = last_inst(k, arm).op == Op::yield;
+        if (!falls || left.all > entered.all) after.all = wider(after.all, left.all);
+        if (!falls || left.iteration > entered.iteration) after.iteration = wider(after.iteration, left.iteration);
+    }
+    results(id);
+    return after;
+}
+
+Uniformity::Flow Uniformity::loop(InstId id, Flow flow) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    Scope parts = Scope::launch;
+    for (uint32_t o = 0; o < leading_operands(i.op); ++o) parts = wider(parts, values[v[o].id]);
+    if (i.op == Op::while_) parts = wider(parts, values[k.operands(last_inst(k, i.blocks[0]))[0].id]);
+    for (const InstId jump : where.jumps_to(id))
+        if (k[jump].op == Op::break_) parts = wider(parts, jumps[jump.id]);
+    raise(partings[id.id], parts);
+    results(id);
+    Flow body{wider(flow.all, parts), Scope::launch};
+    for (const BlockId b : i.blocks)
+        if (b.id != none) body = walk(b, body);
+    bool returns = false;
+    each_inside(k, i, [&](InstId inner) { returns = returns || k[inner].op == Op::return_; });
+    if (returns) flow = {wider(flow.all, body.all), wider(flow.iteration, body.all)};
+    return flow;
+}
+
+/// Results, and what a loop carries.
+void Uniformity::results(InstId id) {
+    const Inst& i = k[id];
+    if (i.op == Op::for_) {
+        const auto v = k.operands(i);
+        raise(values[k[i.blocks[0]].params[0].id], wider(values[v[0].id], values[v[2].id]));
+    }
+    for (uint32_t c = 0; c < i.result_count; ++c) {
+        Scope all = Scope::launch, carried = Scope::launch;
+        int ways = 0;
+        where.each_source(id, c, [&](Value v, InstId by) {
+            all = wider(all, values[v.id]);
+            const bool leaves = k[by].op == Op::break_ || k[by].op == Op::test;
+            if (!leaves) carried = wider(carried, values[v.id]);
+            ++ways;
+        });
+        if (is_loop(i.op)) {
+            // Items that continued carry another value than those that reached the end.
+            for (const InstId jump : where.jumps_to(id))
+                if (k[jump].op == Op::continue_) carried = wider(carried, jumps[jump.id]);
+            const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
+            raise(values[param.id], carried);
+            raise(values[k.result(i, int(c)).id], wider(wider(all, values[param.id]), partings[id.id]));
+        } else {
+            // Where one arm only comes back, its value is everybody's.
+            raise(values[k.result(i, int(c)).id], ways > 1 ? wider(all, partings[id.id]) : all);
+        }
+    }
+}
+
+}  // namespace pumice::ir

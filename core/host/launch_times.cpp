@@ -1,0 +1,46 @@
+#include "core/host/launch_times.h"
+
+#include <cstdio>
+
+#include "core/support/error.h"
+
+namespace pumice::detail {
+namespace {
+constexpr size_t most_waiting = 1024;  // launches; then the older half is waited for
+}
+
+void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end) {
+    std::vector<Launched> due;
+    {
+        const std::lock_guard lock(mutex);
+        waiting.push_back({kernel, std::move(begin), std::move(end)});
+        if (waiting.size() < most_waiting || inside_call()) return;
+        const auto half = waiting.begin() + most_waiting / 2;
+        due.assign(waiting.begin(), half);
+        waiting.erase(waiting.begin(), half);
+    }
+    for (const Launched& one : due) count(one);
+}
+
+void LaunchTimes::count(const Launched& one) {
+    const double seconds = one.end->since(*one.begin);
+    const std::lock_guard lock(mutex);
+    Sum& sum = sums[one.kernel];
+    ++sum.launches;
+    sum.seconds += seconds;
+}
+
+LaunchTimes::~LaunchTimes() {
+    try {
+        for (const Launched& one : waiting) count(one);
+    } catch (...) {
+        // A lost device, or a launch that failed: the rest has no time.
+    }
+    for (const auto& [kernel, sum] : sums)
+        std::fputs(text("pumice: ", kernel, ": ", sum.launches, sum.launches == 1 ? " launch, " : " launches, ", fixed_text(sum.seconds * 1e3, 3),
+                        " ms on the device, ", fixed_text(sum.seconds * 1e3 / double(sum.launches), 3), " ms each\n")
+                       .c_str(),
+                   stderr);
+}
+
+}  // namespace pumice::detail

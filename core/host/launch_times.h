@@ -1,0 +1,35 @@
+// With PUMICE_TIME: how long a device took for the launches of each kernel.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/host/backend.h"
+
+namespace pumice::detail {
+
+/// Prints a line for each kernel when the device is closed. Any thread may add.
+class LaunchTimes {
+public:
+    ~LaunchTimes();
+    void add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end);
+
+private:
+    struct Launched {
+        std::string kernel;
+        std::shared_ptr<TimeStamp> begin, end;
+    };
+    struct Sum {
+        int64_t launches = 0;
+        double seconds = 0;
+    };
+    void count(const Launched& one);
+
+    std::mutex mutex;
+    std::vector<Launched> waiting;
+    std::map<std::string, Sum> sums;
+};
+
+}  // namespace pumice::detail

@@ -1,0 +1,208 @@
+#include "core/host/reports.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#include "core/host/backend.h"
+#include "core/host/ring.h"
+#include "core/support/error.h"
+#include "core/text/print_format.h"
+
+namespace pumice {
+
+/// One record of a ring, decoded.
+struct Reports::Record {
+    const Launch* launch = nullptr;  ///< null: no record
+    const ir::Inst* by = nullptr;
+    std::array<int64_t, 3> index{};
+    std::vector<Scalar> types;
+    std::vector<uint64_t> values;
+    size_t words = 0;
+
+    /// Groups in the order in which the interpreter runs them, then items by their linear index.
+    auto order() const {
+        const Place& p = launch->place;
+        std::array<int64_t, 6> key;
+        for (size_t axis = 0; axis < 3; ++axis) {
+            const int64_t at = index[axis] - p.start[axis];
+            key[2 - axis] = at / p.group[axis];
+            key[5 - axis] = at % p.group[axis];
+        }
+        return std::tuple(launch->number, key);
+    }
+    std::string line() const { return Format(launch->kernel->strings[by->immediate]).line(types, values); }
+    /// "7", or "(1, 7)".
+    std::string item() const {
+        const int rank = launch->place.rank;
+        std::string out;
+        for (int axis = rank - 1; axis >= 0; --axis) out += text(out.empty() ? "" : ", ", index[size_t(axis)]);
+        return rank == 1 ? out : "(" + out + ")";
+    }
+};
+
+const ir::Inst* report_of(const ir::Kernel& k, uint64_t format) {
+    const auto found = std::find_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
+        return (i.op == ir::Op::print || i.op == ir::Op::require) && i.immediate == format;
+    });
+    return found == k.insts.end() ? nullptr : &*found;
+}
+
+bool reports(const ir::Kernel& k) {
+    return std::any_of(k.insts.begin(), k.insts.end(),
+                       [](const ir::Inst& i) { return i.op == ir::Op::print || i.op == ir::Op::require; });
+}
+
+int64_t words_printed(const ir::Kernel& k) {
+    int64_t words = 0;
+    for (const ir::Inst& i : k.insts) {
+        if (i.op != ir::Op::print) continue;
+        words += int64_t(ring::head);
+        for (const ir::Value v : k.operands(i)) words += int64_t(ring::words_of(k.type_of(v)));
+    }
+    return words;
+}
+
+void Reports::on_print(Sink to) {
+    const std::lock_guard lock(mutex);
+    sink = std::move(to);
+}
+
+uint32_t Reports::add(std::shared_ptr<const ir::Kernel> kernel, const Place& place) {
+    const std::lock_guard lock(mutex);
+    last_number += last_number == UINT32_MAX ? 2 : 1;
+    launches.push_back({last_number, std::move(kernel), place});
+    return last_number;
+}
+
+/// The record that begins here, or none.
+Reports::Record Reports::read(std::span<const uint32_t> words) const {
+    Record r;
+    if (words.size() < ring::head || words[0] == 0) return r;
+    // Numbers rise, until they begin anew.
+    const auto earlier = [](uint32_t a, uint32_t b) { return int32_t(a - b) < 0; };
+    const auto launch = std::lower_bound(launches.begin(), launches.end(), words[0],
+                                         [&](const Launch& l, uint32_t number) { return earlier(l.number, number); });
+    if (launch == launches.end() || launch->number != words[0] || !(r.by = report_of(*launch->kernel, words[1])))
+        library_bug(text("a report of launch ", words[0], " with format ", words[1], ", which are unknown"));
+    const ir::Kernel& k = *launch->kernel;
+    for (size_t axis = 0; axis < 3; ++axis) r.index[axis] = int32_t(words[2 + axis]);
+    r.words = ring::head;
+    for (const ir::Value v : k.operands(*r.by).subspan(r.by->op == ir::Op::require)) {
+        const Scalar type = k.type_of(v);
+        if (r.words + ring::words_of(type) > words.size()) return {};
+        r.types.push_back(type);
+        r.values.push_back(ring::get(words.data() + r.words, type));
+        r.words += ring::words_of(type);
+    }
+    r.launch = &*launch;
+    return r;
+}
+
+/// In the order in which they were written.
+std::vector<Reports::Record> Reports::records_of(std::span<const uint32_t> area) const {
+    std::vector<Record> found;
+    for (size_t at = 0; at < area.size();) {
+        Record r = read(area.subspan(at));
+        if (!r.launch) break;
+        at += r.words;
+        found.push_back(std::move(r));
+    }
+    return found;
+}
+
+void Reports::take(std::span<const uint32_t> all) {
+    const std::lock_guard lock(mutex);
+    Record first;  // the failure to tell of; the one at the ring's start counts where the ring was full
+    if (all[ring::failed]) first = read(all.subspan(ring::first_failure, ring::records - ring::first_failure));
+    add_lines(records_of(all.subspan(ring::records, std::min(all[ring::used], all[ring::capacity]))), std::move(first));
+    tell_lost(all[ring::lost], all[ring::capacity]);
+    failures += all[ring::failed];
+    launches.clear();
+}
+
+void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> area, std::span<const uint32_t> ended, bool all, Taken& taken) {
+    const std::lock_guard lock(mutex);
+    std::vector<uint32_t> sorted(ended.begin(), ended.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto has_ended = [&](uint32_t number) { return std::binary_search(sorted.begin(), sorted.end(), number); };
+    Record first;
+    if (taken.failed == 0 && has_ended(head[ring::first_failure])) first = read(head.subspan(ring::first_failure));
+    std::vector<Record> records;
+    uint64_t failed = first.launch ? 1 : 0, seen = 0;
+    for (size_t at = 0; at < area.size() && has_ended(area[at]);) {
+        Record r = read(area.subspan(at));
+        if (!r.launch) break;
+        at += r.words, taken.words += r.words;
+        seen += r.by->op == ir::Op::require;
+        records.push_back(std::move(r));
+    }
+    add_lines(std::move(records), std::move(first));
+    // Others that run may count up already.
+    failed = all ? head[ring::failed] - taken.failed : std::max(failed, seen);
+    taken.failed += failed, failures += failed;
+    if (all) tell_lost(head[ring::lost], head[ring::capacity]);
+    std::erase_if(launches, [&](const Launch& l) { return has_ended(l.number); });
+}
+
+void Reports::drop(uint32_t number) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(launches, [&](const Launch& l) { return l.number == number; });
+}
+
+void Reports::tell_lost(uint32_t count, uint32_t capacity) {
+    if (count)
+        lines.push_back(text("pumice: ", count, count == 1 ? " report is" : " reports are",
+                             " lost: what kernels print and require between two waits has room for ", 4 * capacity, " bytes"));
+}
+
+/// Of records as they were written; `first` is that of a failure, where one is known.
+void Reports::add_lines(std::vector<Record> records, Record first) {
+    // One item's records lie in the order in which it wrote them.
+    std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
+    for (Record& r : records) {
+        if (r.by->op == ir::Op::print) lines.push_back(r.line());
+        else if (!first.launch || r.order() < first.order()) first = std::move(r);
+    }
+    if (first.launch && failure.empty()) {
+        const ir::Kernel& k = *first.launch->kernel;
+        failure = text("Kernel \"", k.name, "\" fails a requirement: ", first.line(), " (work-item ", first.item(), ", ",
+                       k.where(first.by->loc), ")");
+    }
+}
+
+void Reports::deliver_lines() {
+    std::unique_lock one_at_a_time(delivering, std::defer_lock);
+    // Another thread's sink may wait for the call; that thread hands over these lines, too.
+    if (!detail::inside_call()) one_at_a_time.lock();
+    else if (!one_at_a_time.try_lock()) return;
+    for (;;) {
+        std::vector<std::string> now;
+        Sink to;
+        {
+            const std::lock_guard lock(mutex);
+            now.swap(lines);
+            to = sink;
+        }
+        if (now.empty()) return;
+        for (const std::string& line : now) {
+            if (to) to(line);
+            else std::printf("%s\n", line.c_str());
+        }
+        if (!to) std::fflush(stdout);
+    }
+}
+
+void Reports::deliver() {
+    deliver_lines();
+    const std::lock_guard lock(mutex);
+    if (failure.empty()) return;
+    const std::string sentence = std::move(failure);
+    const uint64_t count = failures;
+    failure.clear();
+    failures = 0;
+    if (count > 1) fail(sentence, "; ", count - 1, count == 2 ? " more requirement fails." : " more requirements fail.");
+    fail(sentence, ".");
+}
+
+}  // namespace pumice

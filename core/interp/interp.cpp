@@ -1,0 +1,324 @@
+#include "core/interp/interp.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "core/host/ring.h"
+#include "core/interp/interp_program.h"
+#include "core/interp/interp_run.h"
+#include "core/interp/interp_shadow.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice {
+namespace {
+
+using namespace interp;
+
+int64_t physical_memory() {
+    static const int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGE_SIZE));
+    return bytes;
+}
+
+/// Bytes that a device's allocations hold. They may outlive the device.
+using InUse = std::shared_ptr<std::atomic<int64_t>>;
+
+struct HostMemory : Allocation {
+    HostMemory(InUse counter, int64_t size, bool zero) : in_use(std::move(counter)) {
+        data.reset(static_cast<std::byte*>(zero ? std::calloc(size_t(size), 1) : std::malloc(size_t(size))));
+        if (!data) no_more(size);
+        if (!zero) {
+            std::memset(data.get(), 0xCD, size_t(size));
+            note_all(size, true);
+        }
+        *in_use += bytes = size;
+    }
+    [[noreturn]] static void no_more(int64_t size) {
+        fail("Device interp cannot allocate ", size, " bytes: the system gives no more memory.");
+    }
+    void note_all(int64_t size, bool is_unset) {
+        unset.reset(new (std::nothrow) bool[size_t(size)]);
+        if (!unset) no_more(size);
+        std::fill_n(unset.get(), size, is_unset);
+    }
+    /// From outside a kernel.
+    void note_write(int64_t offset, int64_t count) {
+        if (count == bytes) unset = nullptr;
+        else if (unset) std::fill_n(unset.get() + offset, count, false);
+    }
+    /// A copy of what was never written was never written either.
+    void note_copy(const HostMemory& from, int64_t from_offset, int64_t offset, int64_t count) {
+        if (!from.unset) return note_write(offset, count);
+        if (!unset) note_all(bytes, false);
+        std::memmove(unset.get() + offset, from.unset.get() + from_offset, size_t(count));
+    }
+    ~HostMemory() override { *in_use -= bytes; }
+
+    InUse in_use;
+    std::unique_ptr<std::byte[], Shadow::Free> data;
+    std::unique_ptr<bool[]> unset;  ///< a byte: not yet written; null where all are
+    Shadow shadow;
+};
+
+HostMemory& host(Allocation& memory) { return static_cast<HostMemory&>(memory); }
+
+/// Functions that streams call, which the calling thread is within, the innermost first.
+struct Calling {
+    const Backend* device;
+    int stream;
+    const Calling* outer;
+};
+thread_local const Calling* calling = nullptr;
+
+/// The innermost one of the device; where a stream is given, of that stream.
+const Calling* call_of(const Backend* device, int stream = -1) {
+    for (const Calling* c = calling; c; c = c->outer)
+        if (c->device == device && (stream < 0 || c->stream == stream)) return c;
+    return nullptr;
+}
+
+/// All work is done when it was given, so every point has been reached, but those that come after a call that has not returned. A wait
+/// tells what kernels had to say until then.
+struct Reached : EventState {
+    Reached(std::function<void()> settle, const Calling* after) : settle(std::move(settle)), after(after) {}
+    void wait() override {
+        for (const Calling* c = calling; after && c; c = c->outer)
+            if (c == after) refuse_wait();
+        settle();
+    }
+    bool done() override { return true; }
+    [[noreturn]] static void refuse_wait() { throw Error("a function that a stream calls waits for work that comes after it"); }
+    const std::function<void()> settle;
+    const Calling* const after;
+};
+
+/// From recorded IR to what the interpreter runs.
+ir::Kernel prepare(const ir::Kernel& recorded) {
+    ir::Kernel k = ir::promote(ir::group_by_memory(ir::inlining(recorded)));
+    k = ir::simplify(k);
+    // Last, as it also drops the loads that simplifying leaves unused: a load that nothing needs must not be checked.
+    return ir::dead(k);
+}
+
+class Interp final : public Backend {
+public:
+    Interp(InterpMode mode, int lanes) : mode(mode), lanes(lanes) {}
+    ~Interp() override {
+        take_reports();
+        reports.deliver_lines();
+    }
+
+    std::string name() const override { return "interp"; }
+    Limits limits() const override {
+        Limits l;
+        l.max_group_size = max_items;
+        l.max_group_extent = {max_items, max_items, max_items};
+        l.local_memory = 64 << 10;
+        l.max_array_bytes = l.memory = physical_memory();
+        l.subgroup_size = lanes;
+        return l;
+    }
+    bool supports(Feature) const override { return true; }
+
+    std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
+        // The system would promise more than there is, and end the process when it is used.
+        if (bytes > physical_memory() - *in_use)
+            fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(),
+                 " bytes of memory its arrays take ", in_use->load(), " already.");
+        return std::make_shared<HostMemory>(in_use, bytes, zero);
+    }
+    void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override {
+        std::lock_guard lock(mutex);
+        std::memcpy(host(to).data.get() + offset, from, size_t(bytes));
+        host(to).note_write(offset, bytes);
+    }
+    void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override {
+        {
+            std::lock_guard lock(mutex);
+            std::memcpy(to, host(from).data.get() + offset, size_t(bytes));
+        }
+        settle();
+    }
+    void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int) override {
+        std::lock_guard lock(mutex);
+        for (int64_t at = 0; at < bytes; at += pattern_size)
+            std::memcpy(host(to).data.get() + offset + at, pattern, size_t(pattern_size));
+        host(to).note_write(offset, bytes);
+    }
+    void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int) override {
+        std::lock_guard lock(mutex);
+        std::memmove(host(to).data.get() + to_offset, host(from).data.get() + from_offset, size_t(bytes));
+        host(to).note_copy(host(from), from_offset, to_offset, bytes);
+    }
+
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
+        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::group_by_memory(ir::inlining(*kernel)) : prepare(*kernel), lanes);
+    }
+    std::array<int64_t, 3> choose_group(const ir::Kernel&, const Launch& launch) const override {
+        const int64_t side = launch.rank == 1 ? 64 : launch.rank == 2 ? 8 : 4;
+        std::array<int64_t, 3> group{1, 1, 1};
+        for (size_t axis = 0; axis < size_t(launch.rank); ++axis) group[axis] = std::min(side, launch.extent[axis]);
+        return group;
+    }
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override {
+        std::lock_guard lock(mutex);
+        const Program& program = static_cast<const Program&>(*executable);
+        if (launch.group[0] * launch.group[1] * launch.group[2] > max_items) library_bug("a group past the limits of interp");
+        check_local_memory(program.kernel, launch);
+        if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
+        if (program.reports) prepare_ring(std::shared_ptr<const ir::Kernel>(executable, &program.kernel), launch);
+        Run(program, launch, views_of(program, launch), scratch).all_groups();
+    }
+
+    int create_stream(Priority) override { return ++streams; }
+    void release_stream(int) override {}
+    std::shared_ptr<EventState> record(int stream) override {
+        return std::make_shared<Reached>([self = shared_from_this(), this] { settle(); }, call_of(this, stream));
+    }
+    void wait_for(int, const std::shared_ptr<EventState>&) override {}
+    void call(int stream, std::function<void()> act) override {
+        const Calling here{this, stream, calling};
+        struct Inside {
+            explicit Inside(const Calling* here) { calling = here; }
+            ~Inside() { calling = calling->outer; }
+        } inside(&here);
+        try {
+            act();
+        } catch (...) {
+            std::lock_guard lock(mutex);
+            if (!thrown) thrown = std::current_exception();
+        }
+    }
+    void synchronize() override {
+        if (call_of(this)) Reached::refuse_wait();
+        settle();
+    }
+
+private:
+    /// Makes room where what was reported takes more than half of it.
+    void prepare_ring(std::shared_ptr<const ir::Kernel> kernel, const Launch& launch) {
+        if (scratch.ring.empty()) {
+            scratch.ring.resize(ring::words);
+            ring::clear(scratch.ring);
+        } else if (scratch.ring[ring::used] > scratch.ring[ring::capacity] / 2) {
+            take_ring();
+        }
+        scratch.launch_number = reports.add(std::move(kernel), {launch.start, launch.extent, launch.group, launch.rank});
+    }
+    void take_ring() {
+        reports.take(scratch.ring);
+        ring::clear(scratch.ring);
+    }
+    void take_reports() {
+        std::lock_guard lock(mutex);
+        if (!scratch.ring.empty()) take_ring();
+    }
+    void settle() {
+        take_reports();
+        reports.deliver();
+        std::unique_lock lock(mutex);
+        if (const std::exception_ptr first = std::exchange(thrown, nullptr)) {
+            lock.unlock();
+            std::rethrow_exception(first);
+        }
+    }
+
+    void check_local_memory(const ir::Kernel& k, const Launch& launch) const {
+        int64_t bytes = 0;
+        for (const ir::Memory& m : k.memories)
+            if (m.kind == ir::MemoryKind::local) bytes += local_elements(k, m, launch.group) * m.element.size;
+        interp::check_local_memory(k, launch.group, bytes, limits().local_memory, "interp");
+    }
+
+    /// Where the kernel's arrays lie, with cells for those whose memory the launch writes: no other can have a race.
+    std::vector<View> views_of(const Program& program, const Launch& launch) {
+        const ir::Kernel& k = program.kernel;
+        std::vector<View> views(k.memories.size());
+        for (size_t m = 0; m < views.size(); ++m) {
+            const ir::Memory& memory = k.memories[m];
+            if (memory.kind != ir::MemoryKind::array) continue;
+            const Launch::Array& array = launch.arguments[size_t(memory.argument)].array;
+            View& view = views[m];
+            view.elements = 1;
+            for (int axis = memory.rank - 1; axis >= 0; --axis) {
+                view.extents.push_back(array.extents[size_t(axis)]);
+                view.elements *= view.extents.back();
+            }
+            if (!array.memory) continue;
+            const HostMemory& held = host(*array.memory);
+            view.data = held.data.get() + array.offset;
+            if (held.unset) view.unset = held.unset.get() + array.offset;
+        }
+        for (size_t m = 0; m < views.size(); ++m)
+            if (program.written[m] && views[m].data)
+                give_cells(k, launch, *launch.arguments[size_t(k.memories[m].argument)].array.memory, views);
+        return views;
+    }
+
+    /// Sets the cells of all arrays that lie in an allocation.
+    void give_cells(const ir::Kernel& k, const Launch& launch, Allocation& memory, std::vector<View>& views) {
+        // The granule fits every view of the memory: it is the smallest leaf that any of them has, or their misalignment.
+        int shift = 3;
+        const auto each_view = [&](auto&& f) {
+            for (size_t m = 0; m < views.size(); ++m) {
+                if (k.memories[m].kind != ir::MemoryKind::array) continue;
+                const Launch::Array& array = launch.arguments[size_t(k.memories[m].argument)].array;
+                if (array.memory == &memory) f(k.memories[m], views[m], array.offset);
+            }
+        };
+        each_view([&](const ir::Memory& m, View&, int64_t offset) {
+            shift = std::min(shift, granule_shift(m.element));
+            for (const Leaf& leaf : m.element.leaves)
+                shift = std::min(shift, std::countr_zero(uint64_t(offset) | leaf.offset | m.element.size | 8u));
+        });
+        Shadow& shadow = host(memory).shadow;
+        const bool fits = shadow.cells && shadow.granule_shift <= shift && shadow.generation == scratch.generation;
+        if (!fits) {
+            const size_t count = size_t((memory.bytes >> shift) + 1);
+            shadow.cells.reset(static_cast<Cell*>(std::calloc(count, sizeof(Cell))));
+            if (!shadow.cells)
+                fail("Device interp cannot allocate ", count * sizeof(Cell), " bytes for the race checks of an allocation of ",
+                     memory.bytes, " bytes: the system gives no more memory.");
+            shadow.granule_shift = shift;
+            shadow.generation = scratch.generation;
+        }
+        each_view([&](const ir::Memory&, View& view, int64_t offset) {
+            view.cells = shadow.cells.get() + (offset >> shadow.granule_shift);
+            view.granule_shift = shadow.granule_shift;
+        });
+    }
+
+    /// Epochs are 32 bits. Before they run out, all that was remembered is dropped: between launches nothing refers to it.
+    void begin_epochs_anew() {
+        scratch.epoch = 0;
+        ++scratch.generation;
+        std::fill(scratch.local_cells.begin(), scratch.local_cells.end(), Cell{});
+        std::fill(scratch.private_written.begin(), scratch.private_written.end(), 0);
+    }
+
+    const InterpMode mode;
+    const int lanes;
+    const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
+    std::atomic<int> streams = 0;
+    std::mutex mutex;  ///< over all below, and over the contents of allocations
+    Scratch scratch;
+    std::exception_ptr thrown;  ///< by a function that a stream called, for the next wait
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> open_interp(InterpMode mode, int subgroup_size) {
+    if (subgroup_size < 1 || subgroup_size > 128)
+        fail("interp is opened with subgroups of ", subgroup_size, "; they have 1 to 128 lanes");
+    return std::make_shared<Interp>(mode, subgroup_size);
+}
+bool is_interp(const Backend& device) { return dynamic_cast<const Interp*>(&device) != nullptr; }
+
+}  // namespace pumice

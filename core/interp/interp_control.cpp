@@ -1,0 +1,257 @@
+// Control flow of the reference interpreter: which items run what.
+#include <algorithm>
+#include <cstring>
+
+#include "core/interp/interp_run.h"
+#include "core/ir/evaluate.h"
+#include "core/support/error.h"
+
+namespace pumice::interp {
+
+using namespace ir;
+
+namespace {
+
+/// with_scalar for the type of a loop's index.
+template <class F>
+void with_integer(Scalar type, F&& f) {
+    with_scalar(type, [&](auto t) {
+        using T = decltype(t);
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) f(t);
+        else library_bug("an index that is no integer");
+    });
+}
+
+/// Makes `to`, whose list has room for them, the same items as `from`.
+void assign(Items& to, Items from) {
+    std::memcpy(to.list, from.list, size_t(from.count) * sizeof(uint16_t));
+    to.count = from.count;
+}
+
+}  // namespace
+
+/// Executes a block by these items. Those that are left reach its terminator and have executed it: a yield or test is for the
+/// construct that owns the block to act on.
+void Run::execute(BlockId block, Items& items) {
+    for (const InstId id : k[block].insts) {
+        if (items.empty()) return;
+        const Inst& inst = k[id];
+        if (const Loop compute = program.loops[id.id]) {
+            const auto operands = k.operands(inst);
+            const size_t n = operands.size();
+            const Value to = inst.op == Op::set ? operands[0] : k.result(inst);
+            const Value from = inst.op == Op::set ? operands[1] : operands[0];
+            compute(items, raw(to), raw(from), n > 1 ? raw(operands[1]) : nullptr, n > 2 ? raw(operands[2]) : nullptr);
+        } else {
+            execute(inst, id.id, items);
+        }
+    }
+}
+
+void Run::execute(const Inst& inst, uint32_t id, Items& items) {
+    switch (inst.op) {
+#define OP1(name, ...) case Op::name:
+#define OP2(name, ...) case Op::name:
+#define OP3(name, ...) case Op::name:
+#include "core/ir/ops.def"
+        case Op::select: case Op::cast: case Op::bitcast: case Op::var: case Op::get: case Op::set:
+            library_bug("an instruction that a loop should compute: " + print(k, inst));
+        case Op::constant: case Op::argument: case Op::global_size: case Op::local_index: case Op::group_size:
+        case Op::group_count: case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
+        case Op::extent:
+            return;  // prepare_constants has done it for all groups
+        case Op::global_index: case Op::group_index: case Op::in_range: return indices(inst, items);
+        case Op::load:
+            find_places(inst, items);
+            check(inst, id, Touch::read, items);
+            return load(inst, items);
+        case Op::store:
+            find_places(inst, items);
+            check(inst, id, Touch::write, items);
+            return store(inst, items);
+        case Op::atomic:
+            find_places(inst, items);
+            check(inst, id, Touch::atomic, items);
+            return atomic(inst, items);
+        case Op::compare_exchange:
+            find_places(inst, items);
+            check(inst, id, Touch::atomic, items);
+            return compare_exchange(inst, items);
+        case Op::uniform: return uniform(inst, items);
+        case Op::barrier: return barrier(inst, items);
+        case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));
+        case Op::subgroup: return subgroup(inst, items);
+        case Op::group: library_bug("the interpreter met a group instruction; group_by_memory must run first: " + print(k, inst));
+        case Op::print: case Op::require: return report(inst, items);
+        case Op::if_: return if_(inst, items);
+        case Op::for_: return for_(inst, items);
+        case Op::while_: return while_(inst, items);
+        case Op::yield: case Op::test: return;
+        case Op::break_: return leave(inst, broke, items);
+        case Op::continue_: return leave(inst, continues, items);
+        case Op::return_: return leave(inst, returned, items);
+    }
+}
+
+void Run::uniform(const Inst& inst, Items items) {
+    const Value from = k.operands(inst)[0];
+    with_scalar(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const T* value = at<T>(from);
+        for (int n = 1; n < items.count; ++n)
+            if (std::memcmp(value + items.list[0], value + items.list[n], sizeof(T)) != 0)
+                not_uniform(inst, items.list[0], to_bits(value[items.list[0]]), items.list[n], to_bits(value[items.list[n]]));
+    });
+    copy(k.result(inst), from, items);
+}
+
+void Run::if_(const Inst& inst, Items& items) {
+    uint16_t* const mark = free_list;
+    const bool* condition = at<bool>(k.operands(inst)[0]);
+    Items arms[2] = {take(items), take(items)};
+    keep_if(arms[0], [&](int item) { return condition[item]; });
+    keep_if(arms[1], [&](int item) { return !condition[item]; });
+    bool all = true;
+    for (int arm = 0; arm < 2; ++arm) {
+        const int before = arms[arm].count;
+        if (before == 0) continue;
+        execute(inst.blocks[arm], arms[arm]);
+        all = all && arms[arm].count == before;
+        to_results(inst, k.operands(terminator(inst.blocks[arm])), arms[arm]);
+    }
+    if (!all) keep_if(items, [&](int item) { return fates[item] == runs; });
+    free_list = mark;
+}
+
+/// Behind a loop all items go on that did not return.
+void Run::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
+    keep_if(items, [&](int i) { return fates[i] != returned; });
+    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
+    loop = outer;
+    free_list = mark;
+}
+
+void Run::for_(const Inst& inst, Items& items) {
+    uint16_t* const mark = free_list;
+    const Enclosing outer = loop;
+    const auto operands = k.operands(inst);
+    const BlockId block = inst.blocks[0];
+    const auto& params = k[block].params;
+    const std::span<const Value> carried(params.data() + 1, params.size() - 1);
+    loop = {&inst, block, 1};
+    copy(params[0], operands[0], items);
+    carry(operands.subspan(3), block, 1, items);
+
+    Items alive = take(items), ended = take(items), body = take(items);
+    with_integer(k.type_of(params[0]), [&](auto type) {
+        using T = decltype(type);
+        T* index = at<T>(params[0]);
+        const T* to = at<T>(operands[1]);
+        const T* step = at<T>(operands[2]);
+        const auto runs_on = [=](int i) { return step[i] > 0 ? index[i] < to[i] : step[i] != 0 && index[i] > to[i]; };
+        bool first = true;
+        while (true) {
+            // The index goes past its type's limit: the loop ends as it does at `to`.
+            const auto steps_on = [=](int i) { return !__builtin_add_overflow(index[i], step[i], &index[i]) && runs_on(i); };
+            uint16_t* end = ended.list;
+            keep_if(alive, [&](int i) {
+                const bool on = first ? runs_on(i) : steps_on(i);
+                *end = uint16_t(i);
+                end += on ? 0 : 1;
+                return on;
+            });
+            ended.count = int(end - ended.list);
+            to_results(inst, carried, ended);
+            if (alive.empty()) break;
+            first = false;
+            assign(body, alive);
+            execute(block, body);
+            carry(k.operands(terminator(block)), block, 1, body);
+            if (body.count != alive.count) rejoin(alive);
+        }
+    });
+    end_loop(items, outer, mark);
+}
+
+void Run::while_(const Inst& inst, Items& items) {
+    uint16_t* const mark = free_list;
+    const Enclosing outer = loop;
+    const BlockId test = inst.blocks[0], block = inst.blocks[1];
+    loop = {&inst, test, 0};
+    carry(k.operands(inst), test, 0, items);
+    Items alive = take(items), ended = take(items), body = take(items);
+    while (!alive.empty()) {
+        execute(test, alive);
+        if (alive.empty()) break;
+        const auto tested = k.operands(terminator(test));
+        const bool* condition = at<bool>(tested[0]);
+        assign(ended, alive);
+        keep_if(ended, [&](int i) { return !condition[i]; });
+        to_results(inst, tested.subspan(1), ended);
+        keep_if(alive, [&](int i) { return condition[i]; });
+        assign(body, alive);
+        execute(block, body);
+        carry(k.operands(terminator(block)), test, 0, body);
+        if (body.count != alive.count) rejoin(alive);
+    }
+    end_loop(items, outer, mark);
+}
+
+/// Of the items that began an iteration, keeps those that begin the next.
+void Run::rejoin(Items& items) {
+    keep_if(items, [&](int i) {
+        if (fates[i] == continues) fates[i] = runs;
+        return fates[i] == runs;
+    });
+}
+
+void Run::leave(const Inst& terminator, Fate fate, Items& items) {
+    const auto operands = k.operands(terminator);
+    if (fate == broke) to_results(*loop.inst, operands, items);
+    if (fate == continues) carry(operands, loop.block, loop.first, items);
+    for (int n = 0; n < items.count; ++n) fates[items.list[n]] = fate;
+    items.count = 0;
+}
+
+void Run::barrier(const Inst& inst, Items items) {
+    if (items.count != present.count) diverged(inst, items);
+    next_epoch();
+}
+
+void Run::copy(Value to, Value from, Items items) {
+    if (to != from) copy_loop(k.type_of(to))(items, raw(to), raw(from), nullptr, nullptr);
+}
+
+void Run::to_results(const Inst& inst, std::span<const Value> from, Items items) {
+    if (items.empty()) return;
+    for (int r = 0; r < int(inst.result_count); ++r) copy(k.result(inst, r), from[size_t(r)], items);
+}
+
+/// Copies to a block's parameters, all at once: a parameter may be among the sources of a later one.
+void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items items) {
+    if (items.empty()) return;
+    const auto& params = k[to].params;
+    bool overlap = false;
+    for (size_t n = 0; n < from.size(); ++n) overlap = overlap || (k[from[n]].block == to && k[from[n]].index != first + n);
+    if (!overlap) {
+        for (size_t n = 0; n < from.size(); ++n) copy(params[first + n], from[n], items);
+        return;
+    }
+    const size_t stride = size_t(group_items) * sizeof(uint64_t);
+    scratch.carried.resize(std::max(scratch.carried.size(), from.size() * stride));
+    std::byte* const aside = scratch.carried.data();
+    for (size_t n = 0; n < from.size(); ++n)
+        copy_loop(k.type_of(from[n]))(items, aside + n * stride, raw(from[n]), nullptr, nullptr);
+    for (size_t n = 0; n < from.size(); ++n)
+        copy_loop(k.type_of(from[n]))(items, raw(params[first + n]), aside + n * stride, nullptr, nullptr);
+}
+
+/// A list of the same items on top of the stack of lists.
+Items Run::take(Items items) {
+    Items taken{free_list, 0};
+    assign(taken, items);
+    free_list += items.count;
+    return taken;
+}
+
+}  // namespace pumice::interp

@@ -1,0 +1,181 @@
+// What a launch of the reference interpreter prepares, and its loop over the groups.
+#include <algorithm>
+#include <cstring>
+
+#include "core/host/ring.h"
+#include "core/interp/interp_run.h"
+#include "core/ir/evaluate.h"
+
+namespace pumice::interp {
+
+using namespace ir;
+
+Run::Run(const Program& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
+    : program(ready), k(ready.kernel), launch(what), scratch(buffers), views(std::move(memories)) {
+    group_items = int(launch.group[0] * launch.group[1] * launch.group[2]);
+    for (size_t axis = 0; axis < 3; ++axis)
+        group_count[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    epochs.launch = scratch.epoch + 1;
+    scratch.group_starts.clear();
+    prepare_items();
+    prepare_memory();
+    prepare_constants();
+}
+
+void Run::prepare_items() {
+    const size_t n = size_t(group_items);
+    const auto grow = [](auto& buffer, size_t size) { buffer.resize(std::max(buffer.size(), size)); };
+    grow(scratch.values, program.value_bytes * n);
+    grow(scratch.lists, n * size_t(3 * program.depth + 2));  // a construct takes three lists at most
+    grow(scratch.fates, n);
+    grow(scratch.places, n);
+    values = scratch.values.data();
+    fates = scratch.fates.data();
+    places = scratch.places.data();
+    for (auto& index : local) index.resize(n);
+    const int width = int(launch.group[0]), height = int(launch.group[1]);
+    for (int item = 0; item < group_items; ++item) {
+        local[0][size_t(item)] = item % width;
+        local[1][size_t(item)] = item / width % height;
+        local[2][size_t(item)] = item / (width * height);
+    }
+}
+
+/// Lays the local and private arrays out. What they hold from groups before is never seen: reading it is a fault.
+void Run::prepare_memory() {
+    int64_t bytes = 0, granules = 0, private_bytes = 0;
+    for (int pass = 0; pass < 2; ++pass) {  // the first measures, the second places
+        if (pass == 1) {
+            scratch.local.resize(std::max(scratch.local.size(), size_t(bytes)));
+            scratch.local_cells.resize(std::max(scratch.local_cells.size(), size_t(granules)));
+            scratch.private_.resize(std::max(scratch.private_.size(), size_t(private_bytes)));
+            scratch.private_written.resize(scratch.private_.size());
+        }
+        bytes = granules = private_bytes = 0;
+        for (size_t m = 0; m < k.memories.size(); ++m) {
+            const Memory& memory = k.memories[m];
+            View& view = views[m];
+            if (memory.kind == MemoryKind::array) continue;
+            view.granule_shift = granule_shift(memory.element);
+            view.elements = local_elements(k, memory, launch.group);
+            view.extents = memory.extents.empty() ? std::vector<int64_t>{view.elements} : memory.extents;
+            const int64_t size = view.elements * memory.element.size;
+            if (memory.kind == MemoryKind::local) {
+                view.data = scratch.local.data() + bytes;
+                view.cells = scratch.local_cells.data() + granules;
+                bytes += size;
+                granules += size >> view.granule_shift;
+            } else {
+                view.data = scratch.private_.data() + private_bytes;
+                view.private_written = scratch.private_written.data() + private_bytes;
+                view.item_bytes = size;
+                private_bytes += size * group_items;
+            }
+        }
+    }
+}
+
+/// Computes what is the same for all groups: for all items of a group, wherever in the kernel it stands.
+void Run::prepare_constants() {
+    uint16_t* const list = scratch.lists.data();
+    for (int item = 0; item < group_items; ++item) list[item] = uint16_t(item);
+    const Items all{list, group_items};
+    for (const InstId id : program.constants) {
+        const Inst& inst = k[id];
+        const Value to = k.result(inst);
+        const size_t axis = size_t(inst.immediate);
+        if (inst.op == Op::constant) broadcast(to, inst.immediate, all);
+        else if (inst.op == Op::argument) broadcast(to, launch.arguments[axis].bits, all);
+        else if (inst.op == Op::global_size) broadcast(to, to_bits(int32_t(launch.extent[axis])), all);
+        else if (inst.op == Op::group_size) broadcast(to, to_bits(int32_t(launch.group[axis])), all);
+        else if (inst.op == Op::group_count) broadcast(to, to_bits(int32_t(group_count[axis])), all);
+        else if (inst.op == Op::local_index) std::copy_n(local[axis].data(), group_items, at<int32_t>(to));
+        else if (inst.op == Op::subgroup_size) broadcast(to, to_bits(int32_t(program.subgroup_size)), all);
+        else if (inst.op == Op::subgroup_count)
+            broadcast(to, to_bits(int32_t((group_items + program.subgroup_size - 1) / program.subgroup_size)), all);
+        else if (inst.op == Op::subgroup_lane)
+            each(all, [r = at<int32_t>(to), size = program.subgroup_size](int i) { r[i] = i % size; });
+        else if (inst.op == Op::subgroup_index)
+            each(all, [r = at<int32_t>(to), size = program.subgroup_size](int i) { r[i] = i / size; });
+        else if (inst.op == Op::extent) {
+            const auto& extents = views[inst.memory.id].extents;
+            broadcast(to, to_bits(int32_t(extents[extents.size() - 1 - axis])), all);
+        } else library_bug("an instruction that is not constant: " + print(k, inst));
+    }
+}
+
+void Run::broadcast(Value to, uint64_t bits, Items items) {
+    with_scalar(k.type_of(to), [&](auto type) {
+        using T = decltype(type);
+        T* r = at<T>(to);
+        const T value = from_bits<T>(bits);
+        each(items, [=](int i) { r[i] = value; });
+    });
+}
+
+void Run::indices(const Inst& inst, Items items) {
+    const size_t axis = size_t(inst.immediate);
+    if (inst.op == Op::group_index) return broadcast(k.result(inst), to_bits(int32_t(group[axis])), items);
+    if (inst.op == Op::global_index) {
+        int32_t* r = at<int32_t>(k.result(inst));
+        const int32_t* index = local[axis].data();
+        const int32_t first = int32_t(launch.start[axis] + group[axis] * launch.group[axis]);
+        return each(items, [=](int i) { r[i] = int32_t(uint32_t(first) + uint32_t(index[i])); });
+    }
+    bool* r = at<bool>(k.result(inst));
+    each(items, [&](int i) { r[i] = in_range(i); });
+}
+
+/// Tells the host what each item prints, or which requirements fail.
+void Run::report(const Inst& inst, Items items) {
+    const bool requirement = inst.op == Op::require;
+    const auto operands = k.operands(inst);
+    std::vector<uint32_t> words;
+    for (int n = 0; n < items.count; ++n) {
+        const int item = items.list[n];
+        if (requirement && bits_of(operands[0], item)) continue;
+        words.clear();
+        for (const Value v : operands.subspan(requirement)) ring::put(words, k.type_of(v), bits_of(v, item));
+        int32_t index[3];
+        for (size_t axis = 0; axis < 3; ++axis)
+            index[axis] = int32_t(launch.start[axis] + group[axis] * launch.group[axis] + local[axis][size_t(item)]);
+        ring::write(scratch.ring.data(), requirement, scratch.launch_number, uint32_t(inst.immediate), index, words);
+    }
+}
+
+bool Run::in_range(int item) const {
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (group[axis] * launch.group[axis] + local[axis][size_t(item)] >= launch.extent[axis]) return false;
+    return true;
+}
+
+void Run::all_groups() {
+    for (group[2] = 0; group[2] < group_count[2]; ++group[2])
+        for (group[1] = 0; group[1] < group_count[1]; ++group[1])
+            for (group[0] = 0; group[0] < group_count[0]; ++group[0]) one_group();
+}
+
+/// Begins an epoch, at the start of a group and at a barrier. The device begins a launch with half of all epochs left at least.
+void Run::next_epoch() {
+    if (scratch.epoch == UINT32_MAX)
+        fail("Kernel \"", k.name, "\" passes ", UINT32_MAX - epochs.launch + 1,
+             " groups and barriers in one launch, which is the limit of interp.");
+    epochs.now = ++scratch.epoch;
+}
+
+/// Runs the items of the group that exist: those in the range, or all where the kernel asks for whole groups.
+void Run::one_group() {
+    next_epoch();
+    epochs.group = epochs.now;
+    scratch.group_starts.push_back(scratch.epoch);
+    present = {scratch.lists.data(), 0};
+    for (int item = 0; item < group_items; ++item)
+        if (k.whole_groups || in_range(item)) present.list[present.count++] = uint16_t(item);
+    loop = {};
+    std::memset(fates, runs, size_t(group_items));
+    free_list = present.list + present.count;
+    Items items = take(present);
+    execute(BlockId{0}, items);
+}
+
+}  // namespace pumice::interp

@@ -1,0 +1,202 @@
+// Loads, stores and atomics of the reference interpreter, with their checks.
+#include <algorithm>
+#include <cstring>
+
+#include "core/interp/interp_run.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/ops.h"
+
+namespace pumice::interp {
+
+using namespace ir;
+
+namespace {
+
+/// Calls f with an integer of the type's size, zero-initialised.
+template <class F>
+void with_size(Scalar type, F&& f) {
+    switch (size_of(type)) {
+        case 1: return f(uint8_t());
+        case 2: return f(uint16_t());
+        case 4: return f(uint32_t());
+        default: return f(uint64_t());
+    }
+}
+
+template <class T>
+T read(const std::byte* from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+/// The new value of an element, by the op's row: atomics differ from the ops in being atomic only.
+uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
+    Op op = Op::add;
+    switch (what) {
+        case Atomic::add: op = Op::add; break;
+        case Atomic::sub: op = Op::sub; break;
+        case Atomic::min: op = Op::min; break;
+        case Atomic::max: op = Op::max; break;
+        case Atomic::and_: op = Op::and_; break;
+        case Atomic::or_: op = Op::or_; break;
+        case Atomic::xor_: op = Op::xor_; break;
+        case Atomic::exchange: return operand;
+    }
+    const uint64_t operands[2] = {old, operand};
+    uint64_t result = 0;
+    if (!evaluate_scalar(op, type, operands, result)) library_bug(text("an atomic ", name_of(op), " of ", name_of(type)));
+    return result;
+}
+
+}  // namespace
+
+/// Sets `places` of the items from the instruction's indices, each of which must lie inside.
+void Run::find_places(const Inst& inst, Items items) {
+    const View& view = views[inst.memory.id];
+    const Element& element = k[inst.memory].element;
+    const auto indices = indices_of(k, inst);
+    int64_t* const place = places;
+    bool outside = false;
+    for (size_t n = 0; n < indices.size(); ++n) {
+        const int64_t extent = indices.size() == 1 ? view.elements : view.extents[n];
+        with_scalar(k.type_of(indices[n]), [&](auto type) {
+            using T = decltype(type);
+            if constexpr (is_int(*scalar_of<T>())) {
+                const T* index = at<T>(indices[n]);
+                uint64_t bad = 0;
+                if (n == 0)
+                    each(items, [=, &bad](int i) {
+                        place[i] = int64_t(index[i]);
+                        bad |= uint64_t(place[i] >= extent) | uint64_t(place[i] < 0);
+                    });
+                else each(items, [=, &bad](int i) {
+                    const int64_t next = int64_t(index[i]);
+                    bad |= uint64_t(next >= extent) | uint64_t(next < 0);
+                    place[i] = place[i] * extent + next;
+                });
+                outside = outside || bad;
+            } else library_bug("an index that is no integer: " + print(k, inst));
+        });
+        if (outside) out_of_bounds(inst, items);
+    }
+    const int64_t stride = element.size, leaf = element.leaves[inst.leaf].offset, item_bytes = view.item_bytes;
+    each(items, [=](int i) { place[i] = place[i] * stride + leaf + i * item_bytes; });
+}
+
+/// Finds races and reads of what was never written.
+void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
+    const View& view = views[inst.memory.id];
+    if (view.private_written) return check_private(inst, how, items);
+    if (view.unset) check_unset(inst, how, items);
+    if (!view.cells) return;
+    const bool local_memory = k[inst.memory].kind == MemoryKind::local;
+    Epochs known = epochs;
+    if (local_memory) known.launch = known.group;  // every group has memory of its own
+    const int shift = view.granule_shift;
+    const size_t size = size_t(size_of(k[inst.memory].element.leaves[inst.leaf].type));
+    const int64_t granules = int64_t(size) >> shift;
+    const std::byte* const stored = how == Touch::write ? at<std::byte>(k.operands(inst).back()) : nullptr;
+    for (int n = 0; n < items.count; ++n) {
+        const int item = items.list[n];
+        std::byte* const place = view.data + places[item];
+        const bool unchanged = stored && std::memcmp(place, stored + size_t(item) * size, size) == 0;
+        Cell* const first = view.cells + (places[item] >> shift);
+        for (Cell* cell = first; cell < first + granules; ++cell) {
+            if (local_memory && how != Touch::write && !known.of_this_group(cell->writes[0])) unset(inst, item, places[item]);
+            const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
+            Touch other;
+            if (const Access* before = known.touch(*cell, how, access, unchanged, other))
+                race(inst, how, item, places[item], *before, other);
+        }
+        // At once, for the items after this one to be compared with it.
+        if (stored) std::memcpy(place, stored + size_t(item) * size, size);
+    }
+}
+
+void Run::check_private(const Inst& inst, Touch how, Items items) {
+    const View& view = views[inst.memory.id];
+    const int shift = view.granule_shift;
+    const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
+    for (int n = 0; n < items.count; ++n) {
+        uint32_t* const first = view.private_written + (places[items.list[n]] >> shift);
+        for (uint32_t* written = first; written < first + granules; ++written) {
+            if (how != Touch::write && *written < epochs.group) unset(inst, items.list[n], places[items.list[n]]);
+            *written = epochs.now;
+        }
+    }
+}
+
+/// Of arrays that were made without contents.
+void Run::check_unset(const Inst& inst, Touch how, Items items) {
+    bool* const bytes = views[inst.memory.id].unset;
+    const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
+    for (int n = 0; n < items.count; ++n) {
+        bool* const first = bytes + places[items.list[n]];
+        if (how != Touch::write && std::find(first, first + size, true) != first + size)
+            unset(inst, items.list[n], places[items.list[n]]);
+        if (how != Touch::read) std::fill_n(first, size, false);
+    }
+}
+
+void Run::load(const Inst& inst, Items items) {
+    const std::byte* data = views[inst.memory.id].data;
+    const int64_t* place = places;
+    const Value to = k.result(inst);
+    if (inst.type == Scalar::boolean) {
+        bool* r = at<bool>(to);
+        return each(items, [=](int i) { r[i] = read<uint8_t>(data + place[i]) != 0; });
+    }
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        std::byte* r = at<std::byte>(to);
+        each(items, [=](int i) { std::memcpy(r + size_t(i) * sizeof(T), data + place[i], sizeof(T)); });
+    });
+}
+
+void Run::store(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    const int64_t* place = places;
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const std::byte* value = at<std::byte>(k.operands(inst).back());
+        each(items, [=](int i) { std::memcpy(data + place[i], value + size_t(i) * sizeof(T), sizeof(T)); });
+    });
+}
+
+/// Item by item, in their order: one of the orders that a device may take.
+void Run::atomic(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    with_scalar(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const T* operand = at<T>(k.operands(inst).back());
+        T* r = at<T>(k.result(inst));
+        for (int n = 0; n < items.count; ++n) {
+            const int i = items.list[n];
+            const T old = read<T>(data + places[i]);
+            const T now = from_bits<T>(updated(Atomic(inst.immediate), inst.type, to_bits(old), to_bits(operand[i])));
+            r[i] = old;
+            std::memcpy(data + places[i], &now, sizeof(T));
+        }
+    });
+}
+
+/// Values are compared by their bits, as devices do.
+void Run::compare_exchange(const Inst& inst, Items items) {
+    std::byte* data = views[inst.memory.id].data;
+    const auto operands = k.operands(inst);
+    with_size(inst.type, [&](auto type) {
+        using T = decltype(type);
+        const std::byte* expected = at<std::byte>(operands[operands.size() - 2]);
+        const std::byte* desired = at<std::byte>(operands[operands.size() - 1]);
+        std::byte* r = at<std::byte>(k.result(inst));
+        for (int n = 0; n < items.count; ++n) {
+            const size_t i = items.list[n];
+            const T old = read<T>(data + places[i]);
+            if (old == read<T>(expected + i * sizeof(T))) std::memcpy(data + places[i], desired + i * sizeof(T), sizeof(T));
+            std::memcpy(r + i * sizeof(T), &old, sizeof(T));
+        }
+    });
+}
+
+}  // namespace pumice::interp

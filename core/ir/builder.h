@@ -1,0 +1,101 @@
+// Appends instructions to a kernel; folds constants and numbers values as it emits.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pumice::ir {
+
+/// Emits at the end of the innermost entered block. Pure instructions are folded (only by identities that are true in IEEE
+/// arithmetic) and numbered: asking twice for the same computation gives the same value, where the first dominates.
+class Builder {
+public:
+    explicit Builder(Kernel& kernel) : k(kernel) {}
+
+    /// A new, empty block with parameters of these types; enter() makes it the place to emit, leave() goes back.
+    BlockId new_block(std::span<const Scalar> param_types = {});
+    void enter(BlockId block);
+    void leave();
+    /// The same for a function's body, in which nothing that was emitted before is visible.
+    void enter_function(BlockId body);
+    void leave_function();
+    BlockId current() const { return scopes.back().block; }
+    /// True when the current block already ends in a terminator.
+    bool terminated() const;
+
+    /// The source line that following instructions come from.
+    Loc loc;
+
+    Value constant(Scalar type, uint64_t bits);
+    Value constant_int(Scalar type, int64_t value);
+    Value constant_float(Scalar type, double value);
+    Value constant_bool(bool value) { return constant(Scalar::boolean, value); }
+    /// A scalar op; the result's type follows from the row. Operand types must match the row (library bug otherwise).
+    Value op(Op op, std::initializer_list<Value> operands) { return this->op(op, std::span(operands.begin(), operands.size())); }
+    Value op(Op op, std::span<const Value> operands);
+    Value select(Value condition, Value a, Value b);
+    Value cast(Scalar to, Value a);
+    Value bitcast(Scalar to, Value a);
+    Value argument(int index, Scalar type);
+    /// global_index, global_size, local_index, group_index, group_size, group_count along an axis; the indices of the subgroup.
+    Value index(Op which, int axis = 0);
+    Value in_range();
+    Value extent(MemoryId array, int axis);
+
+    Value var(Value initial);
+    Value get(Value variable);
+    void set(Value variable, Value value);
+    Value load(MemoryId m, uint32_t leaf, std::span<const Value> indices);
+    void store(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value value);
+    Value atomic(MemoryId m, uint32_t leaf, Atomic what, std::span<const Value> indices, Value value);
+    Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);
+    Value uniform(Value a);
+    void barrier();
+    /// Calls a function of the kernel, whose results are then to be had by Kernel::result.
+    InstId call(uint32_t function, std::span<const Value> arguments);
+    /// `word` is that of a ballot.
+    Value subgroup(Subgroup what, std::span<const Value> operands, int word = 0);
+    /// A reduction or scan of the group, in scratch memory of one element of x's type an item.
+    Value group(Subgroup what, MemoryId scratch, Value x);
+    /// print, or require with its condition first. Every call adds its format to the kernel's strings.
+    void report(Op op, std::string format, std::span<const Value> operands);
+
+    /// Appends a control instruction whose blocks are filled already; result types follow from its blocks or operands.
+    /// if_: from the arms' yields. for_, while_: from the carried operands.
+    InstId control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks);
+    void terminate(Op op, std::span<const Value> operands = {});
+
+    /// Appends as it is, neither folded nor numbered; gives the instruction. The ways above end here.
+    InstId append(Inst inst, std::span<const Value> operands, std::span<const Scalar> result_types);
+
+private:
+    struct Key {
+        Op op; Scalar type; uint32_t memory; uint64_t immediate; Value a, b, c;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash { size_t operator()(const Key& key) const; };
+    struct Scope { BlockId block; std::vector<Key> added; };
+    using Numbers = std::unordered_map<Key, Value, KeyHash>;
+    struct Outside { std::vector<Scope> scopes; Numbers numbers; };
+
+    Value pure(Inst inst, std::span<const Value> operands);
+    Value numbered_or_new(Inst inst, std::span<const Value> operands);
+
+    Kernel& k;
+    std::vector<Scope> scopes;
+    Numbers numbers;
+    std::vector<Outside> outside;  ///< what open functions do not see
+};
+
+/// The value of a pure op on constants, if folding is allowed to compute it. Operands and the result are bits.
+bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
+
+/// The type of what a subgroup operation yields for a first operand of this type.
+Scalar result_type(Subgroup what, Scalar operand);
+/// The result type of a scalar op whose first operand has this type.
+Scalar result_type(Op op, Scalar operand);
+
+}  // namespace pumice::ir

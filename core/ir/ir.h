@@ -1,0 +1,271 @@
+// The intermediate representation: flat SSA with structured regions.
+//
+// A Kernel holds its instructions in one vector; operands lie in a pool; a Value is an index into the table of values.
+// Every value is one scalar. Control flow owns blocks: `if` has two, `for` one, `while` two. What a region carries around
+// (or out of an if) are block parameters and the operands of the terminator that ends the block.
+//
+// Axes are counted from the fastest: axis 0 is the last index of a range or an array (Vulkan's x), in every instruction that
+// names one. `a(i, j, k)` is load operands in the written order i, j, k.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ir/type.h"
+
+namespace pumice::ir {
+
+enum class Op : uint16_t {
+// scalar ops: see ops.def, where each is one row
+#define OP1(name, ...) name,
+#define OP2(name, ...) name,
+#define OP3(name, ...) name,
+#include "core/ir/ops.def"
+    // ---- structural ops ----
+    constant,      ///< immediate: the value's bits, in the low bytes
+    select,        ///< (bool c, a, b): a where c, else b
+    cast,          ///< (a): to `type`, by value; float to integer saturates, NaN gives 0; to bool: a != 0
+    bitcast,       ///< (a): to `type` of the same size, by bits
+    argument,      ///< immediate: index of a scalar kernel parameter
+    global_index,  ///< immediate: axis. Includes the range's offset. i32
+    global_size,   ///< immediate: axis. Extent of the range. i32
+    local_index,   ///< immediate: axis. i32
+    group_index,   ///< immediate: axis. i32
+    group_size,    ///< immediate: axis. i32
+    group_count,   ///< immediate: axis. i32
+    subgroup_size,   ///< lanes of a subgroup; i32, the same for all. A device without subgroups has size 1
+    subgroup_lane,   ///< the item's lane, from 0, below subgroup_size; i32
+    subgroup_index,  ///< the number of the item's subgroup in its group, from 0, below subgroup_count; i32
+    subgroup_count,  ///< subgroups of a group; i32
+    in_range,      ///< bool: this item is inside the range
+    extent,        ///< memory: an array's extent along axis `immediate`; i32
+    var,           ///< (initial): a mutable variable; its result names the variable and is only used by get and set
+    get,           ///< (variable): its value now
+    set,           ///< (variable, value)
+    load,          ///< memory, leaf; (indices...): the element's leaf
+    store,         ///< memory, leaf; (indices..., value)
+    atomic,        ///< memory, leaf, immediate: an Atomic; (indices..., value): the old value. Relaxed order.
+    compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
+    uniform,       ///< (a): a, which the kernel promises to be the same for all items of the group that get here
+    barrier,       ///< all items of the group arrive; orders local and global memory within the group
+    call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
+    subgroup,      ///< immediate: a Subgroup, which says the operands; among the active items of the item's subgroup: those that
+                   ///< execute it together. It orders no memory. leaf: the word of a ballot, else 0
+    group,         ///< immediate: a Subgroup that reduces or scans; memory: scratch, a local array of one element an item; (x): among all
+                   ///< items of the group, in the order of their linear indices; items past the range contribute nothing. Also a
+                   ///< barrier. `group_by_memory` puts loads, stores and barriers in its place
+    print,         ///< immediate: a format of Kernel::strings; (values...): hands them to the host, which writes the line
+    require,       ///< immediate: a format of Kernel::strings; (condition, values...): where it is false, the host is told. The
+                   ///< item goes on
+    // structured control flow. Results are the values that the construct yields.
+    if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
+    for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
+                   ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values.
+                   ///< immediate: 1 asks a device to unroll the loop
+    while_,        ///< (initial...); blocks: test (carried...), ending in `test`; body (no parameters; it sees the test block's values)
+    // terminators: the last instruction of every block, and nowhere else
+    yield,         ///< (values...): ends an if's arm or a function with its results, or an iteration with the next carried values
+    test,          ///< (condition, values...): ends a while's test block; values become the results when the condition is false
+    break_,        ///< (values...): leaves the innermost loop; values become its results
+    continue_,     ///< (values...): ends the iteration of the innermost loop, from inside ifs
+    return_,       ///< ends the item
+};
+inline constexpr int scalar_op_count = int(Op::constant);
+inline constexpr int op_count = int(Op::return_) + 1;
+constexpr bool is_scalar_op(Op op) { return int(op) < scalar_op_count; }
+constexpr bool is_terminator(Op op) { return op >= Op::yield; }
+
+enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
+/// What the active items of a subgroup do together. Reductions and scans go in the order of the lanes; add, mul, min, max take
+/// numbers, and, or, xor integers and bools. A lane that is read must be active.
+enum class Subgroup : uint8_t {
+    reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all
+    inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,  ///< (x): up to the item
+    exclusive_add, exclusive_mul, exclusive_min, exclusive_max, exclusive_and, exclusive_or, exclusive_xor,  ///< (x): before the
+                      ///< item; the first has the identity: 0, 1, the largest and the smallest value (infinities), all ones, 0, 0
+    broadcast,        ///< (x, i32 lane): the lane's x; the same lane for all
+    broadcast_first,  ///< (x): that of the lowest active lane
+    shuffle,          ///< (x, i32 lane): the lane's x
+    shuffle_xor,      ///< (x, i32 mask): that of lane ^ mask; the item's own where that is past the size
+    shuffle_up,       ///< (x, i32 d): that of lane - d, d >= 0; the item's own where that is below 0
+    shuffle_down,     ///< (x, i32 d): that of lane + d, d >= 0; the item's own where that is past the size
+    any, all,         ///< (bool): bool
+    ballot,           ///< (bool); leaf: word w of 4: u32, bit b is the condition of lane 32 w + b; 0 where that is not active
+    elect,            ///< (): bool, true for the lowest active lane
+};
+enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
+enum class MemoryKind : uint8_t { array, local, private_ };
+
+/// Dimensions that arrays and ranges may have. Devices know ranges of 3: see Kernel::folded.
+inline constexpr int max_rank = 6;
+
+inline constexpr uint32_t none = ~0u;
+struct Value { uint32_t id = none; bool operator==(const Value&) const = default; explicit operator bool() const { return id != none; } };
+struct InstId { uint32_t id = none; bool operator==(const InstId&) const = default; };
+struct BlockId { uint32_t id = none; bool operator==(const BlockId&) const = default; };
+struct MemoryId { uint32_t id = none; bool operator==(const MemoryId&) const = default; };
+
+/// A place in the user's source: an index into Kernel::files, and a line (0: unknown).
+struct Loc { uint32_t file = 0; uint32_t line = 0; bool operator==(const Loc&) const = default; };
+
+struct Inst {
+    Op op = Op::return_;
+    Scalar type = Scalar::boolean;  ///< of the first result; of the stored leaf for store; of the variable for set
+    uint8_t result_count = 0;       ///< results are the values first_result, first_result + 1, ...
+    uint8_t unused = 0;
+    Loc loc;
+    uint32_t first_operand = 0, operand_count = 0;  ///< in Kernel::pool
+    uint32_t first_result = none;
+    BlockId blocks[2];
+    MemoryId memory;
+    uint32_t leaf = 0;
+    uint64_t immediate = 0;
+};
+
+struct ValueInfo {
+    Scalar type = Scalar::boolean;
+    InstId inst;      ///< the instruction that yields it; or
+    BlockId block;    ///< the block whose parameter it is
+    uint32_t index = 0;  ///< which result or parameter
+};
+
+struct Block {
+    std::vector<Value> params;
+    std::vector<InstId> insts;
+};
+
+/// An array parameter, a local array or a private array.
+struct Memory {
+    MemoryKind kind = MemoryKind::array;
+    std::string name;        ///< "arg1", "local1", ...
+    Element element;
+    int rank = 1;            ///< dimensions; a load takes that many indices, or one linear index
+    Access access = Access::inout;
+    int argument = -1;       ///< arrays: the parameter's index
+    std::vector<int64_t> extents;  ///< local and private: written order, static; empty for a size known at launch
+    Value size;              ///< local, when extents is empty: element count, made of group_size and constants only (i32)
+    Loc loc;
+};
+
+/// What a scalar parameter gets: an argument of the launch, or where its range starts or how far it extends along a dimension.
+enum class Given : uint8_t { argument, range_start, range_extent };
+
+/// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
+struct Parameter {
+    bool is_array = false;
+    Scalar type = Scalar::f32;  ///< scalars
+    MemoryId memory;            ///< arrays
+    std::string label{};        ///< what messages call it; "": "argument N". Not part of kernel text
+    Given given = Given::argument;
+    int dimension = 0;          ///< of the range, from the slowest; i32
+    bool operator==(const Parameter&) const = default;
+};
+
+/// A device function. Its body is a block of its own: it sees its parameters and the kernel's memories, nothing else, and ends
+/// in a yield. Functions stand behind those that they call, so that none can call itself. A memory that only one function uses
+/// belongs to it: every call has its own.
+struct Function {
+    std::string name;              ///< unique in the kernel
+    Loc loc;
+    BlockId body;
+    std::vector<Scalar> results;   ///< types of what the body yields
+    // Rules that replace its derivatives, as indices of functions; `none` where it is differentiated like anything else.
+    uint32_t reverse = none;       ///< (parameters..., results..., adjoints of the results...) -> an adjoint for each parameter
+    uint32_t forward = none;       ///< (parameters..., tangents of the parameters...) -> a tangent for each result
+    bool inactive = false;         ///< its results have no derivative
+    bool has_rule() const { return reverse != none || forward != none || inactive; }
+};
+
+enum class Math : uint8_t {
+    contract,  ///< a device may fuse and reassociate within GLSL's rules (the default)
+    strict,    ///< + - * / sqrt fma are bit-identical on every device
+    fast,      ///< contract, and functions of f32 may be the device's own, with its accuracy (docs/language.md)
+};
+
+struct Kernel {
+    std::string name;
+    std::vector<std::string> files;
+    std::vector<std::string> strings;  ///< formats of print and require
+    Loc loc;                    ///< where it was defined
+    bool whole_groups = false;  ///< items past the range run too
+    Math math = Math::contract;
+    int rank = 0;               ///< of the ranges it takes; 0: any
+    /// Dimensions of its ranges that axis 2 stands for: rank 3 and folded 2 is a range of 4. Groups have extent 1 along them.
+    int folded = 1;
+    int dimensions() const { return rank == 0 ? 0 : rank + folded - 1; }  ///< of its ranges; 0: any
+    // Extents fixed at definition, axis 0 first; zeros where the launch gives them. group_size, global_size and group_count are
+    // then constants. With them the rank is not 0, and axes past it have extent 1.
+    std::array<int64_t, 3> group{}, range{};
+    std::vector<Parameter> params;
+    std::vector<Memory> memories;
+    std::vector<Inst> insts;
+    std::vector<Value> pool;
+    std::vector<ValueInfo> values;
+    std::vector<Block> blocks;  ///< blocks[0] is the body
+    std::vector<Function> functions;  ///< those called come before their callers
+
+    const Inst& operator[](InstId i) const { return insts[i.id]; }
+    const Block& operator[](BlockId b) const { return blocks[b.id]; }
+    const ValueInfo& operator[](Value v) const { return values[v.id]; }
+    const Memory& operator[](MemoryId m) const { return memories[m.id]; }
+    Scalar type_of(Value v) const { return values[v.id].type; }
+    std::span<const Value> operands(const Inst& i) const { return {pool.data() + i.first_operand, i.operand_count}; }
+    Value result(const Inst& i, int k = 0) const { return Value{i.first_result + uint32_t(k)}; }
+    const Block& body() const { return blocks[0]; }
+    /// The constant that `v` is, if it is one: sets bits.
+    bool constant(Value v, uint64_t& bits) const {
+        const InstId d = values[v.id].inst;
+        if (d.id == none || insts[d.id].op != Op::constant) return false;
+        bits = insts[d.id].immediate;
+        return true;
+    }
+    /// What messages call parameter `index`: "argument 2", or "argument 1 (particles)" for a member of a struct.
+    std::string label(size_t index) const { return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label; }
+    /// "saxpy.cpp:12" (the file's name without its folders), or "?" where unknown.
+    std::string where(Loc loc) const;
+};
+
+/// The indices of a load, store or atomic: one (linear, row-major) or as many as the memory has dimensions.
+inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {
+    const uint32_t others = i.op == Op::load ? 0 : i.op == Op::compare_exchange ? 2 : 1;
+    return k.operands(i).first(i.operand_count - others);
+}
+
+/// The name in kernel text: "add", "if", "global_index", ...
+std::string_view name_of(Op op);
+/// What a launch gives each item without computing: its indices, sizes, and the scalars it is launched with.
+bool is_given(Op op);
+/// True for instructions without effect whose result depends on their operands and the item alone (so they can be numbered,
+/// moved and dropped): scalar ops, constant, select, casts, arguments, indices, extents.
+bool is_pure(Op op);
+/// What a subgroup operation combines with: add, mul, min, max, and, or, xor; nothing for the others.
+std::optional<Op> combines(Subgroup what);
+constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
+/// All items of the group arrive at the instruction.
+constexpr bool is_barrier(Op op) { return op == Op::barrier || op == Op::group; }
+/// True when an instruction, or anything in its blocks, is a barrier.
+bool contains_barrier(const Kernel& k, const Inst& i);
+
+/// The results of a call or a construct, in order.
+inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {
+    std::vector<Value> all;
+    for (int r = 0; r < i.result_count; ++r) all.push_back(k.result(i, r));
+    return all;
+}
+
+/// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
+std::string print(const Kernel& kernel);
+/// A value as kernel text writes it: "true", "-3", "1.5".
+std::string constant_text(Scalar type, uint64_t bits);
+/// One instruction of the kernel, as its line stands in the kernel's text.
+std::string print(const Kernel& kernel, const Inst& inst);
+/// Reads kernel text; throws Error with the line and what was expected.
+Kernel parse(std::string_view text);
+/// Checks every rule of the IR. Returns "" or the first broken rule with the instruction printed.
+std::string verify(const Kernel& kernel);
+
+}  // namespace pumice::ir

@@ -1,0 +1,12 @@
+// How messages name a kernel.
+#pragma once
+#include <string>
+
+#include "core/ir/ir.h"
+
+namespace pumice::ir {
+
+/// kernel "saxpy" (saxpy.cpp:10)
+std::string named(const Kernel& kernel);
+
+}  // namespace pumice::ir

@@ -1,0 +1,78 @@
+// Where the instructions of a kernel stand, and how values flow through its control flow.
+#pragma once
+#include <vector>
+
+#include "core/ir/ir.h"
+
+namespace pumice::ir {
+
+/// Positions and jumps of a kernel's instructions. Holds for the kernel as it was when the table was made.
+class Structure {
+public:
+    explicit Structure(const Kernel& kernel);
+
+    /// The block an instruction stands in; `none` for one that stands nowhere (a pass left it behind).
+    BlockId block_of(InstId i) const { return blocks[i.id]; }
+    /// The construct that owns a block; `none` for the body, and for the bodies of functions.
+    InstId owner_of(BlockId b) const { return owners[b.id]; }
+    /// The construct around an instruction; `none` in a body.
+    InstId around(InstId i) const { return owner_of(block_of(i)); }
+    /// The breaks and continues that name this loop.
+    const std::vector<InstId>& jumps_to(InstId loop) const { return jumps[loop.id]; }
+    /// All instructions of the kernel's body, in the order of the text; and those of its functions.
+    const std::vector<InstId>& order() const { return in_order; }
+    const std::vector<InstId>& function_order() const { return in_functions; }
+    /// The instruction of `block` that is `i` or has it inside; `none` when there is no such.
+    InstId ancestor_in(BlockId block, InstId i) const;
+
+    /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value, InstId) with
+    /// each value that can become it, and what hands it on: the construct itself, a yield, test, break or continue.
+    template <class F>
+    void each_source(InstId construct, uint32_t column, F f) const;
+
+private:
+    void walk(BlockId block, InstId loop, std::vector<InstId>& order);
+
+    const Kernel& k;
+    std::vector<BlockId> blocks;
+    std::vector<InstId> owners, in_order, in_functions;
+    std::vector<std::vector<InstId>> jumps;
+};
+
+inline bool is_loop(Op op) { return op == Op::for_ || op == Op::while_; }
+inline bool is_control(Op op) { return op == Op::if_ || is_loop(op); }
+/// Loop parameters before the first carried one: the index of a for.
+inline uint32_t leading_params(Op op) { return op == Op::for_ ? 1 : 0; }
+/// Operands of a construct before the first initial value.
+inline uint32_t leading_operands(Op op) { return op == Op::for_ ? 3 : op == Op::if_ ? 1 : 0; }
+
+inline const Inst& last_inst(const Kernel& k, BlockId b) { return k[k[b].insts.back()]; }
+
+/// True when nothing after the instruction runs: a terminator, or an if whose arms both leave.
+bool never_falls_through(const Kernel& k, const Inst& i);
+/// Calls f(InstId) for everything in the instruction's blocks, in the order of the text.
+template <class F>
+void each_inside(const Kernel& k, const Inst& i, F&& f) {
+    for (const BlockId b : i.blocks) {
+        if (b.id == none) continue;
+        for (const InstId inner : k[b].insts) {
+            f(inner);
+            each_inside(k, k[inner], f);
+        }
+    }
+}
+
+template <class F>
+void Structure::each_source(InstId construct, uint32_t column, F f) const {
+    const Inst& i = k[construct];
+    if (is_loop(i.op)) f(k.operands(i)[leading_operands(i.op) + column], construct);
+    for (const BlockId b : i.blocks) {
+        if (b.id == none) continue;
+        const Inst& last = last_inst(k, b);
+        if (last.op == Op::yield) f(k.operands(last)[column], k[b].insts.back());
+        if (last.op == Op::test) f(k.operands(last)[1 + column], k[b].insts.back());
+    }
+    for (const InstId jump : jumps[construct.id]) f(k.operands(k[jump])[column], jump);
+}
+
+}  // namespace pumice::ir

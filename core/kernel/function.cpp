@@ -1,0 +1,119 @@
+#include "core/kernel/function.h"
+
+#include "core/interp/interp.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice {
+namespace {
+
+using ir::Op;
+
+/// What only a launch has, and no host call.
+bool needs_a_launch(Op op) {
+    if (is_scalar_op(op)) return false;
+    switch (op) {
+        case Op::global_index:
+        case Op::global_size:
+        case Op::local_index:
+        case Op::group_index:
+        case Op::group_size:
+        case Op::group_count:
+        case Op::in_range:
+        case Op::barrier:
+        case Op::group: return true;
+        default: return false;  // values, memory, control flow
+    }
+}
+
+/// One member a scalar, each in 8 bytes of its own.
+Element results_element(const std::vector<Scalar>& types) {
+    Element e;
+    for (size_t r = 0; r < types.size(); ++r) e.leaves.push_back({text("r", r), types[r], uint32_t(8 * r)});
+    e.size = uint32_t(8 * types.size());
+    return e;
+}
+
+std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::FunctionBody>& body) {
+    detail::Recorder r(body->name, body->place, detail::Recorder::Nested::yes);
+    try {
+        std::vector<detail::Handle> arguments;
+        for (const Scalar type : body->params) {
+            const int index = int(r.kernel.params.size());
+            r.kernel.params.push_back({false, type, {}, ""});
+            arguments.push_back(r.handle(r.build.argument(index, type)));
+        }
+        const std::vector<detail::Handle> results = r.call(body, arguments, body->place);
+        if (!results.empty()) {
+            std::vector<Scalar> types;
+            for (const detail::Handle& h : results) types.push_back(r.kernel.type_of(h.value));
+            ir::Memory m;
+            m.name = "result";
+            m.element = results_element(types);
+            m.access = ir::Access::out;
+            m.argument = int(r.kernel.params.size());
+            const ir::MemoryId id = r.add_memory(std::move(m), body->place);
+            r.kernel.params.push_back({true, types[0], id, "the result"});
+            const ir::Value first = r.build.constant_int(Scalar::i32, 0);
+            for (uint32_t n = 0; n < results.size(); ++n) r.build.store(id, n, {&first, 1}, results[n].value);
+        }
+        return r.finish();
+    } catch (const Error& e) {
+        throw r.misused().empty() ? e : Error(r.misused());
+    }
+}
+
+Backend& interpreter() {
+    static const std::shared_ptr<Backend> device = open_interp();
+    return *device;
+}
+
+}  // namespace
+
+FunctionBase::FunctionBase(detail::FunctionBody body) : state(std::make_shared<State>()) {
+    detail::check_name("function", body.name);
+    state->body = std::make_shared<const detail::FunctionBody>(std::move(body));
+}
+
+std::shared_ptr<const ir::Kernel> FunctionBase::recorded() const {
+    std::lock_guard lock(state->mutex);
+    if (!state->recorded) state->recorded = as_kernel(state->body);
+    return state->recorded;
+}
+
+std::string FunctionBase::ir() const { return ir::print(*recorded()); }
+
+std::vector<uint64_t> FunctionBase::evaluate(std::span<const detail::HostArgument> arguments) const {
+    const std::shared_ptr<const ir::Kernel> kernel = recorded();
+    std::shared_ptr<Executable> executable;
+    {
+        std::lock_guard lock(state->mutex);
+        if (!state->executable) {
+            const ir::Kernel whole = ir::inlining(*kernel);
+            for (const ir::Block& b : whole.blocks)
+                for (const ir::InstId id : b.insts)
+                    if (needs_a_launch(whole[id].op))
+                        fail("function \"", name(), "\" (", whole.where(whole.loc), ") is called on the host and uses ",
+                             name_of(whole[id].op), " (", whole.where(whole[id].loc), "), which only a kernel's launch has");
+            state->executable = interpreter().compile(kernel);
+        }
+        executable = state->executable;
+    }
+    Launch launch;
+    launch.group = {1, 1, 1};
+    for (const detail::HostArgument& a : arguments) launch.arguments.push_back({{}, a.bits});
+    std::vector<uint64_t> results(
+        kernel->params.size() - arguments.size() ? kernel->memories[kernel->params.back().memory.id].element.leaves.size() : 0);
+    std::shared_ptr<Allocation> memory;
+    const int64_t bytes = int64_t(8 * results.size());
+    if (bytes) {
+        memory = interpreter().allocate(bytes, true);
+        launch.arguments.push_back({{memory.get(), 0, bytes, Launch::Array::ones()}, 0});
+    }
+    interpreter().launch(executable, launch);
+    if (bytes) interpreter().read(*memory, 0, results.data(), bytes);
+    else interpreter().synchronize();
+    return results;
+}
+
+}  // namespace pumice

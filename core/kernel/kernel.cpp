@@ -1,0 +1,421 @@
+#include "core/kernel/kernel.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/host/trace_hook.h"
+#include "core/interp/interp_program.h"
+#include "core/ir/memory_limits.h"
+#include "core/passes/passes.h"
+#include "core/support/debug.h"
+
+namespace pumice {
+
+// ---- recording -----------------------------------------------------------------------------------------------------
+
+struct KernelBase::State {
+    std::string name;
+    KernelOptions options;
+    detail::Place place;
+    std::function<void(detail::Recorder&)> record;
+    uint64_t number;
+    std::mutex mutex;
+    std::shared_ptr<const ir::Kernel> recorded, inlined;
+    std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
+    std::recursive_mutex kept_mutex;  // what is made may ask for more
+    std::unordered_map<std::string, std::shared_ptr<void>> kept;
+
+    /// What is launched: a function's memory counts as often as it is called.
+    std::shared_ptr<const ir::Kernel> without_calls(const std::shared_ptr<const ir::Kernel>& kernel) {
+        if (kernel->functions.empty()) return kernel;
+        std::lock_guard lock(mutex);
+        if (!inlined) inlined = std::make_shared<const ir::Kernel>(ir::inlining(*kernel));
+        return inlined;
+    }
+    /// A device that is still open forgets what it compiled.
+    ~State();
+    /// Of several threads that want it at once, one compiles.
+    std::shared_ptr<Executable> compile(const std::shared_ptr<const ir::Kernel>& kernel,
+                                        const std::shared_ptr<detail::DeviceState>& device);
+};
+
+KernelBase::State::~State() {
+    for (const auto& compiled : compiled_for)
+        if (const auto device = compiled.lock()) {
+            std::unique_lock lock(device->mutex);
+            const auto forgotten = device->executables.extract(number);
+            lock.unlock();  // the executable goes without it
+        }
+}
+
+std::shared_ptr<Executable> KernelBase::State::compile(const std::shared_ptr<const ir::Kernel>& kernel,
+                                                       const std::shared_ptr<detail::DeviceState>& device) {
+    std::lock_guard compiling(mutex);
+    if (auto there = device->compiled(number)) return there;
+    try {
+        auto executable = device->backend->compile(kernel);
+        compiled_for.push_back(device);
+        std::lock_guard lock(device->mutex);
+        return device->executables[number] = std::move(executable);
+    } catch (const Error& e) {
+        throw e.within(
+            text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for ", device->name));
+    }
+}
+
+namespace {
+std::atomic<uint64_t> kernel_numbers{0};
+}  // namespace
+
+void detail::check_name(const char* what, const std::string& name) {
+    const auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    };
+    bool good = !name.empty() && name[0] != '.' && name.size() <= 100;
+    for (const char c : name) good = good && allowed(c);
+    if (!good) fail("a ", what, " is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
+}
+
+KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place,
+                       std::function<void(detail::Recorder&)> record)
+    : state(std::make_shared<State>()) {
+    detail::check_name("kernel", name);
+    state->name = std::move(name);
+    state->options = options;
+    state->place = place;
+    state->record = std::move(record);
+    state->number = ++kernel_numbers;
+}
+
+KernelBase::KernelBase(std::shared_ptr<const ir::Kernel> recorded) : state(std::make_shared<State>()) {
+    if (!recorded) throw Error("a kernel is made of no IR: the pointer is null");
+    detail::check_name("kernel", recorded->name);
+    state->name = recorded->name;
+    state->recorded = std::move(recorded);
+    state->number = ++kernel_numbers;
+}
+
+const std::string& KernelBase::name() const { return state->name; }
+
+namespace {
+
+/// "16 x 8"
+std::string extents_text(std::span<const int64_t> written) {
+    std::string out;
+    for (const int64_t n : written) out += text(out.empty() ? "" : " x ", n);
+    return out;
+}
+/// Of an axis array, in written order.
+std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
+    std::vector<int64_t> written(axes.rend() - rank, axes.rend());
+    return extents_text(written);
+}
+
+void fix_extents(ir::Kernel& k, const KernelOptions& options) {
+    if (!options.group.empty() && !options.range.empty() && options.group.size() != options.range.size())
+        fail("it fixes groups of ", extents_text(options.group), " and a range of ", extents_text(options.range),
+             ": their dimensions differ");
+    for (auto [written, axes] : {std::pair(&options.group, &k.group), std::pair(&options.range, &k.range)}) {
+        if (written->empty()) continue;
+        k.rank = int(written->size());
+        *axes = {1, 1, 1};
+        std::copy(written->rbegin(), written->rend(), axes->begin());
+    }
+}
+
+}  // namespace
+
+std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
+    // A kernel that is asked for while it is itself being recorded would wait for itself; Recorder says so first.
+    if (detail::Recorder* r = detail::Recorder::current_or_null())
+        fail("kernel \"", state->name, "\" is used while kernel \"", r->kernel.name,
+             "\" is being recorded: a kernel cannot launch another one");
+    std::lock_guard lock(state->mutex);
+    if (!state->recorded) {
+        detail::Recorder recorder(state->name, state->place);
+        recorder.kernel.whole_groups = state->options.whole_groups;
+        recorder.kernel.math = state->options.math;
+        try {
+            fix_extents(recorder.kernel, state->options);
+            state->record(recorder);
+            const std::shared_ptr<const ir::Kernel> finished = recorder.finish();
+            ir::refuse_divergent_barriers(*finished);
+            state->recorded = finished;
+        } catch (const Error& e) {
+            const Error first = recorder.misused().empty() ? e : Error(recorder.misused());
+            throw first.within(text("while recording kernel \"", state->name, "\" (", where(state->place), ")"));
+        }
+    }
+    return state->recorded;
+}
+
+std::shared_ptr<void> KernelBase::kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const {
+    std::lock_guard lock(state->kept_mutex);
+    const auto there = state->kept.find(name);
+    if (there != state->kept.end()) return there->second;
+    return state->kept[name] = make();
+}
+
+std::string KernelBase::ir() const {
+    const auto kernel = recorded();
+    if (!state->record) return ir::print(*kernel);  // it came as text, or as IR, and stays as it was
+    return ir::print(ir::dead(ir::simplify(ir::promote(ir::inlining_without_rules(*kernel)))));
+}
+
+namespace {
+/// The verifier knows the sizes to be numbers; text may have written larger ones than the language declares.
+void check_private(const ir::Kernel& kernel) {
+    for (const ir::Memory& m : kernel.memories) {
+        int64_t bytes = m.element.size;
+        for (const int64_t extent : m.extents) bytes *= extent;
+        if (m.kind == ir::MemoryKind::private_ && bytes > most_private_bytes)
+            fail("the private memory \"", m.name, "\" of the kernel text takes ", bytes, " bytes; the limit is ",
+                 most_private_bytes);
+    }
+}
+}  // namespace
+
+AnyKernel parse_ir(const std::string& text) {
+    auto kernel = std::make_shared<ir::Kernel>(ir::parse(text));
+    if (const std::string broken = ir::verify(*kernel); !broken.empty())
+        fail("the kernel text breaks a rule of the IR: ", broken);
+    check_private(*kernel);
+    ir::refuse_divergent_barriers(*kernel);
+    return AnyKernel(std::move(kernel));
+}
+
+// ---- launching -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Collects one launch and checks it; every message starts with the kernel.
+class LaunchCheck {
+public:
+    LaunchCheck(const ir::Kernel& kernel, const Range& range, std::span<const detail::HostArgument> arguments)
+        : kernel(kernel), range(range), arguments(arguments) {}
+
+    std::shared_ptr<detail::DeviceState> device;
+    Launch launch;
+
+    /// False where the range is empty.
+    bool collect() {
+        check_arguments();
+        check_aliases();
+        return check_range();
+    }
+    void check_group(const Limits& limits) const {
+        int64_t items = 1;
+        bool too_many = false;
+        for (int d = 0; d < launch.rank; ++d) {
+            const int axis = launch.rank - 1 - d;
+            const int64_t n = launch.group[axis], limit = limits.max_group_extent[axis];
+            if (n < 1) refuse("its group has extent ", n, " along dimension ", d, ": extents are positive");
+            if (n > limit)
+                refuse("its group has extent ", n, " along dimension ", d, "; the limit of ", device->name, " is ", limit);
+            too_many = __builtin_mul_overflow(items, n, &items) || too_many;
+        }
+        if (too_many || items > limits.max_group_size)
+            refuse("its group has ", too_many ? "more than 2^63" : text(items), " work-items; the limit of ", device->name, " is ",
+                   limits.max_group_size);
+    }
+
+private:
+    template <class... Parts>
+    [[noreturn]] void refuse(const Parts&... parts) const {
+        fail("kernel \"", kernel.name, "\" (", kernel.where(kernel.loc), "): ", parts...);
+    }
+
+    /// "f32", or of a struct "{position.x f32, ...} of 28 bytes".
+    static std::string text_of(const Element& element) {
+        if (element.is_scalar()) return std::string(name_of(element.leaves[0].type));
+        std::string leaves;
+        for (const Leaf& leaf : element.leaves) leaves += text(leaves.empty() ? "" : ", ", leaf.path, " ", name_of(leaf.type));
+        return text("{", leaves, "} of ", element.size, " bytes");
+    }
+
+    void check_arguments() {
+        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(),
+                                                  [](const ir::Parameter& p) { return p.given == ir::Given::argument; }));
+        if (arguments.size() != takes)
+            refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
+        launch.arguments.resize(kernel.params.size());
+        size_t first = 0, next = 0;
+        for (size_t i = 0; i < kernel.params.size(); ++i) {
+            const ir::Parameter& wanted = kernel.params[i];
+            if (wanted.given != ir::Given::argument) {
+                launch.arguments[i].bits = range_bits(wanted);
+                continue;
+            }
+            const detail::HostArgument& given = arguments[next++];
+            if (given.is_array != wanted.is_array)
+                refuse(kernel.label(i), " is ", given.is_array ? "an array" : "a scalar", ", and the kernel takes ",
+                       wanted.is_array ? "an array" : "a scalar");
+            if (given.is_array ? *given.element != kernel[wanted.memory].element : given.type != wanted.type)
+                refuse(kernel.label(i), " is of type ", given.is_array ? text_of(*given.element) : text(name_of(given.type)),
+                       ", and the kernel takes ",
+                       wanted.is_array ? text_of(kernel[wanted.memory].element) : text(name_of(wanted.type)));
+            launch.arguments[i].bits = given.bits;
+            if (!given.is_array) continue;
+            if (!given.array) refuse(kernel.label(i), " is an array that was never allocated");
+            if (given.array->released) refuse(kernel.label(i), " is an array that was released");
+            if (given.rank != kernel[wanted.memory].rank)
+                refuse(kernel.label(i), " is a ", given.rank, "-dimensional array, and the kernel takes a ",
+                       kernel[wanted.memory].rank, "-dimensional one");
+            if (!device) device = given.device, first = i;
+            if (given.device->backend != device->backend)
+                refuse(kernel.label(i), " lies on ", given.device->name, ", and ", kernel.label(first), " on ", device->name);
+            Launch::Array& array = launch.arguments[i].array;
+            array = {given.array->memory.get(), given.array->offset, given.array->bytes, Launch::Array::ones()};
+            for (int d = 0; d < given.rank; ++d) array.extents[given.rank - 1 - d] = given.extents[d];
+        }
+        const Stream& stream = range.stream;
+        if (stream.state) {
+            if (!stream.state->device) refuse("it is put on a stream that was released");
+            if (device && device->backend != stream.state->device->backend)
+                refuse("it is put on a stream of ", stream.state->device->name, ", and ", kernel.label(first), " lies on ",
+                       device->name);
+            device = stream.state->device;
+            launch.stream = stream.state->number;
+        }
+        if (!device) device = Device::open().state;
+    }
+
+    /// As the i32 that the kernel takes.
+    uint64_t range_bits(const ir::Parameter& p) const {
+        const size_t d = size_t(p.dimension);
+        return uint32_t(p.given == ir::Given::range_start ? uint64_t(range.from[d]) : uint64_t(range.to[d]) - uint64_t(range.from[d]));
+    }
+
+    void check_aliases() const {
+        for (size_t i = 0; i < launch.arguments.size(); ++i)
+            for (size_t j = i + 1; j < launch.arguments.size(); ++j) {
+                const Launch::Array &a = launch.arguments[i].array, &b = launch.arguments[j].array;
+                if (!a.memory || a.memory != b.memory || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset)
+                    continue;
+                const bool written_a = kernel[kernel.params[i].memory].access != ir::Access::in,
+                           written_b = kernel[kernel.params[j].memory].access != ir::Access::in;
+                if (written_a || written_b)
+                    refuse(kernel.label(i), " and ", kernel.label(j), " overlap in memory, and ", kernel.label(written_a ? i : j),
+                           " is written");
+            }
+    }
+
+    bool check_range() {
+        if (range.rank == 0) return own_range();
+        if (kernel.rank != 0 && kernel.dimensions() != range.rank)
+            refuse("it is launched over a ", range.rank, "-dimensional range and uses ", kernel.dimensions(),
+                   "-dimensional indices");
+        launch.rank = std::min(range.rank, 3);
+        bool empty = false;
+        for (int d = 0; d < range.rank; ++d) {
+            const int axis = std::min(range.rank - 1 - d, 2);
+            if (range.from[d] > range.to[d] && range.from[d] == 0)
+                refuse("its range has extent ", range.to[d], " along dimension ", d, ": extents are not negative");
+            if (range.from[d] > range.to[d])
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d,
+                       ": the end is not before the start");
+            if (range.to[d] > INT32_MAX || range.from[d] < INT32_MIN)
+                refuse("its range reaches from ", range.from[d], " to ", range.to[d], " along dimension ", d,
+                       "; indices are from ", INT32_MIN, " to ", INT32_MAX - 1);
+            const int64_t extent = range.to[d] - range.from[d];
+            if (extent > INT32_MAX) refuse("its range has extent ", extent, " along dimension ", d, "; the limit is ", INT32_MAX);
+            // Of more than 3 dimensions, the first ones are one axis, which starts at 0.
+            const bool folds = range.rank > 3 && axis == 2;
+            launch.start[axis] = folds ? 0 : range.from[d];
+            launch.extent[axis] = folds && d > 0 ? launch.extent[axis] * extent : extent;
+            if (launch.extent[axis] > INT32_MAX)
+                refuse("the first ", range.rank - 2, " dimensions of its range have more than ", INT32_MAX,
+                       " items, which is the limit for them together");
+            empty = empty || extent == 0;
+        }
+        if (kernel.range[0] && launch.extent != kernel.range)
+            refuse("its range is ", extents_text(launch.extent, range.rank), ", and the kernel fixes ",
+                   extents_text(kernel.range, kernel.rank));
+        take_group();
+        if (!empty) check_items();
+        return !empty;
+    }
+
+    /// Devices count items in 64 bits, and what they do with each in as many.
+    void check_items() const {
+        constexpr int64_t most = int64_t(1) << 48;
+        int64_t items = 1;
+        for (const int64_t extent : launch.extent) {
+            if (extent > most / items)
+                refuse("its range of ", extents_text(launch.extent, launch.rank), " has more than ", most, " items, which is the limit");
+            items *= extent;
+        }
+    }
+
+    /// The range that the kernel fixes.
+    bool own_range() {
+        if (!kernel.range[0]) refuse("it is launched over no range, and fixes none at its definition (static_range)");
+        launch.rank = kernel.rank;
+        launch.extent = kernel.range;
+        take_group();
+        check_items();
+        return true;
+    }
+
+    void take_group() {
+        if (range.group_rank) {
+            const int dimensions = std::max(range.rank, launch.rank);
+            if (range.group_rank != dimensions)
+                refuse("its group has ", range.group_rank, " dimensions and its range ", dimensions);
+            launch.group = {1, 1, 1};
+            for (int d = 0; d < dimensions; ++d) {
+                if (dimensions > 3 && d < dimensions - 2 && range.group_extents[d] != 1)
+                    refuse("its group has extent ", range.group_extents[d], " along dimension ", d, "; of a ", dimensions,
+                           "-dimensional range, groups have extent 1 along all dimensions but the last two");
+                launch.group[std::min(dimensions - 1 - d, 2)] = range.group_extents[d];
+            }
+        }
+        if (!kernel.group[0]) return;
+        if (range.group_rank && launch.group != kernel.group)
+            refuse("its group is ", extents_text(launch.group, launch.rank), ", and the kernel fixes ",
+                   extents_text(kernel.group, kernel.rank));
+        launch.group = kernel.group;
+    }
+
+    const ir::Kernel& kernel;
+    const Range& range;
+    std::span<const detail::HostArgument> arguments;
+};
+
+}  // namespace
+
+Event KernelBase::launch(const Range& range, std::span<const detail::HostArgument> arguments) const {
+    const std::shared_ptr<const ir::Kernel> kernel = state->without_calls(recorded());
+    LaunchCheck check(*kernel, range, arguments);
+    const bool any = check.collect();
+    detail::DeviceState& device = *check.device;
+    // Given by the launch or the kernel.
+    const bool fixed = range.group_rank || kernel->group[0];
+    if (fixed) check.check_group(device.backend->limits());
+    if (!any) {
+        Event nothing;
+        if (range.is_timed) nothing.begin = nothing.end = device.backend->stamp(check.launch.stream);
+        return nothing;
+    }
+
+    std::shared_ptr<Executable> executable = device.compiled(state->number);
+    if (!executable) executable = state->compile(kernel, check.device);
+    if (!fixed) check.launch.group = device.backend->choose_group(*kernel, check.launch);
+    if (range.rank > 3) check.launch.group[2] = 1;
+    for (const ir::Memory& m : kernel->memories)
+        if (m.kind == ir::MemoryKind::local && m.size)
+            interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
+    detail::Observer* observer = detail::observer();
+    const int stream = check.launch.stream;
+    const bool timed = range.is_timed || debug::time();
+    std::shared_ptr<TimeStamp> begin, end;
+    if (timed) begin = device.backend->stamp(stream);
+    if (!observer || !observer->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
+    if (timed) end = device.backend->stamp(stream);
+    if (debug::time()) device.launch_times.add(name(), begin, end);
+    Event event(device.backend->record(stream));
+    if (range.is_timed) event.begin = std::move(begin), event.end = std::move(end);
+    return event;
+}
+
+}  // namespace pumice

@@ -1,0 +1,42 @@
+// What a launch and a kernel are told besides their arguments.
+#include <algorithm>
+
+#include "core/kernel/kernel.h"
+#include "core/support/error.h"
+
+namespace pumice {
+
+Range Range::with_group(std::initializer_list<int64_t> extents) const {
+    if (extents.size() > ir::max_rank)
+        fail("a group of ", extents.size(), " dimensions is asked for; the limit is ", ir::max_rank);
+    Range r = *this;
+    r.group_rank = int(extents.size());
+    r.group_extents = Launch::Array::ones();
+    std::copy(extents.begin(), extents.end(), r.group_extents.begin());
+    return r;
+}
+
+Range Range::on(const Stream& s) const {
+    if (!s.state) throw Error("a launch is put on a stream that was never made: make it with Device::stream");
+    if (!s.state->device) throw Error("a launch is put on a stream after its release()");
+    Range r = *this;
+    r.stream = s;
+    return r;
+}
+
+Range Range::timed() const {
+    Range r = *this;
+    r.is_timed = true;
+    return r;
+}
+
+KernelOptions KernelOptions::with(const KernelOptions& more) const {
+    KernelOptions all = *this;
+    all.whole_groups |= more.whole_groups;
+    if (more.math != Math::contract) all.math = more.math;
+    if (!more.group.empty()) all.group = more.group;
+    if (!more.range.empty()) all.range = more.range;
+    return all;
+}
+
+}  // namespace pumice

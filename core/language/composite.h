@@ -1,0 +1,527 @@
+// Structs as device values and in memory: PUMICE_STRUCT, and what Val, Var and Ref of a struct are.
+//
+// A struct is never one value of the IR: Val<S> has a Val for each member, Var<S> a Var, Ref<S> a Ref; in memory its layout is the
+// host's. So operations and derivatives know scalars only.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "core/language/value.h"
+
+namespace pumice {
+template <class T, int N> class Array;
+namespace detail {
+
+template <class T> struct is_array : std::false_type {};
+template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
+
+/// The scalars of a T, members of members included.
+template <class T>
+constexpr int leaf_count() {
+    if constexpr (ScalarType<T>) return 1;
+    else {
+        int n = 0;
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += leaf_count<F>(); });
+        return n;
+    }
+}
+
+/// The path of a member: "velocity.x", "a[2]".
+inline std::string member_path(const std::string& path, const char* member) { return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member; }
+
+template <class T>
+void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
+    if constexpr (ScalarType<T>) leaves.push_back({path, *scalar_of<T>(), offset});
+    else
+        structure<T>::each_type([&]<class F>(const char* name, size_t at, F*) {
+            append_leaves<F>(member_path(path, name), offset + uint32_t(at), leaves);
+        });
+}
+/// The layout of a T in memory.
+template <class T>
+const Element& element_of() {
+    static const Element element = [] {
+        Element e;
+        append_leaves<T>("", 0, e.leaves);
+        e.size = sizeof(T);
+        return e;
+    }();
+    return element;
+}
+
+// What members are made from, in order: the next scalar's handle each time; named() comes before each member.
+struct HandleSource {
+    const Handle* next;
+    HandleSource& named(const char*) { return *this; }
+};
+struct VarSource {
+    const Handle* next;
+    Place place;
+    VarSource& named(const char*) { return *this; }
+};
+/// Kernel parameters. A struct that is one parameter of the kernel is several of the IR, and messages name the member.
+struct ParameterSource {
+    Recorder& recorder;
+    Place place;
+    int number;        ///< of the kernel's parameter, from 1
+    std::string path;  ///< of the member, "" for the parameter itself
+    ParameterSource named(const char* member) const { return {recorder, place, number, member_path(path, member)}; }
+};
+Handle declare_scalar(const ParameterSource& source, Scalar type);
+struct RefSource {
+    ElementPlace next;
+    Recorder& recorder;
+    RefSource& named(const char*) { return *this; }
+};
+RefSource& no_source();  // of what a static_assert refuses
+
+/// The scalars of a composite operand. Vectors take scalars too, for every component.
+template <Composite T>
+struct Operand<T> {
+    std::array<Handle, size_t(leaf_count<T>())> handles;
+    Place place;
+
+    template <class A> requires std::is_same_v<device_type_t<A>, T>
+    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) {
+        Handle* next = handles.data();
+        put(a, next);
+    }
+    Operand(const T& constant, PUMICE_AT) : place(PUMICE_HERE) {
+        Handle* next = handles.data();
+        put(constant, next);
+    }
+    template <class A> requires(structure<T>::is_vector && OperandOf<A, typename structure<T>::component>)
+    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) { handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle); }
+    /// One scalar for all of them.
+    Operand(Handle all, Place at) : place(at) { handles.fill(all); }
+
+private:
+    template <class A>
+    void put(const A& a, Handle*& next) {
+        if constexpr (ScalarType<A>) *next++ = Operand<A>(a, place.file, place.line).handle;
+        else if constexpr (Composite<A>) structure<A>::each_value(a, [&](const auto& member) { put(member, next); });
+        else if constexpr (Composite<device_type_t<A>>) a.each([&](const auto& member) { put(member, next); });
+        else *next++ = handle_of(a, place);
+    }
+};
+template <class A, class T>
+concept CompositeOperandOf = Composite<T> && std::is_convertible_v<const A&, Operand<T>>;
+
+/// How many components of scalar type S a part of a vector or matrix has: a scalar, or a vector; 0 for anything else.
+template <class S, class A>
+constexpr int part_count() {
+    using D = device_type_t<A>;
+    if constexpr (OperandOf<A, S>) return 1;
+    else if constexpr (Composite<D>) return part_count<S, D>();
+    else if constexpr (Composite<A>) return structure<A>::is_vector && std::is_same_v<typename structure<A>::component, S> ? leaf_count<A>() : 0;
+    else return 0;
+}
+/// Parts that together have the components of a vector or matrix T.
+template <class T, class... A>
+concept PartsOf = Composite<T> && ScalarType<typename structure<T>::component> && ((part_count<typename structure<T>::component, A>() > 0) && ...) &&
+                  (part_count<typename structure<T>::component, A>() + ...) == leaf_count<T>();
+template <class T, class... A>
+auto joined_handles(const A&... parts) {
+    using S = typename structure<T>::component;
+    std::array<Handle, size_t(leaf_count<T>())> all;
+    size_t n = 0;
+    const auto put = [&](const auto& part) {
+        using P = std::remove_cvref_t<decltype(part)>;
+        if constexpr (OperandOf<P, S>) all[n++] = Operand<S>(part, "", 0).handle;
+        else if constexpr (Composite<P>) for (const Handle& h : Operand<P>(part, "", 0).handles) all[n++] = h;
+        else for (const Handle& h : Operand<device_type_t<P>>(part, "", 0).handles) all[n++] = h;
+    };
+    (put(parts), ...);
+    return all;
+}
+
+/// Integers that a T may be shifted by and that are no Operand of T: scalars, or vectors as long.
+template <class U, class T>
+constexpr bool counts_for() {
+    if constexpr (!structure<T>::is_vector) return false;
+    else if constexpr (!Integer<typename structure<T>::component>) return false;
+    else if constexpr (ScalarType<U>) return Integer<U> && !std::is_same_v<U, typename structure<T>::component>;
+    else if constexpr (!Composite<U>) return false;
+    else if constexpr (!structure<U>::is_vector) return false;
+    else return Integer<typename structure<U>::component> && leaf_count<U>() == leaf_count<T>() && !std::is_same_v<U, T>;
+}
+template <class A, class T> concept CountsFor = counts_for<device_type_t<A>, T>();
+
+/// Rows (and columns) of a square matrix; 0 for what is none.
+template <class T> inline constexpr int matrix_size = 0;
+template <class T> concept Matrix = Composite<T> && matrix_size<T> > 0;
+/// The scalar at place n of those of a vector or matrix; throws Error where it has none.
+void check_place(int n, int count, const char* of);
+template <template <class> class W, class S, class M>
+W<S>* nth_scalar(M& members, int& n) {
+    W<S>* found = nullptr;
+    members.each([&]<class F>(const W<F>& member) {
+        if constexpr (ScalarType<F>) { if (n-- == 0) found = const_cast<W<S>*>(&member); }
+        else if (!found) found = nth_scalar<W, S>(member, n);
+    });
+    return found;
+}
+template <template <class> class W, class T, class M>
+auto& component_at(M& members, int n) {
+    check_place(n, leaf_count<T>(), structure<T>::name);
+    return *nth_scalar<W, typename structure<T>::component>(members, n);
+}
+template <class T, template <class> class W, class M>
+auto& component_at(M& members, int row, int column) {
+    check_place(row, matrix_size<T>, structure<T>::name);
+    check_place(column, matrix_size<T>, structure<T>::name);
+    return component_at<W, T>(members, row * matrix_size<T> + column);
+}
+
+/// One op on each component.
+template <Composite T>
+Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, Place place) {
+    std::array<Handle, size_t(leaf_count<T>())> results;
+    for (size_t n = 0; n < results.size(); ++n) {
+        ir::Value v[3];
+        size_t count = 0;
+        Recorder& r = Recorder::current("an operation on device values", place);
+        for (const Operand<T>* o : operands) v[count++] = r.use(o->handles[n], place);
+        results[n] = r.handle(r.at(place).build.op(op, std::span<const ir::Value>(v, count)));
+    }
+    HandleSource source{results.data()};
+    return Val<T>(source);
+}
+
+/// old op by, for the assignments that update.
+template <class A, Composite T>
+Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
+    const Operand<T> first(old, by.place.file, by.place.line);
+    return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
+}
+
+// ---- members that are arrays ----
+
+/// Elements of a member that is an array, 0 of any other.
+template <class T> inline constexpr int array_size = 0;
+template <class T, size_t N> inline constexpr int array_size<T[N]> = int(N);
+template <class T, size_t N> inline constexpr int array_size<std::array<T, N>> = int(N);
+template <class T> concept ArrayMember = array_size<T> > 0;
+template <class T> struct array_item;
+template <class T, size_t N> struct array_item<T[N]> { using type = T; };
+template <class T, size_t N> struct array_item<std::array<T, N>> { using type = T; };
+template <class T> using array_item_t = typename array_item<T>::type;
+
+/// Throws Error where a member of `count` elements has none at n.
+void check_item(int64_t n, int count);
+/// The device's index among `count` elements as an i32: indices outside are those of the first or the last element.
+Handle item_position(const IndexOperand& index, int count);
+/// One of several scalars, by its position among them.
+Handle pick(std::span<const Handle> scalars, Handle position, Place place);
+/// The choice of one of `count` items of `leaves` scalars, which begin where `whole` lies (or with its choice, if it has one).
+std::shared_ptr<const Choice> choice_within(const ElementPlace& whole, const IndexOperand& index, int count, int leaves);
+/// The same among variables.
+std::shared_ptr<const Choice> choice_of(std::vector<Handle> variables, const IndexOperand& index, int count, int leaves);
+
+/// The place of an element's first scalar.
+template <class T>
+const ElementPlace& first_place(const Ref<T>& element) {
+    if constexpr (ScalarType<T>) return element;
+    else {
+        const ElementPlace* first = nullptr;
+        element.each([&]<class F>(const Ref<F>& member) { if (!first) first = &first_place(member); });
+        return *first;
+    }
+}
+template <class T>
+void append_variables(const Var<T>& variable, std::vector<Handle>& all) {
+    if constexpr (ScalarType<T>) all.push_back(variable.handle);
+    else variable.each([&](const auto& member) { append_variables(member, all); });
+}
+/// The item of an array of values, or of variables, that the device's index says.
+template <class T>
+Val<array_item_t<T>> item_at(const Val<T>& values, const IndexOperand& index) {
+    using Item = array_item_t<T>;
+    const Operand<T> all(values, index.place.file, index.place.line);
+    const Handle position = item_position(index, array_size<T>);
+    std::array<Handle, size_t(leaf_count<Item>())> picked;
+    for (size_t leaf = 0; leaf < picked.size(); ++leaf) {
+        std::array<Handle, size_t(array_size<T>)> scalars;
+        for (size_t n = 0; n < scalars.size(); ++n) scalars[n] = all.handles[n * picked.size() + leaf];
+        picked[leaf] = pick(scalars, position, index.place);
+    }
+    HandleSource source{picked.data()};
+    return Val<Item>(source);
+}
+template <class T>
+Ref<array_item_t<T>> item_at(const Var<T>& variables, const IndexOperand& index) {
+    std::vector<Handle> all;
+    append_variables(variables, all);
+    Recorder& r = Recorder::current("a subscript", index.place);
+    return Ref<array_item_t<T>>(ElementPlace({}, 0, {}, index.place, choice_of(std::move(all), index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+}
+template <class T>
+Ref<array_item_t<T>> item_at(const Ref<T>& elements, const IndexOperand& index) {
+    const ElementPlace& whole = first_place(elements);
+    Recorder& r = Recorder::current("a subscript", index.place);
+    return Ref<array_item_t<T>>(
+        ElementPlace(whole.memory, 0, whole.index_span(), index.place, choice_within(whole, index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+}
+
+/// "[0]", "[1]", ...
+template <size_t n>
+inline constexpr auto item_name = [] {
+    std::array<char, 24> text{'['};
+    size_t digits = 1, end = 1;
+    for (size_t rest = n; rest >= 10; rest /= 10) ++digits;
+    for (size_t rest = n, at = digits; at > 0; --at, rest /= 10, ++end) text[at] = char('0' + rest % 10);
+    text[end] = ']';
+    return text;
+}();
+
+/// W of an array: a W of each of its elements.
+template <template <class> class W, class T, size_t N>
+struct ArrayMembers {
+    template <class Source> requires requires(Source& s) { s.named(""); }
+    explicit ArrayMembers(Source& source) : ArrayMembers(source, std::make_index_sequence<N>()) {}
+    template <class Act> void each(Act&& act) { for (auto& item : items) act(item); }
+    template <class Act> void each(Act&& act) const { for (const auto& item : items) act(item); }
+    template <std::integral I> const W<T>& operator[](I n) const { return items[at(n)]; }
+    template <std::integral I> W<T>& operator[](I n) { return items[at(n)]; }
+
+    std::array<W<T>, N> items;
+
+private:
+    template <class Source, size_t... I>
+    ArrayMembers(Source& source, std::index_sequence<I...>) : items{W<T>(source.named(item_name<I>.data()))...} {}
+    template <std::integral I> static size_t at(I n) {
+        check_item(int64_t(n), int(N));
+        return size_t(n);
+    }
+};
+template <class A, class T, size_t N>
+struct ArrayStructure {
+    using described = A;
+    using component = void;
+    static constexpr bool is_vector = false;
+    static constexpr const char* name = "array";
+    template <template <class> class W> using members = ArrayMembers<W, T, N>;
+    template <class Act> static constexpr void each_type(Act&& act) {
+        [&]<size_t... I>(std::index_sequence<I...>) { (act(item_name<I>.data(), I * sizeof(T), static_cast<T*>(nullptr)), ...); }(std::make_index_sequence<N>());
+    }
+    template <class Value, class Act> static void each_value(Value& value, Act&& act) { for (auto& item : value) act(item); }
+};
+
+#define PUMICE_INFIX(symbol, op, condition)                                                                   \
+    friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
+        return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
+    }
+/// How far the components of a T are shifted, by integers of another type: of a vector as long, or one for all.
+template <Composite T>
+struct OtherCount<T> : Operand<T> {
+    template <class A> requires CountsFor<A, T>
+    OtherCount(const A& a, PUMICE_AT) : Operand<T>(Handle(), PUMICE_HERE) {
+        using S = typename structure<T>::component;
+        using U = device_type_t<A>;
+        if constexpr (ScalarType<U>) this->handles.fill(emit_cast(*scalar_of<S>(), handle_of(a, PUMICE_HERE), PUMICE_HERE));
+        else {
+            const Operand<U> counts(a, pm_file, pm_line);
+            for (size_t n = 0; n < counts.handles.size(); ++n) this->handles[n] = emit_cast(*scalar_of<S>(), counts.handles[n], PUMICE_HERE);
+        }
+    }
+};
+
+/// The operators of vectors, by component; a scalar beside a vector stands for all components.
+template <class T>
+struct VectorInfix : found_through<T>::type {
+    static constexpr bool integer = [] {
+        if constexpr (structure<T>::is_vector) return is_int(*scalar_of<typename structure<T>::component>());
+        else return false;
+    }();
+    PUMICE_INFIX(+, add, true)
+    PUMICE_INFIX(-, sub, true)
+    PUMICE_INFIX(*, mul, true)
+    PUMICE_INFIX(/, div, true)
+    PUMICE_INFIX(%, rem, integer)
+    PUMICE_INFIX(&, and_, integer)
+    PUMICE_INFIX(|, or_, integer)
+    PUMICE_INFIX(^, xor_, integer)
+    PUMICE_INFIX(<<, shl, integer)
+    PUMICE_INFIX(>>, shr, integer)
+    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shl, {&a, &n}, n.place); }
+    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shr, {&a, &n}, n.place); }
+    friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
+};
+#undef PUMICE_INFIX
+/// The operators of matrices: see matrix.h.
+template <class T> struct MatrixInfix {};
+
+}  // namespace detail
+
+// Members that are arrays, of what may be a member itself: T[N] and std::array<T, N>.
+template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+struct structure<T[N]> : detail::ArrayStructure<T[N], T, N> {};
+template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
+struct structure<std::array<T, N>> : detail::ArrayStructure<std::array<T, N>, T, N> {};
+
+template <detail::Composite T>
+class Val<T> : public structure<T>::template members<Val>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
+    using Members = typename structure<T>::template members<Val>;
+
+public:
+    explicit Val(detail::HandleSource& source) : Members(source) {}
+    explicit Val(const detail::ParameterSource& source) : Members(source) {}
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Val(const A& a, PUMICE_AT) : Val(detail::Operand<T>(a, pm_file, pm_line)) {}
+    /// A vector or matrix of its components in order, given as scalars and vectors: Val<float4>(v.x, v3).
+    template <class... C> requires(sizeof...(C) > 1 && detail::PartsOf<T, C...>)
+    explicit Val(const C&... parts) : Val(detail::joined_handles<T>(parts...)) {}
+    /// A vector's component, counted from 0; a matrix's by row and column.
+    auto operator[](int n) const requires(structure<T>::is_vector) { return detail::component_at<pumice::Val, T>(*this, n); }
+    auto operator()(int row, int column) const requires detail::Matrix<T> { return detail::component_at<T, pumice::Val>(*this, row, column); }
+    /// An item of an array, counted from 0; one outside of it that the device asks for is the first or the last.
+    template <std::integral I> auto operator[](I n) const requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) const requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
+    Val(const Val&) = default;
+    explicit Val(const detail::Operand<T>& o) : Val(o.handles) {}
+
+private:
+    template <size_t N> explicit Val(const std::array<detail::Handle, N>& handles) : Val(detail::HandleSource{handles.data()}) {}
+    explicit Val(detail::HandleSource&& source) : Members(source) {}
+};
+
+template <detail::Composite T>
+class Var<T> : public structure<T>::template members<Var>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
+    using Members = typename structure<T>::template members<Var>;
+
+public:
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Var(const A& a, PUMICE_AT) : Var(detail::Operand<T>(a, pm_file, pm_line)) {}
+    template <class U = T> Var() { static_assert(detail::never<U>, "pumice: a Var needs an initial value: write Var x = v; or Var<float3> x = float3{};"); }
+    explicit Var(detail::VarSource& source) : Members(source) {}
+    Var(const Var& other, PUMICE_AT) : Var(detail::Operand<T>(other, pm_file, pm_line)) {}
+
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
+    Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
+    auto& operator[](int n) requires(structure<T>::is_vector) { return detail::component_at<pumice::Var, T>(*this, n); }
+    auto& operator()(int row, int column) requires detail::Matrix<T> { return detail::component_at<T, pumice::Var>(*this, row, column); }
+    template <std::integral I> auto& operator[](I n) requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
+    Var& operator+=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::add, *this, v)); }
+    Var& operator-=(detail::Operand<T> v) requires(structure<T>::is_vector || detail::Matrix<T>) { return set(detail::updated(ir::Op::sub, *this, v)); }
+    template <class B> requires detail::Matrix<T> Var& operator*=(const B& b) { return *this = *this * b; }
+    Var& operator*=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::mul, *this, v)); }
+    Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::div, *this, v)); }
+
+private:
+    Var(const detail::Operand<T>& o) : Var(detail::VarSource{o.handles.data(), o.place}) {}
+    explicit Var(detail::VarSource&& source) : Members(source) {}
+    Var& set(const detail::Operand<T>& v) {
+        const detail::Handle* next = v.handles.data();
+        assign(*this, next);
+        return *this;
+    }
+    template <class M>
+    static void assign(M& members, const detail::Handle*& next) {
+        members.each([&]<class F>(Var<F>& member) {
+            if constexpr (ScalarType<F>) member = Val<F>(*next++);
+            else assign(member, next);
+        });
+    }
+};
+
+/// An element of struct type: its members are Refs, so that `a[i].velocity.x = v` assigns one scalar.
+template <detail::Composite T>
+class Ref<T> : public structure<T>::template members<Ref>, public detail::VectorInfix<T>, public detail::MatrixInfix<T> {
+    using Members = typename structure<T>::template members<Ref>;
+
+public:
+    Ref(detail::ElementPlace of, detail::Recorder& r) : Ref(detail::RefSource{std::move(of), r}) {}
+    explicit Ref(detail::RefSource& source) : Members(source) {}
+    Ref(const Ref&) = default;
+    // A conversion that the host's ?: asks for, between an element and a host value.
+    template <std::same_as<T> U> Ref(const U&) : Members(detail::no_source()) { detail::host_condition<U>(); }
+
+    template <class A> requires detail::CompositeOperandOf<A, T>
+    void operator=(const A& v) && { store(detail::Operand<T>(v, "", 0)); }
+    void operator=(const Ref& v) && { store(detail::Operand<T>(v, "", 0)); }
+    auto&& operator[](int n) && requires(structure<T>::is_vector) { return std::move(detail::component_at<pumice::Ref, T>(*this, n)); }
+    auto&& operator()(int row, int column) && requires detail::Matrix<T> { return std::move(detail::component_at<T, pumice::Ref>(*this, row, column)); }
+    template <std::integral I> auto&& operator[](I n) && requires detail::ArrayMember<T> { return std::move(Members::operator[](n)); }
+    template <std::integral I> auto& operator[](I n) & requires detail::ArrayMember<T> { return Members::operator[](n); }
+    template <std::integral I> const auto& operator[](I n) const& requires detail::ArrayMember<T> { return Members::operator[](n); }
+    auto operator[](detail::IndexOperand n) && requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
+    auto operator[](detail::IndexOperand n) const& requires detail::ArrayMember<T> {
+        return detail::item_at(Val<T>(detail::Operand<T>(*this, n.place.file, n.place.line)), n);
+    }
+    void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
+    void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
+    void operator*=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::mul, *this, v)); }
+    void operator/=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::div, *this, v)); }
+    template <class A>
+    void operator=(const A&) & {
+        static_assert(detail::never<A>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
+    }
+
+private:
+    explicit Ref(detail::RefSource&& source) : Members(source) {}
+    void store(const detail::Operand<T>& v) {
+        const detail::Handle* next = v.handles.data();
+        assign(*this, next);
+    }
+    template <class M>
+    static void assign(M& members, const detail::Handle*& next) {
+        members.each([&]<class F>(Ref<F>& member) {
+            if constexpr (ScalarType<F>) std::move(member) = detail::Operand<F>(Val<F>(*next++), member.place.file, member.place.line);
+            else assign(member, next);
+        });
+    }
+};
+
+template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
+template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
+template <class T> Var<T>::Var(detail::VarSource& members) {
+    declare(detail::Operand<T>(Val<T>(*members.next++), members.place.file, members.place.line));
+}
+template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.next, m.recorder) { ++m.next.leaf; }
+
+}  // namespace pumice
+
+// ---- PUMICE_STRUCT -----------------------------------------------------------------------------------------------------
+// Expands `m(S, f)` for each member f, up to 64 of them; PM_LIST puts commas between.
+#define PM_EXPAND(...) PM_E3(PM_E3(PM_E3(PM_E3(__VA_ARGS__))))
+#define PM_E3(...) PM_E2(PM_E2(PM_E2(PM_E2(__VA_ARGS__))))
+#define PM_E2(...) PM_E1(PM_E1(PM_E1(PM_E1(__VA_ARGS__))))
+#define PM_E1(...) __VA_ARGS__
+#define PM_PARENS ()
+#define PM_EACH(m, S, ...) __VA_OPT__(PM_EXPAND(PM_EACH_(m, S, __VA_ARGS__)))
+#define PM_EACH_(m, S, f, ...) m(S, f) __VA_OPT__(PM_EACH_AGAIN PM_PARENS(m, S, __VA_ARGS__))
+#define PM_EACH_AGAIN() PM_EACH_
+#define PM_LIST(m, S, ...) __VA_OPT__(PM_EXPAND(PM_LIST_(m, S, __VA_ARGS__)))
+#define PM_LIST_(m, S, f, ...) m(S, f) __VA_OPT__(, PM_LIST_AGAIN PM_PARENS(m, S, __VA_ARGS__))
+#define PM_LIST_AGAIN() PM_LIST_
+// Names that a described struct, or a member of it, does not have: they would hide it.
+#define PM_DECLARE(S, f) PM_W<decltype(S::f)> f;
+#define PM_MAKE(S, f) f(pm_source.named(#f))
+#define PM_VISIT(S, f) pm_act(f);
+#define PM_TYPE(S, f) pm_act(#f, offsetof(S, f), static_cast<decltype(S::f)*>(nullptr));
+#define PM_VALUE(S, f) pm_act(pm_value.f);
+
+#define PUMICE_STRUCT_AS(S, vector, scalar, ...)                                                                              \
+    template <>                                                                                                               \
+    struct pumice::structure<S> {                                                                                             \
+        using described = S;                                                                                                  \
+        using component = scalar;                                                                                             \
+        static constexpr bool is_vector = vector;                                                                             \
+        static constexpr const char* name = #S;                                                                               \
+        template <template <class> class PM_W>                                                                                \
+        struct members {                                                                                                      \
+            template <class PM_Source> requires requires(PM_Source& s) { s.named(""); }                                       \
+            explicit members(PM_Source& pm_source) : PM_LIST(PM_MAKE, S, __VA_ARGS__) {}                                      \
+            PM_EACH(PM_DECLARE, S, __VA_ARGS__)                                                                               \
+            template <class PM_Act> void each(PM_Act&& pm_act) { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                          \
+            template <class PM_Act> void each(PM_Act&& pm_act) const { PM_EACH(PM_VISIT, S, __VA_ARGS__) }                    \
+        };                                                                                                                    \
+        template <class PM_Act> static constexpr void each_type(PM_Act&& pm_act) { PM_EACH(PM_TYPE, S, __VA_ARGS__) }         \
+        template <class PM_Value, class PM_Act> static void each_value(PM_Value& pm_value, PM_Act&& pm_act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) }\
+    }
+/// At global scope, after the struct: lists its members, in order, so that kernels can hold and access it. Members are scalars,
+/// vectors, described structs, and arrays of fixed size of these (T[N], std::array), up to 64.
+#define PUMICE_STRUCT(S, ...) PUMICE_STRUCT_AS(S, false, void, __VA_ARGS__)

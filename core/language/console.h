@@ -1,0 +1,66 @@
+// print and require: what kernels tell the host while they run.
+#pragma once
+#include <optional>
+
+#include "core/language/functions.h"
+
+namespace pumice {
+namespace detail {
+
+/// What stands in a place of a format. Host values become part of the format.
+struct Shown {
+    std::vector<Handle> scalars;  ///< of a device value
+    bool composite = false;       ///< it is a vector or struct
+    std::optional<Scalar> host;   ///< type of a host number,
+    uint64_t bits = 0;            ///< and its bits
+    std::optional<std::string> text;  ///< a host string
+};
+
+template <class A>
+Shown shown(const A& value, Place place) {
+    Shown s;
+    if constexpr (DeviceValue<A>) {
+        using T = device_type_t<A>;
+        const Operand<T> operand(value, place.file, place.line);
+        if constexpr (ScalarType<T>) s.scalars.push_back(operand.handle);
+        else s.scalars.assign(operand.handles.begin(), operand.handles.end()), s.composite = true;
+    } else if constexpr (ScalarType<A>) {
+        s.host = scalar_of<A>();
+        __builtin_memcpy(&s.bits, &value, sizeof value);
+    } else {
+        static_assert(std::is_convertible_v<const A&, std::string>, "pumice: print and require show device values, numbers and strings");
+        s.text = std::string(value);
+    }
+    return s;
+}
+
+void emit_report(ir::Op op, const char* what, std::string_view format, const Handle* condition, std::span<const Shown> values, Place place);
+
+/// A format and where it stands: the last place before the values where a default argument can say so.
+struct FormatAt {
+    std::string_view text;
+    Place place;
+    template <class S> requires std::is_convertible_v<const S&, std::string_view>
+    FormatAt(const S& text, PUMICE_AT) : text(text), place(PUMICE_HERE) {}
+};
+
+}  // namespace detail
+
+/// Prints a line on the host, with a value for each {} of the format: print("i={} v={:.3f}", i, v). See core/text/print_format.h for what a place
+/// may say. Values are device values of every type (vectors and structs as (a, b, c)), host numbers and strings. Lines come when the host
+/// waits for the device, in the order of groups and of items in a group. Throws Error where the format does not match.
+template <class... A>
+void print(detail::FormatAt format, const A&... values) {
+    const std::vector<detail::Shown> all{detail::shown(values, format.place)...};
+    detail::emit_report(ir::Op::print, "print", format.text, nullptr, all, format.place);
+}
+
+/// Where the condition does not hold, the host's next wait throws an Error with the kernel, the line, the item, and the message, which may
+/// have places for values as print has. The item goes on.
+template <class... A>
+void require(detail::Operand<bool> condition, detail::FormatAt message, const A&... values) {
+    const std::vector<detail::Shown> all{detail::shown(values, message.place)...};
+    detail::emit_report(ir::Op::require, "require", message.text, &condition.handle, all, message.place);
+}
+
+}  // namespace pumice

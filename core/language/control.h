@@ -1,0 +1,168 @@
+// Device control flow: $if $elif $else $for $while $break $continue $return, and the same as functions.
+//
+// Each $-word opens a C++ `for` that runs its body once, while it is recorded. A host `break`, `return` or `goto` out of such a
+// body is a misuse: the scope's destructor notices and the recording fails with a sentence. (A host `continue` ends the recording of
+// the body, as its closing brace does, and nothing can tell the two apart.)
+#pragma once
+#include <exception>
+
+#include "core/language/memory.h"
+
+namespace pumice {
+namespace detail {
+
+/// One open construct. live() until leave(); destroyed while live, the body was left by the host.
+class Scope {
+public:
+    explicit Scope(Place place) : place(place), exceptions(std::uncaught_exceptions()) {}
+    Scope(const Scope&) = delete;
+    ~Scope();
+    bool live() const { return is_live; }
+    void leave();
+
+protected:
+    Place place;
+    bool is_live = true;
+
+private:
+    int exceptions;
+};
+
+class IfScope : public Scope {
+public:
+    explicit IfScope(Operand<bool> condition) : Scope(condition.place) { Recorder::current("$if", place).begin_if(condition.handle, place); }
+};
+class ElseScope : public Scope {
+public:
+    explicit ElseScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$else", place).begin_else(false, place); }
+};
+/// The condition is recorded inside the else arm: live() && open(condition).
+class ElifScope : public Scope {
+public:
+    explicit ElifScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$elif", place).begin_else(true, place); }
+    bool open(Operand<bool> condition) const { Recorder::current("$elif", place).begin_if(condition.handle, place); return true; }
+};
+/// The condition is recorded in the loop's test block.
+class WhileScope : public Scope {
+public:
+    explicit WhileScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$while", place).begin_while(place); }
+    bool open(Operand<bool> condition) const { Recorder::current("$while", place).while_condition(condition.handle, place); return true; }
+};
+
+/// What range() gives: iterating over it once records the loop.
+template <class T>
+class LoopRange {
+public:
+    LoopRange(Handle from, Handle to, Handle step, Place place) : from(from), to(to), step(step), place(place) {}
+    struct Iterator {
+        LoopRange* loop;
+        Val<T> index;
+        bool operator!=(const Iterator&) const { return loop->scope_live; }
+        Val<T> operator*() const { return index; }
+        void operator++() { loop->close(); }
+    };
+    Iterator begin() {
+        Recorder& r = Recorder::current("$for", place);
+        const ir::Value a = r.use(from, place), b = r.use(to, place), s = r.use(step, place);
+        scope_live = true;
+        return {this, Val<T>(r.begin_for(a, b, s, unrolls, place))};
+    }
+    Iterator end() { return {this, Val<T>(Handle{})}; }
+    /// Asks the device to unroll the loop, which pays where its bounds are constants.
+    LoopRange unroll() const {
+        LoopRange r(from, to, step, place);
+        r.unrolls = true;
+        return r;
+    }
+    ~LoopRange() { if (scope_live) abandoned(); }
+
+private:
+    void close() { scope_live = false; Recorder::current("$for", place).end(); }
+    void abandoned() {
+        if (std::uncaught_exceptions() == exceptions) left_by_host(place);
+    }
+    static void left_by_host(Place place);
+    Handle from, to, step;
+    Place place;
+    bool scope_live = false, unrolls = false;
+    int exceptions = std::uncaught_exceptions();
+};
+
+void left_by_host(Place place);
+template <class T> void LoopRange<T>::left_by_host(Place place) { detail::left_by_host(place); }
+
+/// The type a loop counts in: that of its device operands, else int.
+template <class A, class... Rest>
+struct loop_type { using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, typename loop_type<Rest...>::type>; };
+template <class A>
+struct loop_type<A> { using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, int>; };
+template <class T, class A>
+concept LoopBound = OperandOf<A, T> && is_int(*scalar_of<T>());
+
+void leave_loop(ir::Op how, const char* what, Place place);
+
+}  // namespace detail
+
+/// [from, to) in steps: for $for(i, range(from, to, step)). Counts down for a negative step; step 0 runs nothing. The bounds are read
+/// once, before the loop. It counts in the integer type of its device operands, else in int.
+template <class A, class B, class C, class T = typename detail::loop_type<A, B, C>::type>
+    requires detail::LoopBound<T, A> && detail::LoopBound<T, B> && detail::LoopBound<T, C>
+detail::LoopRange<T> range(const A& from, const B& to, const C& step, PUMICE_AT) {
+    const auto h = [&](const auto& x) { return detail::Operand<T>(x, pm_file, pm_line).handle; };
+    return {h(from), h(to), h(step), PUMICE_HERE};
+}
+template <class A, class B, class T = typename detail::loop_type<A, B>::type>
+    requires detail::LoopBound<T, A> && detail::LoopBound<T, B>
+detail::LoopRange<T> range(const A& from, const B& to, PUMICE_AT) { return range(Val<T>(detail::Operand<T>(from, pm_file, pm_line).handle), to, 1, pm_file, pm_line); }
+template <class B, class T = typename detail::loop_type<B>::type> requires detail::LoopBound<T, B>
+detail::LoopRange<T> range(const B& to, PUMICE_AT) { return range(Val<T>(0, pm_file, pm_line), to, 1, pm_file, pm_line); }
+
+/// Leaves the innermost device loop.
+inline void break_(PUMICE_AT) { detail::leave_loop(ir::Op::break_, "$break", PUMICE_HERE); }
+/// Goes on with the next iteration of the innermost device loop.
+inline void continue_(PUMICE_AT) { detail::leave_loop(ir::Op::continue_, "$continue", PUMICE_HERE); }
+/// Ends the work-item.
+inline void return_(PUMICE_AT) { detail::leave_loop(ir::Op::return_, "$return", PUMICE_HERE); }
+
+// The constructs without macros. The bodies are lambdas, called once, while the kernel is recorded.
+
+/// Runs `then` for the items whose condition holds.
+template <class Then>
+void if_(detail::Operand<bool> condition, Then&& then) {
+    for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
+}
+/// The same, and `otherwise` for the others.
+template <class Then, class Else>
+void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
+    for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
+    for (detail::ElseScope scope(condition.place.file, condition.place.line); scope.live(); scope.leave()) otherwise();
+}
+/// Runs `body` while the condition holds. condition() gives a Val<bool> and is recorded in the loop.
+template <class Condition, class Body>
+void while_(Condition&& condition, Body&& body, PUMICE_AT) {
+    for (detail::WhileScope scope(pm_file, pm_line); scope.live() && scope.open(condition()); scope.leave()) body();
+}
+/// Runs body(i) for each i of a range().
+template <class T, class Body>
+void for_(detail::LoopRange<T> range, Body&& body) {
+    for (auto i : range) body(i);
+}
+
+}  // namespace pumice
+
+// The $ in names is an extension that every compiler has. clang's -Wpedantic warns of it; pumice.h says the same for the user's files.
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wdollar-in-identifier-extension"
+#endif
+// Scopes inside each other have names of their own, by their lines, for the sake of those who compile with -Wshadow.
+#define PM_JOIN_(a, b) a##b
+#define PM_JOIN(a, b) PM_JOIN_(a, b)
+#define PM_SCOPE PM_JOIN(pm_scope_, __LINE__)
+#define $if(...) for (::pumice::detail::IfScope PM_SCOPE(__VA_ARGS__); PM_SCOPE.live(); PM_SCOPE.leave())
+#define $elif(...) for (::pumice::detail::ElifScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
+#define $else for (::pumice::detail::ElseScope PM_SCOPE; PM_SCOPE.live(); PM_SCOPE.leave())
+#define $while(...) for (::pumice::detail::WhileScope PM_SCOPE; PM_SCOPE.live() && PM_SCOPE.open(__VA_ARGS__); PM_SCOPE.leave())
+#define $for(name, ...) for ([[maybe_unused]] auto name : __VA_ARGS__)
+#define $break ::pumice::break_()
+#define $continue ::pumice::continue_()
+#define $return ::pumice::return_()

@@ -1,0 +1,177 @@
+// What all items of a group do together: reductions, scans, broadcast, votes, over local memory and barriers.
+//
+// Each holds barriers, so every item of the group must come to it, as to synchronize(). Items past the range contribute nothing and need not be
+// thought of; with whole_groups they take part like the others. Any size and shape of group. A kernel's calls share local memory: one
+// element of each type an item.
+#pragma once
+#include "core/language/control.h"
+#include "core/language/indices.h"
+#include "core/language/subgroup.h"
+
+namespace pumice {
+namespace detail {
+
+/// The items of a group that take part, numbered in the order of their linear indices without gaps: the range cuts a box out
+/// of the group.
+struct GroupPlace {
+    Val<int> at, count;
+};
+GroupPlace group_place(Place place);
+
+/// Local memory of one element an item, for values of type T; one for all calls of a kernel with a T.
+template <class T>
+const Local<T>& group_scratch(Place place) {
+    Recorder& r = Recorder::current("a group operation", place);
+    auto& held = r.scratch[&element_of<T>()];
+    if (!held) held = std::make_shared<Local<T>>(IndexOperand(group_size_linear(place.file, place.line), place.file, place.line));
+    return *static_cast<const Local<T>*>(held.get());
+}
+
+/// All items' x by halving: f is associative and commutative.
+template <class T, class F>
+Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
+    const auto sync = [&] { synchronize(place.file, place.line); };
+    const Local<T>& scratch = group_scratch<T>(place);
+    const GroupPlace here = group_place(place);
+    scratch[here.at] = x;
+    sync();
+    // From the largest power of two below the count.
+    const Val<int> steps = 32 - cast<int>(clz(bitcast<unsigned>(max(here.count - 1, 0))));
+    for_(range(steps), [&](const Val<int>& k) {
+        const Val<int> half = 1 << (steps - 1 - k);
+        if_((here.at < half) & (here.at + half < here.count),
+            [&] { scratch[here.at] = Val<T>(f(Val<T>(scratch[here.at]), Val<T>(scratch[here.at + half]))); });
+        sync();
+    });
+    const Val<T> result = scratch[0];
+    sync();  // the next call writes
+    return result;
+}
+
+/// The inclusive scan in log2(items) steps, left in the scratch memory too: f is associative. Source: W. Hillis, G. Steele, "Data parallel
+/// algorithms", CACM 1986. The caller synchronises before the next call.
+template <class T, class F>
+Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const GroupPlace& here, Place place) {
+    const auto sync = [&] { synchronize(place.file, place.line); };
+    scratch[here.at] = x;
+    sync();
+    const Val<int> steps = 32 - cast<int>(clz(bitcast<unsigned>(max(here.count - 1, 0))));
+    for_(range(steps), [&](const Val<int>& k) {
+        const Val<int> distance = 1 << k;
+        Var<T> sum = Val<T>(scratch[here.at]);
+        if_(here.at >= distance, [&] { sum = Val<T>(f(Val<T>(scratch[here.at - distance]), Val<T>(sum))); });
+        sync();
+        scratch[here.at] = Val<T>(sum);
+        sync();
+    });
+    return Val<T>(scratch[here.at]);
+}
+
+template <class T, class F>
+Val<T> group_inclusive(const Val<T>& x, const F& f, Place place) {
+    const Val<T> result = group_scan<T>(x, f, group_scratch<T>(place), group_place(place), place);
+    synchronize(place.file, place.line);
+    return result;
+}
+
+template <class T, class F>
+Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, Place place) {
+    const Local<T>& scratch = group_scratch<T>(place);
+    const GroupPlace here = group_place(place);
+    group_scan<T>(x, f, scratch, here, place);
+    Var<T> result = identity;
+    if_(here.at > 0, [&] { result = Val<T>(scratch[here.at - 1]); });
+    synchronize(place.file, place.line);
+    return Val<T>(result);
+}
+
+Val<bool> group_any(const Operand<bool>& condition, bool negated);
+
+/// A reduction or scan by one of the operations that devices know.
+Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place);
+
+/// An operand as a value.
+template <class T, class A>
+Val<T> group_value(const A& x, Place place) {
+    const Operand<T> operand(x, place.file, place.line);
+    if constexpr (ScalarType<T>) return Val<T>(operand.handle);
+    else return Val<T>(operand);
+}
+
+/// f on a scalar, or on each component of a vector.
+template <class A, class F>
+auto group_each(const A& x, Place place, const F& f) {
+    using T = device_type_t<A>;
+    const Operand<T> operand(x, place.file, place.line);
+    if constexpr (ScalarType<T>) {
+        return f(Val<T>(operand.handle));
+    } else {
+        using C = typename structure<T>::component;
+        std::array<Handle, size_t(leaf_count<T>())> results;
+        for (size_t n = 0; n < results.size(); ++n) results[n] = f(Val<C>(operand.handles[n])).handle;
+        HandleSource source{results.data()};
+        return Val<T>(source);
+    }
+}
+
+}  // namespace detail
+
+namespace group {
+
+// reduce_ combines all items' x, inclusive_ those up to the item by its linear index in the group, exclusive_ those before it (for the first
+// 0, 1, the largest, the smallest value, all ones, 0, 0). Vectors by component. Sums of floats are rounded in no fixed order.
+#define PUMICE_GROUP_AS(name, kind)                                                                                       \
+    template <detail::kind A>                                                                                             \
+    auto name(const A& x, PUMICE_AT) {                                                                                    \
+        return detail::group_each(x, PUMICE_HERE, [&]<class T>(const Val<T>& v) {                                         \
+            return Val<T>(detail::emit_group(ir::Subgroup::name, detail::group_scratch<T>(PUMICE_HERE).id, v.handle, PUMICE_HERE)); }); \
+    }
+#define PUMICE_GROUP(name, kind) \
+    PUMICE_GROUP_AS(reduce_##name, kind) PUMICE_GROUP_AS(inclusive_##name, kind) PUMICE_GROUP_AS(exclusive_##name, kind)
+PUMICE_GROUP(add, NumberValue)
+PUMICE_GROUP(mul, NumberValue)
+PUMICE_GROUP(min, NumberValue)
+PUMICE_GROUP(max, NumberValue)
+PUMICE_GROUP(and, BitwiseValue)
+PUMICE_GROUP(or, BitwiseValue)
+PUMICE_GROUP(xor, BitwiseValue)
+#undef PUMICE_GROUP_AS
+#undef PUMICE_GROUP
+
+/// All items' x combined by f(a, b), which is associative and commutative. x may be a struct.
+template <detail::DeviceValue A, class F>
+auto reduce(const A& x, F&& f, PUMICE_AT) {
+    using T = detail::device_type_t<A>;
+    return detail::group_reduce<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
+}
+/// f over the items up to this one, by their linear index in the group; f is associative.
+template <detail::DeviceValue A, class F>
+auto inclusive_scan(const A& x, F&& f, PUMICE_AT) {
+    using T = detail::device_type_t<A>;
+    return detail::group_inclusive<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
+}
+/// f over the items before this one; for the first `identity`.
+template <detail::DeviceValue A, class B, class F>
+auto exclusive_scan(const A& x, const B& identity, F&& f, PUMICE_AT) {
+    using T = detail::device_type_t<A>;
+    return detail::group_exclusive<T>(detail::group_value<T>(x, PUMICE_HERE), detail::group_value<T>(identity, PUMICE_HERE), f, PUMICE_HERE);
+}
+/// x of the item with this linear index in the group, which is the same for all, and inside the range.
+template <detail::DeviceValue A>
+auto broadcast(const A& x, detail::Operand<int> item) {
+    using T = detail::device_type_t<A>;
+    const detail::Place place = item.place;
+    const Local<T>& scratch = detail::group_scratch<T>(place);
+    const Val<T> value = detail::group_value<T>(x, place);
+    if_(local_index_linear(place.file, place.line) == Val<int>(item.handle), [&] { scratch[0] = value; });
+    synchronize(place.file, place.line);
+    const Val<T> result = scratch[0];
+    synchronize(place.file, place.line);
+    return result;
+}
+/// Whether the condition holds for one item at least; for all.
+inline Val<bool> any(detail::Operand<bool> condition) { return detail::group_any(condition, false); }
+inline Val<bool> all(detail::Operand<bool> condition) { return !detail::group_any(condition, true); }
+
+}  // namespace group
+}  // namespace pumice

@@ -1,0 +1,55 @@
+// Where a work-item stands in the range and in its group.
+#pragma once
+#include <array>
+
+#include "core/language/functions.h"
+
+namespace pumice {
+namespace detail {
+Val<int> index_along(ir::Op which, int axis, Place place);
+/// Along the n > 3 dimensions of a range whose first n - 2 are axis 2 of the device.
+std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place);
+
+template <int N>
+auto indices(ir::Op which, const char* name, Place place) {
+    static_assert(N >= 1 && N <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
+    Recorder::current(name, place).require_rank(N, name, place);
+    if constexpr (N == 1) return index_along(which, 0, place);
+    else if constexpr (N == 2) return std::array<Val<int>, 2>{index_along(which, 1, place), index_along(which, 0, place)};
+    else if constexpr (N > 3) {
+        const std::vector<Val<int>> all = folded_indices(which, N, place);
+        return [&]<size_t... D>(std::index_sequence<D...>) { return std::array<Val<int>, size_t(N)>{all[D]...}; }(std::make_index_sequence<size_t(N)>());
+    } else return std::array<Val<int>, 3>{index_along(which, 2, place), index_along(which, 1, place), index_along(which, 0, place)};
+}
+Val<int> linear_index(ir::Op index, ir::Op size, Place place);
+Val<int> linear_size(ir::Op size, Place place);
+Val<int> global_linear(Place place);
+}  // namespace detail
+
+// Each gives an int, or for N = 2 to 6 an array of them in the order of the range's dimensions.
+
+/// The item's index in the range, the range's offset included.
+template <int N = 1> auto global_index(PUMICE_AT) { return detail::indices<N>(ir::Op::global_index, "global_index", PUMICE_HERE); }
+/// Extents of the range.
+template <int N = 1> auto global_size(PUMICE_AT) { return detail::indices<N>(ir::Op::global_size, "global_size", PUMICE_HERE); }
+/// The item's index in its group.
+template <int N = 1> auto local_index(PUMICE_AT) { return detail::indices<N>(ir::Op::local_index, "local_index", PUMICE_HERE); }
+/// The group's index.
+template <int N = 1> auto group_index(PUMICE_AT) { return detail::indices<N>(ir::Op::group_index, "group_index", PUMICE_HERE); }
+/// Extents of a group (of a full one: a partial group at the range's end has the same).
+template <int N = 1> auto group_size(PUMICE_AT) { return detail::indices<N>(ir::Op::group_size, "group_size", PUMICE_HERE); }
+/// Number of groups along each dimension.
+template <int N = 1> auto group_count(PUMICE_AT) { return detail::indices<N>(ir::Op::group_count, "group_count", PUMICE_HERE); }
+
+// Row-major over all dimensions, in every rank. The range's offset is not included.
+inline Val<int> local_index_linear(PUMICE_AT) { return detail::linear_index(ir::Op::local_index, ir::Op::group_size, PUMICE_HERE); }
+inline Val<int> group_index_linear(PUMICE_AT) { return detail::linear_index(ir::Op::group_index, ir::Op::group_count, PUMICE_HERE); }
+inline Val<int> group_size_linear(PUMICE_AT) { return detail::linear_size(ir::Op::group_size, PUMICE_HERE); }
+inline Val<int> group_count_linear(PUMICE_AT) { return detail::linear_size(ir::Op::group_count, PUMICE_HERE); }
+inline Val<int> global_size_linear(PUMICE_AT) { return detail::linear_size(ir::Op::global_size, PUMICE_HERE); }
+inline Val<int> global_index_linear(PUMICE_AT) { return detail::global_linear(PUMICE_HERE); }
+
+/// True where the item lies inside the range; always, unless the kernel has whole_groups.
+Val<bool> in_range(PUMICE_AT);
+
+}  // namespace pumice

@@ -1,0 +1,47 @@
+#include "core/language/matrix.h"
+
+#include "core/support/error.h"
+
+namespace pumice::detail {
+
+void check_place(int n, int count, const char* of) {
+    const std::string name = std::string(of).substr(std::string(of).rfind(':') + 1);
+    if (n < 0 || n >= count)
+        fail(name.starts_with("int") ? "an " : "a ", name, " is asked for its component ", n, "; they are 0 to ", count - 1);
+}
+
+namespace {
+
+/// The minor of a matrix of 3 rows, or of 4: the determinant without this row and column.
+Term minor_of(const Term* m, int n, int row, int column) {
+    Term rest[9];
+    int count = 0;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            if (i != row && j != column) rest[count++] = m[i * n + j];
+    return determinant(rest, n - 1);
+}
+
+}  // namespace
+
+// Laplace's expansion along the first row. What minors have in common is computed once: equal operations are numbered.
+Term determinant(const Term* m, int n) {
+    if (n == 1) return m[0];
+    if (n == 2) return m[0] * m[3] - m[1] * m[2];
+    Term sum = m[0] * minor_of(m, n, 0, 0);
+    for (int j = 1; j < n; ++j) {
+        const Term part = m[j] * minor_of(m, n, 0, j);
+        sum = j % 2 ? sum - part : sum + part;
+    }
+    return sum;
+}
+
+void adjugate(const Term* m, int n, Term* result) {
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            const Term minor = n == 2 ? m[(1 - i) * 2 + (1 - j)] : minor_of(m, n, i, j);
+            result[j * n + i] = (i + j) % 2 ? -minor : minor;
+        }
+}
+
+}  // namespace pumice::detail

@@ -1,0 +1,122 @@
+// Square matrices of 2 to 4 rows: host types, and their operators in kernels; their functions are in functions.h. Like arrays they are
+// row-major: rows first.
+#pragma once
+#include "core/language/vector.h"
+
+// The host's side: plain structs, packed like an array of their rows: float2x2{{1, 2}, {3, 4}}.
+#define PUMICE_MATRIX(scalar, vector, name, size, ...)                                                           \
+    namespace pumice {                                                                                           \
+    struct name {                                                                                                \
+        vector __VA_ARGS__;                                                                                      \
+        static name identity() {                                                                                 \
+            name m;                                                                                              \
+            for (int i = 0; i < size; ++i) m(i, i) = 1;                                                          \
+            return m;                                                                                            \
+        }                                                                                                        \
+        scalar& operator()(int row, int column) { return reinterpret_cast<scalar*>(this)[row * size + column]; }        \
+        scalar operator()(int row, int column) const { return reinterpret_cast<const scalar*>(this)[row * size + column]; } \
+        friend bool operator==(const name&, const name&) = default;                                              \
+    };                                                                                                           \
+    template <> inline constexpr int detail::matrix_size<name> = size;                                           \
+    }                                                                                                            \
+    PUMICE_STRUCT_AS(pumice::name, false, scalar, __VA_ARGS__);
+#define PUMICE_MATRICES(scalar)                                         \
+    PUMICE_MATRIX(scalar, scalar##2, scalar##2x2, 2, row0, row1)        \
+    PUMICE_MATRIX(scalar, scalar##3, scalar##3x3, 3, row0, row1, row2)  \
+    PUMICE_MATRIX(scalar, scalar##4, scalar##4x4, 4, row0, row1, row2, row3)
+PUMICE_MATRICES(float)
+PUMICE_MATRICES(double)
+#undef PUMICE_MATRICES
+#undef PUMICE_MATRIX
+
+namespace pumice {
+namespace detail {
+
+template <class T> using scalar_of_matrix = typename structure<T>::component;
+template <class T> using row_of = typename vector_of<scalar_of_matrix<T>, matrix_size<T>>::type;
+template <class A> concept MatrixValue = Matrix<device_type_t<A>>;
+
+/// A scalar with the line of the operation that computes with it.
+struct Term {
+    Handle handle;
+    Place place;
+    friend Term operator+(Term a, Term b) { return {emit_op(ir::Op::add, {a.handle, b.handle}, a.place), a.place}; }
+    friend Term operator-(Term a, Term b) { return {emit_op(ir::Op::sub, {a.handle, b.handle}, a.place), a.place}; }
+    friend Term operator*(Term a, Term b) { return {emit_op(ir::Op::mul, {a.handle, b.handle}, a.place), a.place}; }
+    friend Term operator/(Term a, Term b) { return {emit_op(ir::Op::div, {a.handle, b.handle}, a.place), a.place}; }
+    Term operator-() const { return {emit_op(ir::Op::neg, {handle}, place), place}; }
+};
+/// Determinant, and the adjugate: the inverse is adjugate / determinant. Row-major, `n` rows.
+Term determinant(const Term* m, int n);
+void adjugate(const Term* m, int n, Term* result);
+
+/// The scalars of a vector or matrix as terms, and back.
+template <class T> using Terms = std::array<Term, size_t(leaf_count<T>())>;
+template <class T>
+Terms<T> terms(const Operand<T>& operand, Place place) {
+    Terms<T> all;
+    for (size_t n = 0; n < all.size(); ++n) all[n] = {operand.handles[n], place};
+    return all;
+}
+template <class T>
+Val<T> from_terms(const Terms<T>& all) {
+    std::array<Handle, std::tuple_size_v<Terms<T>>> handles;
+    for (size_t n = 0; n < all.size(); ++n) handles[n] = all[n].handle;
+    HandleSource source{handles.data()};
+    return Val<T>(source);
+}
+/// rows x inner times inner x columns, each sum from the first product to the last.
+template <class R, class A, class B>
+Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
+    Terms<R> all;
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+            Term sum = a[size_t(i * inner)] * b[size_t(j)];
+            for (int k = 1; k < inner; ++k) sum = sum + a[size_t(i * inner + k)] * b[size_t(k * columns + j)];
+            all[size_t(i * columns + j)] = sum;
+        }
+    return from_terms<R>(all);
+}
+
+/// Takes a T only, where an Operand of a vector takes scalars, too.
+template <Composite T>
+struct Exactly : Operand<T> {
+    template <class A> requires(std::is_same_v<device_type_t<A>, T> || std::is_same_v<A, T>)
+    Exactly(const A& a, PUMICE_AT) : Operand<T>(a, pm_file, pm_line) {}
+};
+
+template <Matrix T>
+struct MatrixInfix<T> {
+    using Row = row_of<T>;
+    using S = scalar_of_matrix<T>;
+    static constexpr int n = matrix_size<T>;
+    friend auto operator+(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::add, {&a, &b}, b.place); }
+    friend auto operator-(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::sub, {&a, &b}, b.place); }
+    friend auto operator-(Operand<T> a) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
+    friend auto operator*(Operand<T> a, Operand<T> b) { return product<T>(terms(a, b.place), terms(b, b.place), n, n, n); }
+    /// Of a matrix and a column, and of a row and a matrix.
+    friend auto operator*(Operand<T> a, Exactly<Row> b) { return product<Row>(terms(a, b.place), terms<Row>(b, b.place), n, n, 1); }
+    friend auto operator*(Exactly<Row> a, Operand<T> b) { return product<Row>(terms<Row>(a, b.place), terms(b, b.place), 1, n, n); }
+    friend auto operator*(Operand<T> a, Operand<S> b) { return scaled(ir::Op::mul, a, b, b.place); }
+    friend auto operator*(Operand<S> a, Operand<T> b) { return scaled(ir::Op::mul, b, a, b.place); }
+    friend auto operator/(Operand<T> a, Operand<S> b) { return scaled(ir::Op::div, a, b, b.place); }
+
+private:
+    static Val<T> scaled(ir::Op op, const Operand<T>& m, const Operand<S>& by, Place place) {
+        Operand<T> all = m;
+        for (Handle& h : all.handles) h = emit_op(op, {h, by.handle}, place);
+        return Val<T>(all);
+    }
+};
+
+}  // namespace detail
+
+// A host matrix beside a device value. The source line is that of what came before.
+template <detail::Matrix T, class B>
+    requires(std::is_same_v<detail::device_type_t<B>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<B>, detail::scalar_of_matrix<T>>)
+auto operator*(const T& a, const B& b) { return Val<T>(a, "", 0) * b; }
+template <class A, detail::Matrix T>
+    requires(std::is_same_v<detail::device_type_t<A>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<A>, detail::scalar_of_matrix<T>>)
+auto operator*(const A& a, const T& b) { return a * Val<T>(b, "", 0); }
+
+}  // namespace pumice

@@ -1,0 +1,131 @@
+#include "core/language/memory.h"
+
+#include "core/ir/memory_limits.h"
+#include "core/support/error.h"
+
+namespace pumice {
+namespace detail {
+
+void MemoryBase::check_dimension(const Recorder& r, int d, int rank, Place place) {
+    if (d < 0 || d >= rank)
+        fail("the extent of an array along dimension ", d, " is asked for in kernel \"", r.kernel.name, "\" (", where(place),
+             "); it has ", rank, rank == 1 ? " dimension" : " dimensions");
+}
+
+namespace {
+
+/// A size that only the launch knows is made of the group's extents and constants.
+bool known_at_launch(const ir::Kernel& k, ir::Value v) {
+    if (k[v].inst.id == ir::none) return false;
+    const ir::Inst& i = k[k[v].inst];
+    if (i.op == ir::Op::constant || i.op == ir::Op::group_size) return true;
+    if (!is_scalar_op(i.op) && i.op != ir::Op::cast) return false;
+    for (const ir::Value o : k.operands(i))
+        if (!known_at_launch(k, o)) return false;
+    return true;
+}
+
+void check_size(const Recorder& r, const ir::Memory& m, Place place) {
+    const char* kind = m.kind == ir::MemoryKind::local ? "local" : "private";
+    const int64_t limit = m.kind == ir::MemoryKind::local ? most_local_bytes : most_private_bytes;
+    int64_t bytes = m.element.size;
+    for (const int64_t n : m.extents)
+        if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > limit)
+            fail("a ", kind, " array in kernel \"", r.kernel.name, "\" (", where(place), ") takes more than ", limit,
+                 " bytes, which is the limit");
+    uint64_t size = 0;
+    if (!m.size) return;
+    if (!known_at_launch(r.kernel, m.size))
+        fail("the size of a local array in kernel \"", r.kernel.name, "\" (", where(place),
+             ") is not known before the kernel runs: it is "
+             "made of group sizes and constants only");
+    if (r.kernel.constant(m.size, size) && int32_t(size) <= 0)
+        fail("a local array of extent ", int32_t(size), " is declared in kernel \"", r.kernel.name, "\" (", where(place),
+             "): extents are positive");
+}
+
+}  // namespace
+
+namespace {
+int add_parameter(const ParameterSource& source, bool is_array, Scalar type, ir::MemoryId memory) {
+    // Members of structs are parameters too, so that the index is not the number that the user counts.
+    std::string label = text("argument ", source.number);
+    if (!source.path.empty()) label += text(" (", source.path, ")");
+    source.recorder.kernel.params.push_back({is_array, type, memory, std::move(label)});
+    return int(source.recorder.kernel.params.size()) - 1;
+}
+}  // namespace
+
+Handle declare_scalar(const ParameterSource& source, Scalar type) {
+    const int index = add_parameter(source, false, type, {});
+    return source.recorder.handle(source.recorder.at(source.place).build.argument(index, type));
+}
+
+MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access) {
+    Recorder& r = source.recorder;
+    ir::Memory m;
+    m.name = text("arg", r.kernel.params.size() + 1);
+    m.element = element;
+    m.rank = rank;
+    m.access = access;
+    m.argument = int(r.kernel.params.size());
+    const ir::MemoryId id = r.add_memory(std::move(m), source.place);
+    add_parameter(source, true, element.leaves[0].type, id);
+    return MemoryBase(id, r.serial);
+}
+
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents,
+                       ir::Value size, Place place) {
+    for (const int64_t n : extents)
+        if (n <= 0)
+            fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array of extent ", n, " is declared in kernel \"",
+                 r.kernel.name, "\" (", where(place), "): extents are positive");
+    ir::Memory m;
+    m.kind = kind;
+    m.element = element;
+    m.rank = extents.empty() ? 1 : int(extents.size());
+    if (m.rank > ir::max_rank)
+        fail("a ", kind == ir::MemoryKind::local ? "local" : "private", " array has ", m.rank, " dimensions in kernel \"",
+             r.kernel.name, "\" (", where(place), "); the limit is ", ir::max_rank);
+    m.extents = std::move(extents);
+    m.size = size;
+    check_size(r, m, place);
+    memory.recording = r.serial;
+    return r.add_memory(std::move(m), place);
+}
+
+namespace {
+/// Throws where the element is a variable, which the item has to itself.
+void check_shared(const Recorder& r, const ElementPlace& element, Place place) {
+    if (element.choice && !element.choice->variables.empty())
+        fail("an atomic of a Var in kernel \"", r.kernel.name, "\" (", where(place), "): atomics need an array or local memory");
+}
+}  // namespace
+
+Handle emit_atomic(ir::Atomic what, const ElementPlace& element, Handle before, Handle value, Place place) {
+    Recorder& r = Recorder::current("an atomic", place);
+    r.use(before, place);
+    const ir::Value v = r.use(value, place);
+    check_shared(r, element, place);
+    return r.handle(access_element(r.at(place), element, [&](uint32_t leaf) {
+        return r.build.atomic(element.memory, leaf, what, element.index_span(), v);
+    }));
+}
+
+Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle expected, Handle desired, Place place) {
+    Recorder& r = Recorder::current("an atomic", place);
+    r.use(before, place);
+    const ir::Value e = r.use(expected, place), d = r.use(desired, place);
+    check_shared(r, element, place);
+    return r.handle(access_element(r.at(place), element, [&](uint32_t leaf) {
+        return r.build.compare_exchange(element.memory, leaf, element.index_span(), e, d);
+    }));
+}
+
+}  // namespace detail
+
+void synchronize(const char* pm_file, int pm_line) {
+    detail::Recorder::current("synchronize()", PUMICE_HERE).at(PUMICE_HERE).build.barrier();
+}
+
+}  // namespace pumice

@@ -1,0 +1,101 @@
+// Subgroups in kernels: items of a group that a device runs side by side, and what they do together.
+//
+// All of these act among the active items of a subgroup: those that come here together. docs/ir.md says what each one gives.
+#pragma once
+#include "core/language/functions.h"
+
+namespace pumice {
+namespace detail {
+
+Val<int> subgroup_place(ir::Op which, Place place);
+Handle emit_subgroup(ir::Subgroup what, const Handle* x, const Handle* lane, int word, Place place);
+
+/// One operation for each scalar of x.
+template <DeviceValue A>
+auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, Place place) {
+    using T = device_type_t<A>;
+    const Operand<T> operand(x, place.file, place.line);
+    if constexpr (ScalarType<T>) {
+        return Val<T>(emit_subgroup(what, &operand.handle, lane, 0, place));
+    } else {
+        std::array<Handle, size_t(leaf_count<T>())> results;
+        for (size_t n = 0; n < results.size(); ++n) results[n] = emit_subgroup(what, &operand.handles[n], lane, 0, place);
+        HandleSource source{results.data()};
+        return Val<T>(source);
+    }
+}
+
+template <class T>
+constexpr bool number() {
+    if constexpr (ScalarType<T>) return !std::is_same_v<T, bool>;
+    else return Vector<T>;
+}
+template <class T>
+constexpr bool bitwise() {
+    if constexpr (ScalarType<T>) return !is_float(*scalar_of<T>());
+    else if constexpr (Vector<T>) return is_int(*scalar_of<typename structure<T>::component>());
+    else return false;
+}
+template <class A> concept NumberValue = DeviceValue<A> && number<device_type_t<A>>();
+template <class A> concept BitwiseValue = DeviceValue<A> && bitwise<device_type_t<A>>();
+
+}  // namespace detail
+
+namespace subgroup {
+
+/// Lanes of a subgroup: the same for the whole launch.
+inline Val<int> size(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_size, PUMICE_HERE); }
+/// The item's lane, from 0.
+inline Val<int> lane(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_lane, PUMICE_HERE); }
+/// The number of the item's subgroup in its group, from 0.
+inline Val<int> index(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_index, PUMICE_HERE); }
+/// Subgroups of a group.
+inline Val<int> count(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_count, PUMICE_HERE); }
+
+// reduce_ combines all items' x, inclusive_ those up to the item in the order of lanes, exclusive_ those before it. Vectors by
+// component.
+#define PUMICE_SUBGROUP(name, kind)                                                                                       \
+    template <detail::kind A> auto reduce_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::reduce_##name, x, nullptr, PUMICE_HERE); } \
+    template <detail::kind A> auto inclusive_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::inclusive_##name, x, nullptr, PUMICE_HERE); } \
+    template <detail::kind A> auto exclusive_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::exclusive_##name, x, nullptr, PUMICE_HERE); }
+PUMICE_SUBGROUP(add, NumberValue)
+PUMICE_SUBGROUP(mul, NumberValue)
+PUMICE_SUBGROUP(min, NumberValue)
+PUMICE_SUBGROUP(max, NumberValue)
+PUMICE_SUBGROUP(and, BitwiseValue)
+PUMICE_SUBGROUP(or, BitwiseValue)
+PUMICE_SUBGROUP(xor, BitwiseValue)
+#undef PUMICE_SUBGROUP
+
+// x of another lane, which must be active. broadcast: of one that is the same for all. The relative shuffles leave an item its
+// own x where they would leave the subgroup; d is not negative.
+#define PUMICE_SHUFFLE(name, lane)                                                                    \
+    template <detail::DeviceValue A>                                                                  \
+    auto name(const A& x, detail::Operand<int> lane) {                                                \
+        return detail::subgroup_each(ir::Subgroup::name, x, &lane.handle, lane.place);                \
+    }
+PUMICE_SHUFFLE(broadcast, lane)
+PUMICE_SHUFFLE(shuffle, lane)
+PUMICE_SHUFFLE(shuffle_xor, mask)
+PUMICE_SHUFFLE(shuffle_up, d)
+PUMICE_SHUFFLE(shuffle_down, d)
+#undef PUMICE_SHUFFLE
+/// x of the lowest active lane.
+template <detail::DeviceValue A>
+auto broadcast_first(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE); }
+
+/// Whether the condition holds for one active item at least; for all.
+inline Val<bool> any(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::any, &condition.handle, nullptr, 0, condition.place)); }
+inline Val<bool> all(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::all, &condition.handle, nullptr, 0, condition.place)); }
+/// Bit b of word w (x, y, z, w) is the condition of lane 32 w + b; 0 where that is not active.
+inline Val<uint4> ballot(detail::Operand<bool> condition) {
+    detail::Handle words[4];
+    for (int w = 0; w < 4; ++w) words[w] = detail::emit_subgroup(ir::Subgroup::ballot, &condition.handle, nullptr, w, condition.place);
+    detail::HandleSource source{words};
+    return Val<uint4>(source);
+}
+/// True for the lowest active lane.
+inline Val<bool> elect(PUMICE_AT) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::elect, nullptr, nullptr, 0, PUMICE_HERE)); }
+
+}  // namespace subgroup
+}  // namespace pumice

@@ -1,0 +1,78 @@
+#include "core/language/value.h"
+
+#include "core/ir/evaluate.h"
+
+namespace pumice::detail {
+
+Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place) {
+    Recorder& r = Recorder::current("an operation on device values", place);
+    ir::Value values[3];
+    size_t n = 0;
+    for (const Handle& h : operands) values[n++] = r.use(h, place);
+    return r.handle(r.at(place).build.op(op, std::span<const ir::Value>(values, n)));
+}
+
+Handle emit_cast(Scalar to, Handle x, Place place) {
+    Recorder& r = Recorder::current("cast", place);
+    const ir::Value v = r.use(x, place);
+    return r.handle(r.at(place).build.cast(to, v));
+}
+
+Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place) {
+    Recorder& r = Recorder::current("cast", place);
+    return r.handle(r.at(place).build.constant(to, cast_bits(from, to, bits)));
+}
+
+namespace {
+
+/// The access at a position in [from, to), by a binary search.
+ir::Value choose(Recorder& r, const ElementPlace& at, ir::Value position, size_t from, size_t to,
+                 const std::function<ir::Value(uint32_t)>& access) {
+    if (to - from == 1) return access(at.choice->first[from] + at.leaf);
+    const size_t middle = from + (to - from) / 2;
+    const ir::Value before = r.build.op(ir::Op::lt, {position, r.build.constant_int(Scalar::i32, int64_t(middle))});
+    ir::BlockId arms[2];
+    bool gives = false;
+    for (const bool first : {true, false}) {
+        r.build.enter(arms[!first] = r.build.new_block());
+        const ir::Value given =
+            first ? choose(r, at, position, from, middle, access) : choose(r, at, position, middle, to, access);
+        gives = bool(given);
+        r.build.terminate(ir::Op::yield, std::span<const ir::Value>(&given, gives));
+        r.build.leave();
+    }
+    const ir::Inst made = r.kernel[r.build.control(ir::Op::if_, {&before, 1}, {arms[0], arms[1]})];
+    return gives ? r.kernel.result(made) : ir::Value();
+}
+
+bool among_variables(const ElementPlace& at) { return at.choice && !at.choice->variables.empty(); }
+
+}  // namespace
+
+ir::Value access_element(Recorder& r, const ElementPlace& at, const std::function<ir::Value(uint32_t)>& access) {
+    if (!at.choice) return access(at.leaf);
+    const ir::Value position = r.use(at.choice->position, at.place);
+    uint64_t known = 0;
+    if (r.kernel.constant(position, known)) return access(at.choice->first[size_t(known)] + at.leaf);
+    return choose(r, at, position, 0, at.choice->first.size(), access);
+}
+
+ir::Value load_element(Recorder& r, const ElementPlace& from) {
+    r.at(from.place);
+    return access_element(r, from, [&](uint32_t n) {
+        return among_variables(from) ? r.build.get(r.use(from.choice->variables[n], from.place))
+                                     : r.build.load(from.memory, n, from.index_span());
+    });
+}
+
+void store_element(Recorder& r, const ElementPlace& to, ir::Value value) {
+    access_element(r, to, [&](uint32_t n) {
+        if (among_variables(to))
+            r.build.set(r.use(to.choice->variables[n], to.place), value);
+        else
+            r.build.store(to.memory, n, to.index_span(), value);
+        return ir::Value();
+    });
+}
+
+}  // namespace pumice::detail

@@ -1,9 +1,0 @@
-#include "core/named.h"
-
-#include "core/error.h"
-
-namespace pumice::ir {
-
-std::string named(const Kernel& k) { return text("kernel \"", k.name, "\" (", k.where(k.loc), ")"); }
-
-}  // namespace pumice::ir

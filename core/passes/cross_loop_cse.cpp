@@ -1,0 +1,355 @@
+// What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory,
+// where that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
+#include "core/passes/cross_loop_cse.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/analysis/uniformity.h"
+#include "core/ir/ops.h"
+#include "core/ir/rewriter.h"
+#include "core/support/error.h"
+
+namespace pumice::ir {
+namespace {
+
+constexpr int64_t least_iterations = 16;  ///< that are kept
+constexpr int least_instructions = 12;    ///< that a value takes which is kept,
+constexpr int least_saved = 6;            ///< and that one value of a loop saves on average: a store and a load are worth
+
+/// Loops that all items run from end to end, by steps of 1 or -1, and what computes alike in two of them.
+class Likeness {
+public:
+    explicit Likeness(const Kernel& kernel)
+        : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
+        for (const InstId id : where.order()) {
+            const Op op = k[id].op;
+            if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
+        }
+    }
+
+    bool simple(InstId id) const {
+        const Inst& loop = k[id];
+        if (loop.op != Op::for_ || uniformity.parting(id) > Scope::group || !where.jumps_to(id).empty() || step(id) == 0)
+            return false;
+        bool stays = true;
+        each_inside(k, loop, [&](InstId i) { stays = stays && k[i].op != Op::return_; });
+        return stays && uniformity.of(k.operands(loop)[0]) <= Scope::group && uniformity.of(k.operands(loop)[1]) <= Scope::group;
+    }
+
+    int64_t step(InstId loop) const {
+        const auto v = k.operands(k[loop]);
+        const auto by = k.type_of(v[0]) == Scalar::i32 ? number(v[2]) : std::nullopt;
+        return by == 1 || by == -1 ? *by : 0;
+    }
+
+    /// How often a loop runs; -1 where only a launch says so.
+    int64_t trips(InstId loop) const {
+        const auto v = k.operands(k[loop]);
+        const auto first = number(v[0]), limit = number(v[1]);
+        return first && limit ? std::max<int64_t>((*limit - *first) * step(loop), 0) : -1;
+    }
+
+    /// Whether the other loop has every index that this one has, as far as constants say.
+    bool covers(InstId other, InstId loop) const {
+        if (trips(other) < 0 || trips(loop) < 0) return false;
+        const auto ends = [&](InstId l) {
+            const int64_t first = *number(k.operands(k[l])[0]), last = first + (trips(l) - 1) * step(l);
+            return std::minmax({first, last});
+        };
+        const auto [low, high] = ends(loop);
+        const auto [other_low, other_high] = ends(other);
+        return trips(loop) == 0 || (low >= other_low && high <= other_high && trips(other) > 0);
+    }
+
+    /// In the loop's body itself, not in a construct of it.
+    bool inside(InstId loop, Value v) const { return k[v].inst.id != none && where.block_of(k[v].inst) == k[loop].blocks[0]; }
+
+    /// Whether `a` in one loop is what `b` is in the other's body, in the iterations that have the same index.
+    bool same(InstId loop_a, Value a, InstId loop_b, Value b) {
+        uint64_t bits_a = 0, bits_b = 0;
+        if (a == b) return true;  // from outside of both
+        if (k.constant(a, bits_a) && k.constant(b, bits_b)) return k.type_of(a) == k.type_of(b) && bits_a == bits_b;
+        if (a == k[k[loop_a].blocks[0]].params[0] && b == k[k[loop_b].blocks[0]].params[0]) return true;
+        if (!inside(loop_a, a) || !inside(loop_b, b)) return false;
+        const std::pair both(a.id, b.id);
+        if (!compared.count(both)) compared[both] = computed_alike(loop_a, k[k[a].inst], loop_b, k[k[b].inst]);
+        return compared.at(both);
+    }
+
+    const Kernel& k;
+    const Uniformity uniformity;
+    const Structure& where;
+
+private:
+    bool computed_alike(InstId loop_a, const Inst& i, InstId loop_b, const Inst& j) {
+        const bool steady = is_pure(i.op) || (i.op == Op::load && !written[i.memory.id]);
+        if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf)
+            return false;
+        const auto x = k.operands(i), y = k.operands(j);
+        for (size_t o = 0; o < x.size(); ++o)
+            if (!same(loop_a, x[o], loop_b, y[o])) return false;
+        return true;
+    }
+
+    std::optional<int64_t> number(Value v) const {
+        uint64_t bits = 0;
+        return k.type_of(v) == Scalar::i32 && k.constant(v, bits) ? std::optional<int64_t>(int32_t(bits)) : std::nullopt;
+    }
+
+    std::vector<bool> written;                               ///< memories
+    std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< values of two loops
+};
+
+class Recall : public Rewriter {
+public:
+    Recall(const Kernel& kernel, const RecallRoom& room)
+        : Rewriter(kernel), most(room), like(kernel), where(like.where), sources(kernel.values.size()) {
+        std::vector<InstId> loops;
+        for (const InstId id : where.order()) {
+            if (!like.simple(id)) continue;
+            look_back(id, loops);
+            loops.push_back(id);
+        }
+        find_room();
+    }
+
+private:
+    // ---- what is recalled ----
+
+    /// What the loop need not compute, as one of the loops in front of it did. Backwards: the largest expressions come first.
+    void look_back(InstId id, const std::vector<InstId>& loops) {
+        const auto& insts = from[from[id].blocks[0]].insts;
+        std::set<uint32_t> used;
+        std::vector<uint32_t> unused;
+        std::vector<Value> recalled;
+        int64_t step = 0;
+        int saved = 0;
+        for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
+            const Inst& i = from[*at];
+            const bool computes = is_pure(i.op) || i.op == Op::load;
+            const bool dead = computes && !used.count(from.result(i).id);
+            if (dead) unused.push_back(at->id);
+            const Value source = computes && !dead ? earlier(id, *at, loops, step) : Value{};
+            if (source) {
+                recalled.push_back(from.result(i)), sources[from.result(i).id] = source;
+                step = like.step(where.around(from[source].inst));
+            }
+            if (dead || source) {
+                saved += instructions_of(from, i);
+                continue;
+            }
+            const auto use = [&](InstId user) {
+                for (const Value v : from.operands(from[user])) used.insert(v.id);
+            };
+            use(*at);
+            each_inside(from, i, use);
+        }
+        if (saved >= least_saved * int(recalled.size())) {
+            if (!recalled.empty()) left_out.insert(unused.begin(), unused.end());
+        } else {
+            for (const Value v : recalled) sources[v.id] = {};
+        }
+    }
+
+    /// The same value in a loop in front of this one, of this step if any, where it is worth being kept. All items that come here went
+    /// through it.
+    Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops, int64_t step) {
+        const Value v = from.result(from[inst]);
+        std::set<uint32_t> seen;
+        if (like.uniformity.of(v) != Scope::item || cost(id, v, seen) < least_instructions) return {};
+        for (const InstId loop : loops) {
+            const InstId ancestor = where.ancestor_in(where.block_of(loop), id);
+            if (ancestor.id == none || ancestor == loop || (step != 0 && like.step(loop) != step)) continue;
+            for (const InstId other : from[from[loop].blocks[0]].insts) {
+                const Inst& o = from[other];
+                if (o.op != from[inst].op || left_out.count(other.id) || sources[from.result(o).id]) continue;
+                if (like.same(loop, from.result(o), id, v)) return from.result(o);
+            }
+        }
+        return {};
+    }
+
+    int cost(InstId loop, Value v, std::set<uint32_t>& seen) const {
+        if (!like.inside(loop, v) || !seen.insert(v.id).second) return 0;
+        const Inst& i = from[from[v].inst];
+        int sum = instructions_of(from, i);
+        for (const Value o : from.operands(i)) sum += cost(loop, o, seen);
+        return sum;
+    }
+
+    /// How many iterations there is room for; where that is too few nothing is kept.
+    void find_room() {
+        int64_t bytes = 0, taken = 0, most_trips = 0;
+        for (const Value source : sources) {
+            if (!source || kept.count(source.id)) continue;
+            const InstId loop = where.around(from[source].inst);
+            const int64_t trips = like.trips(loop);
+            most_trips = trips < 0 ? INT32_MAX : std::max(most_trips, trips);
+            const Scalar type = from.type_of(source);
+            kept[source.id] = {loop, rooms[type].values++};
+            bytes += size_of(type);
+        }
+        if (kept.empty()) return;
+        for (const Memory& m : from.memories)
+            if (m.kind == MemoryKind::private_)
+                taken += std::accumulate(m.extents.begin(), m.extents.end(), int64_t(m.element.size), std::multiplies<>());
+        const auto& order = where.order();
+        const bool barriers = std::any_of(order.begin(), order.end(), [&](InstId id) { return is_barrier(from[id].op); });
+        const int64_t room = std::max<int64_t>((barriers ? most.with_barriers : most.bytes) - taken, 0) / bytes;
+        iterations = int64_t(std::min(std::bit_floor(uint64_t(room)), std::bit_ceil(uint64_t(most_trips))));
+        if (iterations >= least_iterations) return;
+        std::fill(sources.begin(), sources.end(), Value{});
+        left_out.clear(), kept.clear(), rooms.clear();
+    }
+
+    // ---- the new kernel ----
+
+    void body() override {
+        for (auto& [type, room] : rooms) {
+            room.memory = {uint32_t(to.memories.size())};
+            Memory m;
+            m.kind = MemoryKind::private_;
+            m.name = text("kept_", name_of(type));
+            m.element = Element::of(type);
+            m.extents = {iterations * room.values};
+            m.loc = from.loc;
+            to.memories.push_back(m);
+        }
+        Rewriter::body();
+    }
+
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        const bool computes = is_pure(i.op) || i.op == Op::load;
+        if (is_loop(i.op)) return loop(id);
+        if (recalling && left_out.count(id.id)) return;
+        b.loc = i.loc;
+        if (recalling && computes && sources[from.result(i).id])
+            return map(from.result(i), load(sources[from.result(i).id], from[from[where.around(id)].blocks[0]].params[0]));
+        copy(id);
+        if (computes && kept.count(from.result(i).id)) keep(from.result(i));
+    }
+
+    void loop(InstId id) {
+        std::set<uint32_t> firsts;
+        bool all = true;
+        for (const InstId inside : from[from[id].blocks[0]].insts) {
+            const Inst& i = from[inside];
+            if (!is_pure(i.op) && i.op != Op::load) continue;
+            const Value source = sources[from.result(i).id];
+            if (!source) continue;
+            const InstId first = where.around(from[source].inst);
+            firsts.insert(first.id);
+            all = all && like.covers(first, id) && like.trips(first) <= iterations;
+        }
+        const bool before = std::exchange(recalling, all && !firsts.empty());
+        if (all) copy(id);
+        else part(id, firsts);
+        recalling = before;
+    }
+
+    /// Of a loop that keeps values, the number of the iteration that has this index: right modulo 2^32 also where there is none.
+    Value number(InstId loop, Value index) {
+        const Value first = of(from.operands(from[loop])[0]);
+        return like.step(loop) > 0 ? b.op(Op::sub, {index, first}) : b.op(Op::sub, {first, index});
+    }
+
+    /// Where a value of the iteration lies. The last iterations stay, each in the place of one before.
+    Value place(Value source, Value iteration) {
+        const Value slot = b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)});
+        const int64_t values = rooms.at(from.type_of(source)).values;
+        return b.op(Op::add, {b.op(Op::mul, {slot, b.constant_int(Scalar::i32, values)}),
+                              b.constant_int(Scalar::i32, kept.at(source.id).number)});
+    }
+
+    void keep(Value v) {
+        const InstId loop = kept.at(v.id).loop;
+        const Value at = place(v, number(loop, of(from[from[loop].blocks[0]].params[0])));
+        b.store(rooms.at(from.type_of(v)).memory, 0, {&at, 1}, of(v));
+    }
+
+    Value load(Value source, Value index) {
+        const Value at = place(source, number(kept.at(source.id).loop, of(index)));
+        return b.load(rooms.at(from.type_of(source)).memory, 0, {&at, 1});
+    }
+
+    /// A loop that recalls becomes two: one of the iterations at the end where others were kept, as many as all of these loops kept one
+    /// after the other, and one of the rest, which computes what it needs.
+    void part(InstId id, const std::set<uint32_t>& firsts) {
+        const Inst& i = from[id];
+        b.loc = i.loc;
+        const bool along = like.step(id) == like.step({*firsts.begin()});  // the last iterations of each are the last kept
+        const std::vector<Value> given = of(from.operands(i));
+        const Value first = given[0], limit = given[1], step = given[2];
+        const Value end = along ? b.op(Op::sub, {limit, step}) : first;
+        Value count = trips(id);
+        for (const uint32_t first_id : firsts) {
+            const InstId other{first_id};
+            // Of that loop's iterations, the last are there. Their number is at most 2^32 - 1.
+            const Value runs = trips(other), there = b.op(Op::min, {runs, b.constant(Scalar::u32, uint64_t(iterations))});
+            const Value among = b.op(Op::sub, {b.bitcast(Scalar::u32, number(other, end)), b.op(Op::sub, {runs, there})});
+            const Value up_to = b.op(Op::add, {among, b.constant(Scalar::u32, 1)}), nothing = b.constant(Scalar::u32, 0);
+            count = b.op(Op::min, {count, b.select(b.op(Op::lt, {among, there}), up_to, nothing)});
+        }
+        const Value length = b.op(Op::mul, {b.bitcast(Scalar::i32, count), step});
+        const Value between = along ? b.op(Op::sub, {limit, length}) : b.op(Op::add, {first, length});
+        std::vector<Scalar> types;
+        for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
+        std::vector<Value> operands = given;
+        for (int which = 0; which < 2; ++which) {
+            recalling = (which == 1) == along;
+            operands[0] = which == 0 ? first : between, operands[1] = which == 0 ? between : limit;
+            const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
+                for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
+                insts(i.blocks[0]);
+            });
+            for (int r = 0; r < i.result_count; ++r) operands[size_t(3 + r)] = to.result(to[made], r);
+            map_results(i, made);
+        }
+    }
+
+    /// How often a loop runs, a u32.
+    Value trips(InstId loop) {
+        const auto bounds = from.operands(from[loop]);
+        const Value first = of(bounds[0]), limit = of(bounds[1]);
+        const Value runs = b.op(like.step(loop) > 0 ? Op::lt : Op::gt, {first, limit});
+        return b.select(runs, b.bitcast(Scalar::u32, number(loop, limit)), b.constant(Scalar::u32, 0));
+    }
+
+    struct Kept {
+        InstId loop;
+        int64_t number = 0;  ///< among those of its type
+    };
+    struct Room {
+        MemoryId memory;
+        int64_t values = 0;
+    };
+    const RecallRoom most;
+    Likeness like;
+    const Structure& where;
+    std::vector<Value> sources;     ///< of values: the one that is recalled instead
+    std::set<uint32_t> left_out;    ///< instructions that only recalled values need
+    std::map<uint32_t, Kept> kept;  ///< by value
+    std::map<Scalar, Room> rooms;
+    int64_t iterations = 0;  ///< that are kept, a power of two
+    bool recalling = false;  ///< the innermost loop that is being written
+};
+
+}  // namespace
+
+int instructions_of(const Kernel& k, const Inst& i) {
+    if (!is_scalar_op(i.op)) return i.op == Op::select ? 1 : 0;
+    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
+    if (cell.starts_with("sleef") || cell == "host") return 16;
+    return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
+}
+
+Kernel recall(const Kernel& kernel, const RecallRoom& room) { return Recall(kernel, room).run(); }
+
+}  // namespace pumice::ir

@@ -1,0 +1,224 @@
+#include <numeric>
+
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice::ir {
+namespace {
+
+/// What is needed, found from what has an effect backwards. A load has none; a loop is taken to end. A column of a construct
+/// (see Structure) is needed or not as a whole.
+class Liveness {
+public:
+    explicit Liveness(const Kernel& kernel)
+        : k(kernel),
+          where(kernel),
+          insts(k.insts.size()),
+          values(k.values.size()),
+          memories(k.memories.size()),
+          stores(k.memories.size()),
+          unreachable(k.insts.size()) {
+        for (size_t m = 0; m < k.memories.size(); ++m) memories[m] = k.memories[m].kind == MemoryKind::array;
+        find_unreachable(BlockId{0}, false);
+        for (const Function& f : k.functions) find_unreachable(f.body, false);
+        for (const InstId i : where.order()) start(i);
+        for (const InstId i : where.function_order()) start(i);
+        // Who calls a function is not looked at: all that it yields is needed.
+        for (const Function& f : k.functions)
+            for (const Value v : k.operands(last_inst(k, f.body))) need(v);
+        for (uint32_t m = 0; m < memories.size(); ++m)
+            if (memories[m])
+                for (const InstId i : stores[m]) need_unless_unreachable(i);
+        while (!open.empty()) {
+            const Value v = open.back();
+            open.pop_back();
+            follow(v);
+        }
+    }
+
+    bool needed(InstId i) const { return insts[i.id]; }
+    bool needed(Value v) const { return values[v.id]; }
+    bool needed(MemoryId m) const { return memories[m.id] || touched(m); }
+    bool is_unreachable(InstId i) const { return unreachable[i.id]; }
+    /// Whether column `c` of a construct is needed.
+    bool column(const Inst& i, uint32_t c) const {
+        if (needed(k.result(i, int(c)))) return true;
+        return is_loop(i.op) && needed(k[i.blocks[0]].params[leading_params(i.op) + c]);
+    }
+
+private:
+    static bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
+
+    bool touched(MemoryId m) const {
+        for (const InstId i : stores[m.id])
+            if (insts[i.id]) return true;
+        return false;
+    }
+
+    void start(InstId i) {
+        const Op op = k[i].op;
+        // The body's own return is no reason to keep anything.
+        const bool effect = is_barrier(op) || op == Op::call || op == Op::print || op == Op::require ||
+                            (op == Op::return_ && where.around(i).id != none);
+        if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
+        if (effect && !unreachable[i.id]) need(i);
+    }
+
+    void find_unreachable(BlockId block, bool already) {
+        for (const InstId i : k[block].insts) {
+            unreachable[i.id] = already;
+            for (const BlockId b : k[i].blocks)
+                if (b.id != none) find_unreachable(b, already);
+            already = already || never_falls_through(k, k[i]);
+        }
+    }
+
+    void need(Value v) {
+        if (values[v.id]) return;
+        values[v.id] = true;
+        open.push_back(v);
+    }
+    void need_unless_unreachable(InstId i) {
+        if (!unreachable[i.id]) need(i);
+    }
+
+    void need(InstId i) {
+        if (insts[i.id]) return;
+        insts[i.id] = true;
+        const Inst& inst = k[i];
+        if (where.around(i).id != none) need(where.around(i));
+        const auto v = k.operands(inst);
+        if (is_loop(inst.op)) {
+            for (uint32_t o = 0; o < leading_operands(inst.op); ++o) need(v[o]);
+            if (inst.op == Op::while_) need(k.operands(last_inst(k, inst.blocks[0]))[0]);
+            for (const InstId jump : where.jumps_to(i)) need_unless_unreachable(jump);
+        } else if (!is_terminator(inst.op)) {
+            // What a terminator hands on is needed column by column.
+            for (const Value operand : v) need(operand);
+        }
+        if ((accesses(inst.op) && inst.op != Op::store) || inst.op == Op::group) read(inst.memory);
+    }
+
+    /// Somebody reads the memory: what is written to it matters.
+    void read(MemoryId m) {
+        if (memories[m.id]) return;
+        memories[m.id] = true;
+        for (const InstId i : stores[m.id]) need_unless_unreachable(i);
+    }
+
+    void follow(Value v) {
+        const ValueInfo& info = k[v];
+        if (info.inst.id == none) {
+            const InstId loop = where.owner_of(info.block);
+            if (loop.id == none) return;  // a function's parameter
+            need(loop);
+            const uint32_t leading = leading_params(k[loop].op);
+            if (info.index >= leading) need_column(loop, info.index - leading);
+            return;
+        }
+        const Inst& inst = k[info.inst];
+        need(info.inst);
+        if (is_control(inst.op)) need_column(info.inst, info.index);
+        // A variable that is read needs what it is set to.
+        if (inst.op == Op::var) need_sets(v);
+    }
+
+    void need_column(InstId construct, uint32_t c) {
+        where.each_source(construct, c, [&](Value v, InstId by) {
+            if (!unreachable[by.id]) need(v);
+        });
+    }
+
+    void need_sets(Value variable) {
+        for (const auto& order : {where.order(), where.function_order()})
+            for (const InstId i : order)
+                if (k[i].op == Op::set && k.operands(k[i])[0] == variable) need_unless_unreachable(i);
+    }
+
+    const Kernel& k;
+    Structure where;
+    std::vector<bool> insts, values;
+    std::vector<bool> memories;               ///< arrays, and what a needed instruction reads
+    std::vector<std::vector<InstId>> stores;  ///< and atomics, of each memory
+    std::vector<bool> unreachable;
+    std::vector<Value> open;
+};
+
+class DeadCode : public Rewriter {
+public:
+    explicit DeadCode(const Kernel& kernel) : Rewriter(kernel), live(kernel) {}
+
+private:
+    bool keeps(MemoryId m) const override { return live.needed(m); }
+    void function(const Function& f) override {
+        arms.emplace_back(f.results.size());
+        std::iota(arms.back().begin(), arms.back().end(), 0u);
+        insts(f.body);
+        arms.pop_back();
+    }
+
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (is_terminator(i.op)) return terminator(id);
+        if (!live.needed(id)) return;
+        if (is_control(i.op)) return construct(i);
+        copy(id);
+    }
+
+    std::vector<uint32_t> columns(const Inst& i) const {
+        std::vector<uint32_t> kept;
+        for (uint32_t c = 0; c < i.result_count; ++c)
+            if (live.column(i, c)) kept.push_back(c);
+        return kept;
+    }
+
+    void construct(const Inst& i) {
+        const auto kept = columns(i);
+        const auto v = from.operands(i);
+        const auto& old = from[i.blocks[0]].params;
+        const uint32_t leading = leading_params(i.op), bounds = leading_operands(i.op);
+        std::vector<Value> operands = of(v.first(bounds));
+        std::vector<Scalar> params;
+        if (leading) params.push_back(from.type_of(old[0]));
+        for (const uint32_t c : kept) {
+            if (!is_loop(i.op)) break;
+            operands.push_back(of(v[bounds + c]));
+            params.push_back(from.type_of(old[leading + c]));
+        }
+        arms.push_back(kept);
+        if (is_loop(i.op)) loops.push_back(kept);
+        const InstId made = control(i, operands, params, [&](int which, std::span<const Value> now) {
+            if (leading) map(old[0], now[0]);
+            for (size_t n = 0; n + leading < now.size(); ++n) map(old[leading + kept[n]], now[leading + n]);
+            insts(i.blocks[which]);
+        });
+        arms.pop_back();
+        if (is_loop(i.op)) loops.pop_back();
+        for (size_t n = 0; n < kept.size(); ++n) map(from.result(i, int(kept[n])), to.result(to[made], int(n)));
+    }
+
+    void terminator(InstId id) {
+        const Inst& i = from[id];
+        const auto v = from.operands(i);
+        std::vector<Value> operands;
+        const auto hand_on = [&](Value value) {
+            // Nothing gets here: what was computed on the way is gone.
+            operands.push_back(live.is_unreachable(id) ? zero(from.type_of(value)) : of(value));
+        };
+        if (i.op == Op::test) hand_on(v[0]);
+        if (i.op != Op::return_)
+            for (const uint32_t c : i.op == Op::yield ? arms.back() : loops.back()) hand_on(v[c + (i.op == Op::test)]);
+        b.loc = i.loc;
+        b.terminate(i.op, operands);
+    }
+
+    const Liveness live;
+    std::vector<std::vector<uint32_t>> arms, loops;  ///< the columns that open constructs, and open loops, keep
+};
+
+}  // namespace
+
+Kernel dead(const Kernel& kernel) { return DeadCode(kernel).run(); }
+
+}  // namespace pumice::ir

@@ -1,0 +1,130 @@
+// Reductions and scans of a group by local memory and barriers alone: a reduction by halving, a scan by doubling distances.
+//
+//   %r = group reduce_add scratch, %x     store scratch[at], %x; barrier
+//                                         for half = 2^(steps - 1), ..., 2, 1 {
+//                                           if at < half and at + half < count { scratch[at] = scratch[at] + scratch[at + half] }
+//                                           barrier
+//                                         }
+//                                         %r = load scratch[0]; barrier
+//
+// log2(items) steps of one barrier, in a scan of two; of bools one flag decides. Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
+#include <algorithm>
+
+#include "core/ir/neutral_element.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+
+namespace pumice::ir {
+namespace {
+
+class GroupByMemory : public Rewriter {
+public:
+    GroupByMemory(const Kernel& kernel, std::function<bool(const Inst&)> leaves) : Rewriter(kernel), leaves(std::move(leaves)) {}
+
+private:
+    void inst(InstId id) override {
+        const Inst& i = from[id];
+        if (!leaves(i)) return copy(id);
+        b.loc = i.loc;
+        scratch = of(i.memory);
+        combine = *combines(Subgroup(i.immediate));
+        find_place();
+        const Value x = of(from.operands(i)[0]);
+        const bool flags = i.type == Scalar::boolean && !is_scan(Subgroup(i.immediate)) && combine != Op::xor_;
+        if (!flags) set(at, x), b.barrier();
+        map(from.result(i), flags ? flag(x) : is_scan(Subgroup(i.immediate)) ? scan(i) : reduce());
+        b.barrier();  // the next instruction on this memory writes
+    }
+
+    Value number(int64_t n) { return b.constant_int(Scalar::i32, n); }
+    Value get(Value index) { return b.load(scratch, 0, {&index, 1}); }
+    void set(Value index, Value x) { b.store(scratch, 0, {&index, 1}, x); }
+
+    /// The items that take part, numbered in the order of their linear indices without gaps: the range cuts a box out of the group.
+    void find_place() {
+        const Value nx = members_along(0), ny = members_along(1);
+        const auto local = [&](int axis) { return b.index(Op::local_index, axis); };
+        const Value row = b.op(Op::add, {b.op(Op::mul, {local(2), ny}), local(1)});
+        at = b.op(Op::add, {b.op(Op::mul, {row, nx}), local(0)});
+        count = b.op(Op::mul, {b.op(Op::mul, {nx, ny}), members_along(2)});
+        const Value last = b.op(Op::max, {b.op(Op::sub, {count, number(1)}), number(0)});
+        const Value zeros = b.cast(Scalar::i32, b.op(Op::clz, {b.bitcast(Scalar::u32, last)}));
+        steps = b.op(Op::sub, {number(32), zeros});
+    }
+
+    /// `for step = 0 to steps { body }`
+    template <class Body>
+    void each_step(const Body& body) {
+        Inst loop;
+        loop.op = Op::for_;
+        loop.loc = b.loc;
+        const Value bounds[] = {number(0), steps, number(1)};
+        const Scalar index = Scalar::i32;
+        control(loop, bounds, {&index, 1}, [&](int, std::span<const Value> params) {
+            body(params[0]);
+            b.terminate(Op::yield);
+        });
+    }
+
+    /// From the largest power of two below the count.
+    Value reduce() {
+        each_step([&](Value step) {
+            const Value half = b.op(Op::shl, {number(1), b.op(Op::sub, {b.op(Op::sub, {steps, number(1)}), step})});
+            const Value other = b.op(Op::add, {at, half});
+            const Value has_other = b.op(Op::and_, {b.op(Op::lt, {at, half}), b.op(Op::lt, {other, count})});
+            choose(has_other, {}, [&] {
+                const Value mine = get(at);
+                set(at, b.op(combine, {mine, get(other)}));
+                return Value{};
+            });
+            b.barrier();
+        });
+        return get(number(0));
+    }
+
+    /// Of bools: items that decide the result set one flag, atomically as they may be several.
+    Value flag(Value x) {
+        const Value decided = b.constant_bool(combine == Op::or_), open = b.constant_bool(combine != Op::or_), first = number(0);
+        choose(b.op(Op::eq, {at, first}), {}, [&] {
+            set(first, open);
+            return Value{};
+        });
+        b.barrier();
+        choose(b.op(Op::eq, {x, decided}), {}, [&] {
+            b.atomic(scratch, 0, Atomic::exchange, {&first, 1}, decided);
+            return Value{};
+        });
+        b.barrier();
+        return get(first);
+    }
+
+    Value scan(const Inst& i) {
+        each_step([&](Value step) {
+            const Value distance = b.op(Op::shl, {number(1), step});
+            const Value mine = get(at);
+            const Value sum = choose(b.op(Op::ge, {at, distance}), mine,
+                                     [&] { return b.op(combine, {get(b.op(Op::sub, {at, distance})), mine}); });
+            b.barrier();
+            set(at, sum);
+            b.barrier();
+        });
+        if (Subgroup(i.immediate) < Subgroup::exclusive_add) return get(at);
+        const Value first = b.constant(i.type, identity(combine, i.type));
+        return choose(b.op(Op::gt, {at, number(0)}), first, [&] { return get(b.op(Op::sub, {at, number(1)})); });
+    }
+
+    const std::function<bool(const Inst&)> leaves;  ///< which instructions are replaced
+    MemoryId scratch;
+    Op combine = Op::add;
+    Value at, count, steps;
+};
+
+}  // namespace
+
+Kernel group_by_memory(const Kernel& kernel, const std::function<bool(const Inst&)>& keep) {
+    const auto leaves = [&](const Inst& i) { return i.op == Op::group && !(keep && keep(i)); };
+    if (std::none_of(kernel.insts.begin(), kernel.insts.end(), leaves)) return kernel;
+    return GroupByMemory(kernel, leaves).run();
+}
+
+}  // namespace pumice::ir

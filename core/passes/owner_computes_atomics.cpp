@@ -1,0 +1,365 @@
+// Derivatives of tiles: where `c[i][j] += a[i][k] * b[k][j]` went through k, the reverse sweep adds to the shadow of a[i][k] for all j, and
+// to that of b[k][j] for all i. Items that share a place would queue up for it; instead each takes places of its own.
+#include "core/passes/owner_computes_atomics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "core/analysis/private_accumulators.h"
+#include "core/analysis/rematerialisable_slice.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice::codegen {
+
+using namespace ir;
+
+namespace {
+
+// What an addition may take to be done by another item. Its loads are of local memory.
+constexpr size_t most_loads = 3, most_operations = 6;
+constexpr int64_t least_iterations = 8;    ///< with fewer, most items would stand idle
+constexpr int64_t local_bytes = 16 << 10;  ///< that every Vulkan device has
+constexpr int64_t most_items = 1024;       ///< of a group, by which what is kept is reckoned
+
+bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
+
+class Transposing : public Rewriter {
+public:
+    explicit Transposing(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), used(k.values.size()) {
+        for (const InstId id : where.order())
+            for (const Value v : k.operands(k[id])) used[v.id] = true;
+        if (k.rank >= 2 && !returns_early()) find();
+    }
+
+private:
+    struct Shared {
+        InstId atomic;
+        int axis;    ///< along which items share the place
+        bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
+        bool rows;   ///< items that stand next to each other load from rows that cannot be longer, and so begin elsewhere each
+        Needs place, value;
+        std::vector<MemoryId> longer;  ///< whose rows would better be longer
+        std::optional<OwnPlace> own;   ///< which items take back themselves what was added up for them
+    };
+
+    // ---- what can be turned round ----
+
+    /// Barriers are put in; every item must come to them.
+    bool returns_early() const {
+        return std::any_of(where.order().begin(), where.order().end(),
+                           [&](InstId id) { return from[id].op == Op::return_ && where.around(id).id != none; });
+    }
+
+    void find() {
+        for (const InstId loop : where.order()) {
+            if (!fits(loop)) continue;
+            for (const InstId id : from[from[loop].blocks[0]].insts) {
+                auto found = shared(loop, id);
+                if (!found || !make_room(found->value.kept, {})) continue;
+                found->rows = found->rows || !make_room({}, found->longer);
+                turned[loop.id].push_back(*found);
+                left_out.push_back(id);
+                if (found->own) left_out.insert(left_out.end(), found->own->clears.begin(), found->own->clears.end());
+            }
+        }
+    }
+
+    /// A loop of constant bounds that the whole group goes through together, of loads, atomics and arithmetic alone.
+    bool fits(InstId id) const {
+        const Inst& loop = from[id];
+        if (loop.op != Op::for_ || uniformity.control(id) > Scope::group || iterations(loop) < least_iterations) return false;
+        const auto& insts = from[loop.blocks[0]].insts;
+        return std::all_of(insts.begin(), insts.end(), [&](InstId inner) {
+            const Op op = from[inner].op;
+            return is_pure(op) || op == Op::load || op == Op::atomic || op == Op::yield;
+        });
+    }
+
+    /// How many iterations there are; 0 where that is not known, or where strides of a group might leave the index's type.
+    int64_t iterations(const Inst& loop) const {
+        constexpr int64_t far = 1 << 20;
+        int64_t bounds[3];
+        for (size_t o = 0; o < 3; ++o) {
+            uint64_t bits = 0;
+            const Value v = from.operands(loop)[o];
+            if (from.type_of(v) != Scalar::i32 || !from.constant(v, bits)) return 0;
+            bounds[o] = int32_t(bits);
+            if (std::abs(bounds[o]) > (o < 2 ? far : far / most_items)) return 0;
+        }
+        const auto [first, limit, step] = bounds;
+        const int64_t way = step > 0 ? limit - first : first - limit;
+        return step == 0 || way <= 0 ? 0 : (way + std::abs(step) - 1) / std::abs(step);
+    }
+
+    std::optional<Shared> shared(InstId loop, InstId id) const {
+        const Inst& i = from[id];
+        if (!adds(i) || from[i.memory].kind != MemoryKind::local || used[from.result(i).id]) return {};
+        Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
+        const auto indices = indices_of(from, i);
+        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
+        if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
+        for (int axis = 0; axis < from.rank; ++axis) {
+            if (s.place.axes[size_t(axis)]) continue;
+            if (s.axis >= 0) return {};  // a subgroup adds up what all its items share
+            s.axis = axis;
+        }
+        const Needs& value = s.value;
+        if (s.axis < 0 || !s.value.add(from.operands(i).back())) return {};
+        if (value.memories.size() + value.kept.size() > most_loads || value.anew.size() > most_loads + most_operations) return {};
+        if (!between_barriers(loop, i.memory, adds)) return {};
+        const auto loads = [](const Inst& other) { return other.op == Op::load; };
+        for (const MemoryId m : value.memories)
+            if (!between_barriers(loop, m, loads)) return {};
+        s.rows = loads_rows(loop, value, s.longer);
+        s.alone = apart(loop, indices) && between_barriers(loop, i.memory, [&](const Inst& other) { return &other == &i; });
+        if (s.alone) s.own = own_place(from, where, loop, id, s.axis);
+        return s;
+    }
+
+    /// Where what is loaded for an iteration lies elsewhere than next to what is loaded for the next one, items that stand next to each other
+    /// reach into the same bank of local memory if the rows' length is even. Such memories whose rows can be an element longer; whether
+    /// there are others.
+    bool loads_rows(InstId loop, const Needs& value, std::vector<MemoryId>& longer) const {
+        const Value index = from[from[loop].blocks[0]].params[0];
+        const std::function<bool(Value)> follows = [&](Value v) {
+            if (v == index) return true;
+            if (!has(value.anew, v)) return false;
+            const auto operands = from.operands(from[from[v].inst]);
+            return std::any_of(operands.begin(), operands.end(), follows);
+        };
+        bool others = false;
+        for (const Value v : value.anew) {
+            const Inst& load = from[from[v].inst];
+            if (load.op != Op::load) continue;
+            const auto places = indices_of(from, load);
+            const bool row = std::any_of(places.begin(), places.end() - 1, follows), column = follows(places.back());
+            if (row && !column && has_rows(from, load.memory)) longer.push_back(load.memory);
+            else others = others || row || (column && places.back() != index);
+        }
+        return others;
+    }
+
+    /// Whether items and iterations have places of their own: each index is that of an axis, or of the loop, and each of these is there.
+    bool apart(InstId loop, std::span<const Value> indices) const {
+        int variables = 0;
+        for (const Value v : indices)
+            variables += v == from[from[loop].blocks[0]].params[0] || (from[v].inst.id != none && from[from[v].inst].op == Op::local_index);
+        return variables == from.rank && size_t(variables) == indices.size();
+    }
+
+    /// Whether the loop stands between two barriers of its block, between which all accesses to the memory are of one kind.
+    template <class Kind>
+    bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
+        const auto& insts = from[where.block_of(loop)].insts;
+        const auto at = std::find(insts.begin(), insts.end(), loop);
+        const auto reaches_barrier = [&](auto here, auto end) {
+            for (; here != end && !is_barrier(from[*here].op); ++here) {
+                bool fits = from[*here].memory != m || kind(from[*here]);
+                each_inside(from, from[*here], [&](InstId inner) { fits = fits && (from[inner].memory != m || kind(from[inner])); });
+                if (!fits) return false;
+            }
+            return here != end;
+        };
+        return reaches_barrier(at, insts.end()) && reaches_barrier(std::make_reverse_iterator(at), insts.rend());
+    }
+
+    /// Whether local memory has room for these values of all items and for longer rows, along with those of before, on every device.
+    bool make_room(const std::vector<Value>& values, const std::vector<MemoryId>& longer) {
+        std::vector<MemoryId> all_longer = lengthened;
+        for (const MemoryId m : longer)
+            if (!has(all_longer, m)) all_longer.push_back(m);
+        int64_t bytes = 0;
+        for (uint32_t at = 0; at < from.memories.size(); ++at) {
+            const Memory& m = from[MemoryId{at}];
+            if (m.kind != MemoryKind::local) continue;
+            if (m.extents.empty()) return false;
+            int64_t elements = 1;
+            for (const int64_t e : m.extents) elements *= e;
+            if (has(all_longer, {at})) elements = elements / m.extents.back() * longer_row(m);
+            bytes += elements * m.element.size;
+        }
+        std::vector<Value> all = kept;
+        for (const Value v : values)
+            if (!has(all, v)) all.push_back(v);
+        if (bytes + int64_t(all.size()) * 4 * most_items > local_bytes) return false;
+        kept = all, lengthened = all_longer;
+        return true;
+    }
+
+    /// Elements: an odd number.
+    static int64_t longer_row(const Memory& m) { return m.extents.back() | 1; }
+
+    // ---- turning round ----
+
+    void body() override {
+        for (const MemoryId m : lengthened) to.memories[of(m).id].extents.back() = longer_row(from[m]);
+        Rewriter::body();
+    }
+
+    void inst(InstId id) override {
+        if (has(left_out, id)) return;
+        if (const auto found = turned.find(id.id); found != turned.end())
+            for (const Shared& s : found->second) turn(from[id], s);
+        copy(id);
+        if (const auto found = taken.find(id.id); found != taken.end()) {
+            const Value loaded = from.result(from[id]);
+            map(loaded, b.select(found->second.whole, found->second.total, of(loaded)));
+        }
+        for (int r = 0; r < from[id].result_count; ++r)
+            if (const Value v = from.result(from[id], r); has(kept, v)) keep(v);
+    }
+
+    /// The item's place in the group, where along `axis` it stands at `at`.
+    Value place(int axis, Value at) {
+        Value linear = zero(Scalar::i32);
+        for (int a = 2; a >= 0; --a)
+            linear = b.op(Op::add, {b.op(Op::mul, {linear, b.index(Op::group_size, a)}), a == axis ? at : b.index(Op::local_index, a)});
+        return linear;
+    }
+
+    void keep(Value v) {
+        Memory m;
+        m.kind = MemoryKind::local;
+        m.name = text("kept", memories_of.size() + 1);
+        m.element = Element::of(from.type_of(v));
+        m.size = b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
+        m.loc = from.loc;
+        to.memories.push_back(m);
+        const MemoryId made = memories_of[v.id] = {uint32_t(to.memories.size() - 1)};
+        const Value at = place(0, b.index(Op::local_index, 0));
+        b.store(made, 0, {&at, 1}, of(v));
+        b.barrier();
+    }
+
+    /// for (turn = 0; turn < iterations / members, rounded up; ++turn)
+    ///     if (turn * members + mine < iterations) { for all members who: sum += value; add sum to the place of that iteration }
+    /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition. Where there are as many of
+    /// both, an item whose own place that is keeps the sum.
+    void turn(const Inst& loop, const Shared& s) {
+        b.loc = from[s.atomic].loc;
+        const Scalar i32 = Scalar::i32;
+        const Value mine = b.index(Op::local_index, s.axis), count = members_along(s.axis), all = b.constant_int(i32, iterations(loop));
+        const Value one = b.constant_int(i32, 1), turns = b.op(Op::div, {b.op(Op::add, {all, b.op(Op::sub, {count, one})}), count});
+        const Value even = b.op(Op::eq, {b.op(Op::mul, {turns, count}), all}), whole = b.op(Op::eq, {count, all});
+        std::vector<Value> bounds{zero(i32), turns, one};
+        std::vector<Scalar> types{i32};
+        if (s.own) bounds.push_back(zero(from[s.atomic].type)), types.push_back(from[s.atomic].type);
+        Inst around;
+        around.op = Op::for_;
+        around.loc = b.loc;
+        const InstId done = control(around, bounds, types, [&](int, std::span<const Value> turn) {
+            const Value now = b.op(Op::add, {b.op(Op::mul, {turn[0], count}), mine}),
+                        mine_too = b.op(Op::or_, {even, b.op(Op::lt, {now, all})});
+            Inst where_any;
+            where_any.op = Op::if_;
+            where_any.loc = b.loc;
+            const InstId summed = control(where_any, {&mine_too, 1}, {}, [&](int which, std::span<const Value>) {
+                const Value sum = which == 0 ? add_up(loop, s, now, count, whole) : zero(from[s.atomic].type);
+                b.terminate(Op::yield, {&sum, size_t(s.own ? 1 : 0)});
+            });
+            const Value sum = s.own ? to.result(to[summed], 0) : Value();
+            b.terminate(Op::yield, {&sum, size_t(s.own ? 1 : 0)});
+        });
+        if (s.own) taken[s.own->load.id] = {whole, to.result(to[done], 0)};
+    }
+
+    /// Adds to the place of an iteration what all members give there; the sum, which is not added if it is the item's own.
+    Value add_up(const Inst& loop, const Shared& s, Value iteration, Value count, Value own) {
+        const Inst& i = from[s.atomic];
+        std::vector<std::pair<Value, Value>> before;
+        for (const Needs* needs : {&s.place, &s.value})
+            for (const auto* values : {&needs->anew, &needs->kept})
+                for (const Value v : *values)
+                    if (knows(v)) before.emplace_back(v, of(v));
+        const Value first = of(from.operands(loop)[0]), step = of(from.operands(loop)[2]);
+        map(from[loop.blocks[0]].params[0], b.op(Op::add, {first, b.op(Op::mul, {iteration, step})}));
+        for (const Value v : s.place.anew) copy(from[v].inst);
+        const std::vector<Value> indices = of(indices_of(from, i));
+        // Where they go through rows of their own, each begins with itself: items next to each other then reach into different banks
+        // of local memory.
+        const Scalar i32 = Scalar::i32;
+        const Value one = b.constant_int(i32, 1);
+        std::vector<Scalar> types{i32, i.type};
+        std::vector<Value> bounds{zero(i32), count, one, zero(i.type)};
+        if (s.rows) types.push_back(i32), bounds.push_back(b.index(Op::local_index, s.axis));
+        Inst members;
+        members.op = Op::for_;
+        members.loc = b.loc;
+        const InstId sum = control(members, bounds, types, [&](int, std::span<const Value> now) {
+            have(s, s.rows ? now[2] : now[0]);
+            std::vector<Value> yielded{b.op(Op::add, {now[1], of(from.operands(i).back())})};
+            if (s.rows) {
+                const Value next = b.op(Op::add, {now[2], one});
+                yielded.push_back(b.select(b.op(Op::eq, {next, count}), zero(i32), next));
+            }
+            b.terminate(Op::yield, yielded);
+        });
+        b.loc = i.loc;
+        const MemoryId m = of(i.memory);
+        Value total = to.result(to[sum], 0);
+        const Op how = Atomic(i.immediate) == Atomic::add ? Op::add : Op::sub;
+        if (s.own) {
+            if (how == Op::sub) total = b.op(Op::sub, {zero(i.type), total});
+            store_unless(own, m, indices, total);
+        } else if (s.alone) {
+            b.store(m, i.leaf, indices, b.op(how, {b.load(m, i.leaf, indices), total}));
+        } else {
+            b.atomic(m, i.leaf, Atomic(i.immediate), indices, total);
+        }
+        for (const auto& [v, now] : before) map(v, now);
+        return total;
+    }
+
+    void store_unless(Value condition, MemoryId m, const std::vector<Value>& indices, Value v) {
+        Inst where_needed;
+        where_needed.op = Op::if_;
+        where_needed.loc = b.loc;
+        control(where_needed, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
+            if (which == 1) b.store(m, 0, indices, v);
+            b.terminate(Op::yield);
+        });
+    }
+
+    /// Computes the value as the item that stands at `who` has it.
+    void have(const Shared& s, Value who) {
+        for (const Value v : s.value.kept) {
+            const Value at = place(s.axis, who);
+            map(v, b.load(memories_of.at(v.id), 0, {&at, 1}));
+        }
+        for (const Value v : s.value.anew) {
+            const Inst& i = from[from[v].inst];
+            if (i.op == Op::local_index && int(i.immediate) == s.axis) map(v, who);
+            else copy(from[v].inst);
+        }
+    }
+
+    const Uniformity uniformity;
+    const Structure& where;
+    std::vector<bool> used;
+    std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop
+    std::vector<InstId> left_out;
+    std::vector<Value> kept;
+    std::vector<MemoryId> lengthened;                ///< rows
+    std::map<uint32_t, MemoryId> memories_of;        ///< of what is kept
+    struct Taken {
+        Value whole, total;  ///< whether the item has the total itself
+    };
+    std::map<uint32_t, Taken> taken;  ///< by load
+};
+
+}  // namespace
+
+Kernel transpose(const Kernel& kernel) {
+    const auto adds_to_local = [&](const Inst& i) { return adds(i) && kernel[i.memory].kind == MemoryKind::local; };
+    if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
+    // Elements that are named, to be added to, would seem to be loaded.
+    const Kernel tidy = dead(kernel);
+    return Transposing(tidy).run();
+}
+
+}  // namespace pumice::codegen

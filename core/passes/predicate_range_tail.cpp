@@ -1,0 +1,274 @@
+#include <algorithm>
+
+#include "core/ir/neutral_element.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/passes.h"
+#include "core/support/error.h"
+
+namespace pumice::ir {
+namespace {
+
+/// What items past the range must do, too, to take the same way through the barriers as the others: the constructs that
+/// contain barriers ("open": their blocks are entered unguarded), what decides those (conditions, bounds, and the breaks and
+/// continues of open loops), and backwards what these are computed from (the slice).
+class Slice {
+public:
+    explicit Slice(const Kernel& kernel, const Structure& structure)
+        : k(kernel), where(structure), insts(k.insts.size()), values(k.values.size()) {
+        for (const InstId i : where.order())
+            if (is_barrier(k[i].op)) open_around(i);
+        while (!pending.empty()) {
+            const Value v = pending.back();
+            pending.pop_back();
+            follow(v);
+        }
+    }
+
+    /// Runs unguarded: a barrier, an open construct (whose blocks are guarded in turn), or part of the slice.
+    bool operator[](InstId i) const { return insts[i.id] || is_barrier(k[i].op); }
+
+private:
+    void need(Value v) {
+        if (values[v.id]) return;
+        values[v.id] = true;
+        pending.push_back(v);
+    }
+
+    void open_around(InstId i) {
+        const InstId construct = where.around(i);
+        if (construct.id != none) open(construct);
+    }
+
+    void open(InstId construct) {
+        if (insts[construct.id]) return;
+        insts[construct.id] = true;
+        const Inst& i = k[construct];
+        open_around(construct);
+        for (uint32_t o = 0; o < leading_operands(i.op); ++o) need(k.operands(i)[o]);
+        if (i.op == Op::while_) need(k.operands(last_inst(k, i.blocks[0]))[0]);
+        for (const InstId jump : where.jumps_to(construct)) open_around(jump);
+    }
+
+    void follow(Value v) {
+        const ValueInfo& info = k[v];
+        if (info.inst.id == none) {
+            const InstId loop = where.owner_of(info.block);
+            const uint32_t leading = leading_params(k[loop].op);
+            open(loop);
+            if (info.index >= leading) column(loop, info.index - leading);
+        } else if (is_control(k[info.inst].op)) {
+            open(info.inst);
+            column(info.inst, info.index);
+        } else {
+            unguard(info.inst);
+            const Inst& i = k[info.inst];
+            if (i.op == Op::load && k[i.memory].kind == MemoryKind::private_) written_too(i.memory);
+        }
+    }
+
+    void column(InstId construct, uint32_t c) {
+        where.each_source(construct, c, [&](Value v, InstId) { need(v); });
+    }
+
+    void unguard(InstId id) {
+        const Inst& i = k[id];
+        const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+        if (atomic || i.op == Op::subgroup)
+            fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
+                 atomic ? "atomic" : "subgroup operation", " on line ", i.loc.line,
+                 ", which items past the range do not run; share the result through local memory, or use whole_groups");
+        if (!insts[id.id]) open_around(id);
+        insts[id.id] = true;
+        if (i.op == Op::group) return;  // past the range its operand is the identity
+        for (const Value v : k.operands(i)) need(v);
+    }
+
+    /// What an item reads back from its own memory it must have written.
+    void written_too(MemoryId m) {
+        for (const InstId i : where.order())
+            if (k[i].op == Op::store && k[i].memory == m && !insts[i.id]) unguard(i);
+    }
+
+    const Kernel& k;
+    const Structure& where;
+    std::vector<bool> insts, values;
+    std::vector<Value> pending;
+};
+
+class Guarding : public Rewriter {
+public:
+    explicit Guarding(const Kernel& kernel)
+        : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()),
+          in_run(kernel.insts.size()), was_in_run(kernel.insts.size()) {
+        for (const InstId i : where.order())
+            for (const Value v : from.operands(from[i])) users[v.id].push_back(i);
+    }
+
+private:
+    void body() override {
+        const bool barriers =
+            std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return is_barrier(from[i].op); });
+        if (barriers) {
+            refuse_early_returns();
+            b.in_range();  // once, where it dominates every guard
+            runs(BlockId{0});
+        } else {
+            whole_body();
+        }
+        to.whole_groups = true;
+    }
+
+    void whole_body() {
+        const Inst& end = last_inst(from, BlockId{0});
+        guarded(end.loc, {}, [&] {
+            for (const InstId i : from.body().insts) {
+                if (b.terminated()) return;
+                if (&from[i] != &end) inst(i);
+            }
+        });
+        b.loc = end.loc;
+        b.terminate(Op::return_);
+    }
+
+    // ---- with barriers ----
+
+    void block(const Inst& construct, int which) override {
+        const InstId id = where.owner_of(construct.blocks[which]);
+        if (slice[id])
+            runs(construct.blocks[which]);
+        else
+            insts(construct.blocks[which]);
+    }
+
+    /// A block of an open construct, or the body. Effects that only items in the range have are gathered into runs.
+    void runs(BlockId id) {
+        std::vector<InstId> run;
+        for (const InstId i : from[id].insts) {
+            const Inst& inst = from[i];
+            if (is_pure(inst.op) && !uses_run(inst)) {
+                copy(i);
+            } else if (slice[i] || is_terminator(inst.op)) {
+                flush(run);
+                if (inst.op == Op::group) contribute(inst);
+                else copy(i);
+            } else {
+                run.push_back(i);
+                in_run[i.id] = true;
+            }
+        }
+    }
+
+    /// Items past the range contribute the identity to what the group combines.
+    void contribute(const Inst& i) {
+        b.loc = i.loc;
+        const Subgroup what = Subgroup(i.immediate);
+        const uint64_t neutral = identity(*combines(what), i.type);
+        Value x = of(from.operands(i)[0]);
+        // The results of a run are zero there already.
+        if (neutral != 0 || !guarded_zero(from.operands(i)[0])) x = b.select(b.in_range(), x, b.constant(i.type, neutral));
+        map(from.result(i), b.group(what, of(i.memory), x));
+    }
+
+    bool guarded_zero(Value v) const { return from[v].inst.id != none && was_in_run[from[v].inst.id]; }
+
+    bool uses_run(const Inst& i) const {
+        for (const Value v : from.operands(i)) {
+            const InstId source = from[v].inst;
+            if (source.id != none && in_run[source.id]) return true;
+        }
+        return false;
+    }
+
+    /// Emits a run under its guard. Past the range, what it computes for later is zero.
+    void flush(std::vector<InstId>& run) {
+        if (run.empty()) return;
+        std::vector<Value> later;
+        for (const InstId i : run)
+            for (int r = 0; r < from[i].result_count; ++r)
+                if (used_outside(from.result(from[i], r), where.block_of(i))) later.push_back(from.result(from[i], r));
+        guarded(from[run.front()].loc, later, [&] {
+            for (const InstId i : run)
+                if (!b.terminated()) inst(i);
+        });
+        for (const InstId i : run) in_run[i.id] = false, was_in_run[i.id] = true;
+        run.clear();
+    }
+
+    bool used_outside(Value v, BlockId block) const {
+        return std::any_of(users[v.id].begin(), users[v.id].end(), [&](InstId user) {
+            const InstId here = where.ancestor_in(block, user);
+            return here.id == none || !in_run[here.id];
+        });
+    }
+
+    /// `if in_range { emit(); yield results } else { yield zeros }`
+    template <class Emit>
+    void guarded(Loc loc, const std::vector<Value>& results, Emit emit) {
+        b.loc = loc;
+        const Value condition = b.in_range();
+        Inst i;
+        i.op = Op::if_;
+        i.loc = loc;
+        const InstId made = control(i, {&condition, 1}, {}, [&](int which, std::span<const Value>) {
+            std::vector<Value> given;
+            if (which == 0) emit();
+            b.loc = loc;
+            if (b.terminated()) return;
+            for (const Value v : results) given.push_back(which == 0 ? of(v) : zero(from.type_of(v)));
+            b.terminate(Op::yield, given);
+        });
+        for (size_t r = 0; r < results.size(); ++r) map(results[r], to.result(to[made], int(r)));
+    }
+
+    // ---- returns ----
+
+    void refuse_early_returns() const {
+        for (const InstId i : where.order()) {
+            if (from[i].op != Op::return_ || where.around(i).id == none) continue;
+            if (const Inst* barrier = barrier_after(i))
+                fail("kernel \"", from.name, "\" (", from.where(from.loc), ") returns from some work-items on line ",
+                     from[i].loc.line, " before the barrier on line ", barrier->loc.line,
+                     "; every work-item of a group must reach each barrier: put what follows the return into an if instead");
+        }
+    }
+
+    /// A barrier that other items may still run into after this item left at `i`.
+    const Inst* barrier_after(InstId i) const {
+        for (; i.id != none; i = where.around(i)) {
+            const auto& block = from[where.block_of(i)].insts;
+            for (auto at = std::find(block.begin(), block.end(), i) + 1; at != block.end(); ++at)
+                if (const Inst* found = first_barrier(*at)) return found;
+            const InstId around = where.around(i);
+            if (around.id == none || !is_loop(from[around].op)) continue;
+            if (const Inst* found = first_barrier(around)) return found;  // a later iteration
+        }
+        return nullptr;
+    }
+
+    const Inst* first_barrier(InstId id) const {
+        const Inst* found = is_barrier(from[id].op) ? &from[id] : nullptr;
+        each_inside(from, from[id], [&](InstId inner) {
+            if (!found && is_barrier(from[inner].op)) found = &from[inner];
+        });
+        return found;
+    }
+
+    const Structure where;
+    const Slice slice;
+    std::vector<std::vector<InstId>> users;  ///< of each value
+    std::vector<bool> in_run;                ///< instructions that wait for a guard
+    std::vector<bool> was_in_run;            ///< instructions that have got one
+};
+
+}  // namespace
+
+Kernel guard(const Kernel& kernel) {
+    if (kernel.whole_groups) return kernel;
+    if (!kernel.functions.empty()) library_bug("guard met a function; inlining must run first\n" + print(kernel));
+    for (const Block& b : kernel.blocks)
+        for (const InstId i : b.insts)
+            if (kernel[i].op == Op::var) library_bug("guard met a variable; promote must run first\n" + print(kernel));
+    return Guarding(kernel).run();
+}
+
+}  // namespace pumice::ir

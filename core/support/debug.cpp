@@ -1,0 +1,183 @@
+#include "core/support/debug.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <system_error>
+
+#include "core/support/error.h"
+#include "core/support/files.h"
+
+namespace pumice::debug {
+namespace {
+
+constexpr Switch table[] = {
+    {"PUMICE_DEVICE", "interp, cpu, vulkan, vulkan:N, vulkan:NAME", "the best there is", "the device that Device::open() takes"},
+    {"PUMICE_DUMP", "a list of ir, a pass's name, glsl, spirv, llvm, optimised, asm, or all", "nothing",
+     "prints what every compiled kernel looks like at these stages"},
+    {"PUMICE_DUMP_DIR", "a folder", "stderr", "where PUMICE_DUMP writes, one file a kernel and stage"},
+    {"PUMICE_VALIDATE", "0, 1", "0",
+     "turns Vulkan's validation layers on and checks the IR after every pass; what they find is fatal"},
+    {"PUMICE_TIME", "0, 1", "0", "prints how long each kernel took to compile, and its launches on the device"},
+    {"PUMICE_CACHE_DIR", "a folder, or off", "~/.cache/pumice", "where compiled kernels are kept between runs"},
+    {"PUMICE_CPU_WIDTH", "1, 4, 8, 16", "what the processor has", "how many work-items the device cpu does at once"},
+    {"PUMICE_CPU_TARGET", "native, x86-64-v2, x86-64-v3, x86-64-v4", "native",
+     "the processor that the device cpu makes code for, with its width; the machine must be able to run it"},
+    {"PUMICE_CPU_LLVM", "15 to 22", "19, else a newer, else an older one", "the version of LLVM that the device cpu loads"},
+    {"PUMICE_CPU_THREADS", "1 to 1024", "the processor's", "how many threads share a launch on the device cpu"},
+    {"PUMICE_CPU_STATIC", "0, 1", "0", "gives each thread of the device cpu one part of a launch, the same every time"},
+    {"PUMICE_LOG", "0, 1", "0", "prints what the library decides: devices, cache misses, batches, tapes"},
+};
+constexpr size_t count = std::size(table);
+
+struct Environment {
+    std::mutex reading;
+    bool read = false;
+    std::array<std::string, count> values;
+    std::atomic<bool> dump_checked = false;  ///< check_dump has spoken
+    std::mutex saying;
+    std::set<std::string> said;  ///< by log_once
+};
+
+Environment& environment() {
+    static Environment* one = new Environment;  // outlives every static object that may still log
+    return *one;
+}
+
+bool on(std::string_view name) {
+    const std::string& v = value(name);
+    return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no";
+}
+
+/// Calls f with every word of PUMICE_DUMP's list that is not empty.
+template <class F>
+void each_dump_word(F&& f) {
+    for (std::string_view rest = value("PUMICE_DUMP"); !rest.empty();) {
+        const size_t comma = rest.find(',');
+        if (comma != 0) f(rest.substr(0, comma));
+        rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+    }
+}
+
+/// A folder below one that a variable names. "" where that one is another user's and not for all, as /tmp is: a program that was
+/// started with the environment of somebody else, as by sudo, leaves nothing in their home that they could neither use nor remove.
+std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
+    struct stat about {};
+    std::string problem;
+    if (stat(folder.c_str(), &about) != 0)
+        problem = may_be_missing && errno == ENOENT ? "" : std::generic_category().message(errno);
+    else if (about.st_uid != geteuid() && !(about.st_mode & S_ISVTX))
+        problem = "it belongs to another user";
+    if (problem.empty()) return (std::filesystem::path(folder) / below).string();
+    log_once(text("the disk cache is off: ", named_by, " is ", std::filesystem::path(folder), ": ", problem));
+    return "";
+}
+
+}  // namespace
+
+const char* variable(const char* name) { return secure_getenv(name); }
+
+std::span<const Switch> switches() { return table; }
+
+const std::string& value(std::string_view name) {
+    Environment& e = environment();
+    const std::lock_guard lock(e.reading);
+    for (size_t i = 0; i < count && !e.read; ++i) {
+        const char* set = variable(table[i].name.data());
+        e.values[i] = set ? set : "";
+    }
+    e.read = true;
+    for (size_t i = 0; i < count; ++i)
+        if (table[i].name == name) return e.values[i];
+    library_bug(text("there is no debug switch ", name));
+}
+
+void reload() {
+    Environment& e = environment();
+    e.dump_checked = false;
+    {
+        const std::lock_guard lock(e.saying);
+        e.said.clear();
+    }
+    const std::lock_guard lock(e.reading);
+    e.read = false;
+}
+
+bool validate() { return on("PUMICE_VALIDATE"); }
+bool time() { return on("PUMICE_TIME"); }
+bool log() { return on("PUMICE_LOG"); }
+
+std::string cache_folder() {
+    const std::string& set = value("PUMICE_CACHE_DIR");
+    if (set == "off") return "";
+    if (!set.empty()) return set;
+    // Paths from the current folder are no such folders, by the XDG specification.
+    if (const char* cache = variable("XDG_CACHE_HOME"); cache && *cache == '/')
+        return in_own(cache, "XDG_CACHE_HOME", "pumice", true);
+    if (const char* home = variable("HOME"); home && *home == '/') return in_own(home, "HOME", ".cache/pumice", false);
+    log_once("the disk cache is off: neither PUMICE_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder");
+    return "";
+}
+
+bool dumps(std::string_view what) {
+    bool listed = false;
+    each_dump_word([&](std::string_view word) { listed |= word == what || word == "all"; });
+    return listed;
+}
+
+void check_dump(std::span<const std::string_view> stages) {
+    // What only other devices have is no mistake: a program may open several.
+    constexpr std::string_view others[] = {"glsl", "spirv", "llvm", "optimised", "asm"};
+    const auto known = [&](std::string_view word) {
+        return std::find(stages.begin(), stages.end(), word) != stages.end() ||
+               std::find(std::begin(others), std::end(others), word) != std::end(others);
+    };
+    std::string unknown;
+    each_dump_word([&](std::string_view word) {
+        if (word != "all" && !known(word)) unknown += text(unknown.empty() ? "\"" : ", \"", word, "\"");
+    });
+    if (unknown.empty() || environment().dump_checked.exchange(true)) return;
+    std::string list;
+    for (auto stage = stages.begin(); stage != stages.end(); ++stage)
+        if (std::find(stages.begin(), stage, *stage) == stage) list += text(*stage, ", ");
+    std::fputs(text("pumice: PUMICE_DUMP names ", unknown, "; it knows ", list, "all\n").c_str(), stderr);
+}
+
+void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view contents) {
+    const std::string& folder = value("PUMICE_DUMP_DIR");
+    if (folder.empty()) {
+        const std::string all = text("---- ", kernel, ": ", what, " ----\n", contents, contents.ends_with('\n') ? "" : "\n");
+        std::fputs(all.c_str(), stderr);
+        return;
+    }
+    const std::string name = text(file_name(kernel), ".", what, ".", extension);
+    std::string problem;
+    if (const Folder at = Folder::open(folder, 0777, problem)) problem = at.write(name, contents, 0666);
+    if (!problem.empty())
+        fail("the file ", std::filesystem::path(folder) / name, ", which PUMICE_DUMP asks for, cannot be written: ", problem);
+}
+
+void log_line(std::string_view line) {
+    if (log()) std::fputs(text("pumice: ", line, "\n").c_str(), stderr);
+}
+
+void log_once(const std::string& line) {
+    if (!log()) return;
+    Environment& e = environment();
+    const auto first = [&] {
+        const std::lock_guard lock(e.saying);
+        return e.said.insert(line).second;
+    };
+    if (first()) log_line(line);
+}
+
+}  // namespace pumice::debug

@@ -1,0 +1,73 @@
+// The parser's state: what parser.cpp reads of the kernel around its body, and parser_body.cpp inside.
+#pragma once
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/ir/ir.h"
+#include "core/text/lexer.h"
+
+namespace pumice::ir {
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) : in(text) {}
+    Kernel whole();
+
+private:
+    using Names = std::vector<std::pair<std::string, Scalar>>;
+    struct Size {
+        uint32_t memory;
+        std::string name;
+        int line;
+    };
+    struct RuleNames {
+        size_t function;
+        std::string reverse, forward;
+        int line;
+    };
+
+    // ---- around the body (parser.cpp) ----
+    void header();
+    std::array<int64_t, 3> extents();
+    void parameter();
+    MemoryId define(Memory m);
+    Element element();
+    void local(MemoryKind kind);
+    void function();
+    void resolve_rules();
+    std::vector<Scalar> types();
+
+    // ---- instructions (parser_body.cpp) ----
+    void block(BlockId id);
+    void instruction(BlockId where);
+    void append(BlockId where, Inst i, const std::vector<Value>& operands, const std::vector<std::string>& results,
+                const std::vector<Scalar>& types, const Names& params);
+    BlockId owned_block(const Names& params);
+    Value define(const std::string& name, ValueInfo info);
+    Value use();
+    void uses(std::vector<Value>& operands);
+    void for_head(Inst& i, std::vector<Value>& operands, Names& params);
+    void carried(std::vector<Value>& operands, Names& params);
+    template <class Table>
+    uint64_t one_of(const Table& names, const char* what);
+    void plain(Inst& i, std::vector<Value>& operands);
+    MemoryId memory();
+    void place(Inst& i, std::vector<Value>& operands);
+
+    Lexer in;
+    Kernel k;
+    int depth = 0;  ///< of the block that is being read
+    std::unordered_map<std::string, Value> values;
+    std::map<std::string, MemoryId> memories;
+    std::map<std::string, uint64_t> scalars;  ///< the parameters' numbers
+    std::map<std::string, uint32_t> functions;
+    std::vector<RuleNames> rule_names;  ///< of functions that may stand further down
+    std::vector<Size> sizes;            ///< of local memory, which values of the body give
+};
+
+}  // namespace pumice::ir

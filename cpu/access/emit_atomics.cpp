@@ -1,0 +1,206 @@
+// Atomics: lane by lane; one for the packet where all its items add to one place and nobody asks for the old value; plain adds in
+// memory that is the thread's own.
+#include <functional>
+
+#include "core/ir/ops.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+Op op_of(Atomic a) {
+    switch (a) {
+        case Atomic::add: return Op::add;
+        case Atomic::sub: return Op::sub;
+        case Atomic::min: return Op::min;
+        case Atomic::max: return Op::max;
+        case Atomic::and_: return Op::and_;
+        case Atomic::or_: return Op::or_;
+        case Atomic::xor_: return Op::xor_;
+        case Atomic::exchange: break;
+    }
+    library_bug("an exchange is no operation");
+}
+
+/// LLVM's word in atomicrmw and in the reductions.
+const char* word(Atomic a, Scalar t) {
+    const bool f = is_float(t), u = is_unsigned_int(t);
+    switch (a) {
+        case Atomic::add: return f ? "fadd" : "add";
+        case Atomic::sub: return f ? "fsub" : "sub";
+        case Atomic::min: return f ? "fmin" : u ? "umin" : "min";
+        case Atomic::max: return f ? "fmax" : u ? "umax" : "max";
+        case Atomic::and_: return "and";
+        case Atomic::or_: return "or";
+        case Atomic::xor_: return "xor";
+        case Atomic::exchange: return "xchg";
+    }
+    return "xchg";
+}
+
+/// A bool as memory has it, a byte of 0 or 1, on which the operations of bools are those of bytes.
+Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::u8 : type; }
+
+}  // namespace
+
+/// Calls `emit` for each lane that runs, with the lane as an i32 and its part of each vector. `straight`: whole packets by code
+/// for each lane, which need no look at the mask; a packet of which some lanes run takes the loop.
+void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit) {
+    std::vector<std::string> own(vectors.size());
+    const auto every = [&] {
+        for (int lane = 0; lane < width; ++lane) {
+            const std::string at = std::to_string(lane);
+            for (size_t v = 0; v < vectors.size(); ++v) own[v] = extract(vectors[v].type, vectors[v].vector, at);
+            emit(at, own);
+        }
+    };
+    if (width == 1 || (straight && running.all())) return every();
+    const std::string bits = text("i", width), rest = alloca_of(bits, "rest");
+    const std::string all = running.all() ? "-1" : let(text("bitcast ", vector_type("i1"), " ", running.text, " to ", bits));
+    const std::string next = label("lane"), end = label("lanes_end");
+    if (straight) {
+        const std::string whole = label("whole"), some = label("some");
+        branch(let(text("icmp eq ", bits, " ", all, ", -1")), whole, some);
+        start(whole);
+        every();
+        jump(end);
+        start(some);
+    }
+    line(text("store ", bits, " ", all, ", ptr ", rest));
+    std::vector<std::string> arrays;
+    for (const Lanes& v : vectors) {
+        arrays.push_back(alloca_of(vector_type(v.type), "lanes"));
+        line(text("store ", vector_type(v.type), " ", v.vector, ", ptr ", arrays.back()));
+    }
+    start(next);
+    const std::string left = let(text("load ", bits, ", ptr ", rest));
+    const std::string at = first_bit(left);
+    for (size_t v = 0; v < vectors.size(); ++v) {
+        const std::string& type = vectors[v].type;
+        own[v] = let(text("load ", type, ", ptr ", let(text("getelementptr ", type, ", ptr ", arrays[v], ", i32 ", at))));
+    }
+    emit(at, own);
+    const std::string fewer = let(text("and ", bits, " ", left, ", ", let(text("add ", bits, " ", left, ", -1"))));
+    line(text("store ", bits, " ", fewer, ", ptr ", rest));
+    branch(let(text("icmp eq ", bits, " ", fewer, ", 0")), end, next);
+    start(end);
+}
+
+void Emitter::atomic(const Inst& i) {
+    if (sum_lanes[i.memory.id] > 1) return in_lanes(i);
+    if (sum_rows.count(&i)) return add_to_row(i);
+    const Place a = access(i);
+    const Value r = k.result(i);
+    const auto v = k.operands(i);
+    const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
+    if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
+        return reduced_atomic(i, a.pointer);
+    const bool is_bool = i.type == Scalar::boolean;
+    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && !is_bool &&
+        Atomic(i.immediate) != Atomic::exchange) {
+        prefetch(k[r].inst, a);
+        return side_by_side(i, a);
+    }
+    const std::string type = scalar_type(stored_as(i.type)), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
+    std::vector<Lanes> vectors;
+    for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) {
+        const std::string given = width == 1 ? scalar(v[o]) : vector(v[o]);
+        vectors.push_back({type, is_bool ? let(text("zext ", vector_type("i1"), " ", given, " to ", vector_type("i8"))) : given});
+    }
+    if (a.how == Place::How::scattered) vectors.push_back({"ptr", a.pointer});
+    each_lane(vectors, own, [&](const std::string& lane, const std::vector<std::string>& of_lane) {
+        std::string place = a.pointer;
+        if (a.how == Place::How::scattered) place = of_lane.back();
+        if (a.how == Place::How::contiguous)
+            place = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", i32 ", lane), "p");
+        const std::string old = scalar_atomic(i, place, of_lane);
+        if (uses[r.id] == 0) return;
+        const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
+        line(text("store ", type, " ", old, ", ptr ", at));
+    });
+    if (uses[r.id]) {
+        const std::string old = let(text("load ", vector_type(type), ", ptr ", result));
+        define(r, is_bool ? let(text("trunc ", vector_type("i8"), " ", old, " to ", vector_type("i1"))) : old);
+    } else
+        define(r, splat_constant(i.type, 0, true));
+}
+
+/// Each lane at its own place in memory that belongs to the thread: plain vectors.
+void Emitter::side_by_side(const Inst& i, const Place& a) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type);
+    const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
+    const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
+    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask), apart = ", !noalias " + of_packets();
+    const std::string old = let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)", apart));
+    const Op op = op_of(Atomic(i.immediate));
+    const Value given = k.operands(i).back();
+    const bool sums = op == Op::add || op == Op::sub;
+    const std::string now = sums ? summed(op, i.type, old, given) : operation(op, i.type, {old, vector(given)}, true, false);
+    line(text("call void ", store, "(", whole, " ", now, ", ", where, ")", apart));
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+/// One lane's. In memory that belongs to the thread plain accesses do.
+std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
+    const Scalar stored = stored_as(i.type);
+    const std::string type = scalar_type(stored), bits = text("i", 8 * size_of(stored));
+    const bool plain = of_thread(i.memory);
+    const Atomic what = Atomic(i.immediate);
+    if (i.op == Op::compare_exchange) {
+        const auto as_bits = [&](const std::string& o) {
+            return is_float(i.type) ? let(text("bitcast ", type, " ", o, " to ", bits)) : o;
+        };
+        const std::string expected = as_bits(operands[0]), desired = as_bits(operands[1]);
+        std::string old;
+        if (plain) {
+            old = let(text("load ", bits, ", ptr ", pointer));
+            const std::string same = let(text("icmp eq ", bits, " ", old, ", ", expected));
+            line(text("store ", bits, " ", let(text("select i1 ", same, ", ", bits, " ", desired, ", ", bits, " ", old)),
+                      ", ptr ", pointer));
+        } else {
+            const std::string both =
+                let(text("cmpxchg ptr ", pointer, ", ", bits, " ", expected, ", ", bits, " ", desired, " monotonic monotonic"));
+            old = let(text("extractvalue { ", bits, ", i1 } ", both, ", 0"));
+        }
+        return is_float(i.type) ? let(text("bitcast ", bits, " ", old, " to ", type)) : old;
+    }
+    if (!plain) return let(text("atomicrmw ", word(what, i.type), " ptr ", pointer, ", ", type, " ", operands[0], " monotonic"));
+    const std::string old = let(text("load ", type, ", ptr ", pointer));
+    const std::string now =
+        what == Atomic::exchange ? operands[0] : operation(op_of(what), stored, {old, operands[0]}, false, false);
+    line(text("store ", type, " ", now, ", ptr ", pointer));
+    return old;
+}
+
+/// All items at one place: the packet's sum, or minimum, in one access. Which order the items come in is open anyway.
+void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
+    const Atomic what = Atomic(i.immediate);
+    const Value given = k.operands(i).back();
+    const std::string type = scalar_type(i.type), whole = vector_type(type);
+    std::string value = vector(given);
+    // Halving: log2(width) operations, among which lanes that do not run repeat one that does, or hold what changes nothing.
+    const bool adds = what == Atomic::add || what == Atomic::sub || what == Atomic::or_ || what == Atomic::xor_;
+    if (!running.all()) {
+        const std::string filler = adds ? "zeroinitializer" : splat(type, extract(type, value, first_lane(running)));
+        value = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", value, ", ", whole, " ", filler));
+    }
+    const Op op = what == Atomic::sub ? Op::add : op_of(what);
+    for (int half = width / 2; half >= 1; half /= 2) {
+        std::string indices;
+        for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l < half ? l + half : l);
+        const std::string upper =
+            let(text("shufflevector ", whole, " ", value, ", ", whole, " poison, <", width, " x i32> <", indices, ">"));
+        value = operation(op, i.type, {value, upper}, true, false);
+    }
+    const std::string all = extract(type, value, "0");
+    scalar_atomic(i, pointer, {i.type == Scalar::boolean ? let(text("zext i1 ", all, " to i8")) : all});
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,331 @@
+// Loads and stores: one scalar for all, a vector in place, several together (interleaved_group.cpp), or lane by lane, by how the index depends
+// on the item.
+#include <algorithm>
+#include <functional>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+/// The largest power of two that divides both an element's size and its leaf's offset.
+int alignment(const Element& e, const Leaf& l) {
+    return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type))));
+}
+}  // namespace
+
+/// In how many bits the form of an index says where the access goes. Inside its array an index is neither negative nor, where offsets are
+/// not wide, 2^31 or more, and no signed one of 32 bits is: those that are the same modulo 2^32 are equal then, and items side by side, or
+/// iterations, whose indices differ by less than 2^31 modulo 2^32 differ by just that.
+int Emitter::index_bits(const Inst& i, Value index) const {
+    const auto widened = [&](Value v) {
+        const InstId source = k[v].inst;
+        return source.id != none && k[source].op == Op::cast && k.type_of(k.operands(k[source])[0]) == Scalar::i32 &&
+               size_of(k.type_of(v)) > 4;
+    };
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    return wide && k.type_of(index) != Scalar::i32 && !widened(index) ? 64 : 32;
+}
+
+/// By how much an index inside its array grows from one item to the next along an axis, if that is a constant.
+std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t axis) const {
+    return affine.of(index).step(index_bits(i, index), axis);
+}
+
+/// True where a packet's items are side by side in the last dimension, and at one place of the others, as far as they run.
+bool Emitter::lies_in_row(const Inst& i) const {
+    const auto indices = indices_of(k, i);
+    return kind_of(indices.back()) == Kind::affine && index_step(i, indices.back()) == 1 &&
+           std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; });
+}
+
+/// An index as i32, or as i64 where offsets are wide. In narrow arrays every index inside is below 2^31, so that i32 holds it
+/// whatever its type was; what lies outside is nobody's.
+Held Emitter::integer(Value v, bool wide) {
+    const Held h = held(v);
+    const Scalar from = k.type_of(v), to = wide ? Scalar::i64 : Scalar::i32;
+    const bool same = size_of(from) == size_of(to);
+    if (same) return h;
+    Held now;
+    // A wider type counts on as the signed one of 32 bits does inside an array, which has no place where that wraps.
+    const bool counts = h.kind == Kind::uniform || (h.kind == Kind::affine && (size_of(from) > size_of(to) || from == Scalar::i32));
+    if (counts) {
+        now.kind = h.kind;
+        now.step = h.step;  // which the analysis does not know of bent indices
+        now.scalar = cast(from, to, h.scalar, false);
+    } else {
+        now.kind = Kind::vector;
+        now.vector = cast(from, to, vector(v), width > 1);
+    }
+    return now;
+}
+
+/// The extent of a memory along a dimension, the last of which is that of a row: an i32, or an i64.
+std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
+    if (k[m].kind != MemoryKind::array) return std::to_string(k[m].extents[dimension]);
+    const std::string extent = extent_text(m, k[m].rank - 1 - int(dimension));
+    return wide ? extent : let(text("trunc i64 ", extent, " to i32"));
+}
+
+/// An index without the constant that was added to it, which is left to the machine's addresses, as accesses side by side then share the
+/// rest. An index inside the array has not wrapped, and neither has one that is less by a little.
+Value Emitter::without_constant(Value v, int64_t& more) const {
+    constexpr uint64_t most = 1024;
+    const Kind kind = kind_of(v);
+    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(32))) return v;  // these lie in rows
+    while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
+        const auto terms = k.operands(k[k[v].inst]);
+        uint64_t bits = 0;
+        const size_t last = k.constant(terms[1], bits) ? 1 : 0;
+        if (!k.constant(terms[last], bits) || bits > most - uint64_t(more)) break;
+        if (!has_value[terms[1 - last].id] || kind_of(terms[1 - last]) != kind) break;
+        more += int64_t(bits), v = terms[1 - last];
+    }
+    return v;
+}
+
+/// The element's row-major index less `more`, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
+Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
+    const auto indices = indices_of(k, i);
+    const Scalar type = wide ? Scalar::i64 : Scalar::i32;
+    const std::string t = scalar_type(type);
+    Held whole = integer(indices.size() == 1 && !wide ? without_constant(indices[0], more) : indices[0], wide);
+    for (size_t d = 1; d < indices.size(); ++d) {
+        const std::string extent = extent_along(i.memory, d, wide);
+        const Held next = integer(indices[d], wide);
+        Held sum;
+        if (whole.kind == Kind::uniform && next.kind != Kind::vector) {
+            const std::string row = let(text("mul ", t, " ", whole.scalar, ", ", extent));
+            sum.kind = next.kind;
+            sum.step = next.step;
+            sum.scalar = let(text("add ", t, " ", row, ", ", next.scalar));
+        } else {
+            const std::string v = vector_type(t);
+            const std::string row = let(text("mul ", v, " ", vector_of(whole, type), ", ", splat(t, extent)));
+            sum.kind = Kind::vector;
+            sum.vector = let(text("add ", v, " ", row, ", ", vector_of(next, type)));
+        }
+        whole = sum;
+    }
+    contiguous = whole.kind == Kind::affine && whole.step == 1;
+    // One that was widened may wrap as a number, but not as an index: it is contiguous though its value is a vector.
+    if (whole.kind == Kind::vector && indices.size() == 1 && width > 1) contiguous = index_step(i, indices[0]) == 1;
+    return whole;
+}
+
+/// The place of an element: the one of this index, or of these, and `more` elements on.
+std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
+    const Memory& m = k[i.memory];
+    const bool many = index_type[0] == '<';
+    const std::string element = text("[", int(m.element.size) * std::max(sum_lanes[i.memory.id], 1), " x i8]");
+    const auto on = [&](const std::string& from) {
+        return more == 0 ? from : let(text("getelementptr ", element, ", ptr ", from, ", i64 ", more), "p");
+    };
+    const std::string base = many ? on(memory_text(i.memory)) : memory_text(i.memory);
+    std::string place = let(text("getelementptr ", element, ", ptr ", base, ", ", index_type, " ", index), "p");
+    if (!many) place = on(place);
+    const uint32_t leaf = m.element.leaves[i.leaf].offset;
+    if (leaf == 0) return place;
+    return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
+}
+
+/// What an index is for the row's first item, an i32: what does not change from packet to packet LLVM takes out of the loop over them.
+/// "" where that is not said by sums and products.
+std::string Emitter::at_row_begin(Value v, int depth) {
+    constexpr int most_depth = 8;
+    if (rests.count(v.id)) return "";
+    if (const auto bend = straightened.find(v.id); bend != straightened.end()) return at_row_begin(bend->second, depth);
+    if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth) return "";
+    if (has_value[v.id] && values[v.id].kind == Kind::uniform) return values[v.id].scalar;
+    if (is_index(v, Op::global_index)) return origin[0];
+    if (is_index(v, Op::local_index)) return std::to_string(main ? -most_lead : 0);
+    const InstId source = k[v].inst;
+    if (source.id == none) return "";
+    const Op op = k[source].op;
+    const auto o = k.operands(k[source]);
+    if (op == Op::cast) return at_row_begin(o[0], depth + 1);
+    if (op != Op::add && op != Op::sub && op != Op::mul) return "";
+    const std::string a = at_row_begin(o[0], depth + 1), b = a.empty() ? "" : at_row_begin(o[1], depth + 1);
+    return b.empty() ? "" : let(text(op == Op::add ? "add" : op == Op::sub ? "sub" : "mul", " i32 ", a, ", ", b));
+}
+
+/// The place of an index that grows with the packet's in its row: the row's, and so many elements more. An index inside the array has not
+/// wrapped, and neither has that of the row, which is less by 1040 at most.
+std::string Emitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
+    if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
+    const std::string x = let(text("zext i32 ", local_at[0], " to i64"));
+    const auto indices = indices_of(k, i);
+    std::string row = indices.size() == 1 && index_type == "i32" ? at_row_begin(indices[0]) : "";
+    if (row.empty()) row = let(text("sub ", index_type, " ", index, ", ", index_type == "i64" ? x : local_at[0]));
+    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x), "p");
+}
+
+Place Emitter::access(const Inst& i) {
+    const Memory& m = k[i.memory];
+    if (m.kind == MemoryKind::private_) return lane_access(i);
+    if (const auto walk = walking.find(&i); walk != walking.end() && !bringing_in)
+        return {Place::How::contiguous, place_in_walk(i, walk->second), alignment(m.element, m.element.leaves[i.leaf])};
+    const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
+    const std::string t = wide ? "i64" : "i32";
+    bool contiguous = false;
+    int64_t more = 0;
+    const Held index = offset(i, wide, contiguous, more);
+    const Leaf& leaf = m.element.leaves[i.leaf];
+    Place a;
+    a.align = alignment(m.element, leaf);
+    if (index.kind == Kind::uniform || width == 1) {
+        a.pointer = pointer_to(i, t, index.scalar, more);
+    } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
+        a.how = Place::How::contiguous;
+        std::string first = index.scalar;
+        if (index.kind == Kind::vector) {
+            // Lanes that do not run may hold anything: counted back from the first that does.
+            const std::string lane = first_lane(running);
+            first = extract(t, index.vector, lane);
+            if (lane != "0")
+                first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
+        }
+        a.pointer = index.kind == Kind::vector ? pointer_to(i, t, first) : pointer_along(i, t, first);
+    } else {
+        a.how = Place::How::scattered;
+        a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32), more);
+    }
+    return a;
+}
+
+/// Private memory lies element by element, and in each the lanes side by side.
+Place Emitter::lane_access(const Inst& i) {
+    const Memory& m = k[i.memory];
+    const Leaf& leaf = m.element.leaves[i.leaf];
+    const int bytes = size_of(leaf.type);
+    bool contiguous = false;
+    int64_t more = 0;
+    const Held index = offset(i, false, contiguous, more);
+    Place a;
+    a.align = bytes;
+    std::string base = private_text(i.memory, i.leaf);
+    if (more != 0) base = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i64 ", more), "p");
+    if (index.kind == Kind::uniform || width == 1) {
+        a.how = width == 1 ? Place::How::scalar : Place::How::contiguous;
+        a.pointer = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i32 ", index.scalar), "p");
+        return a;
+    }
+    a.how = Place::How::scattered;
+    const std::string v = vector_type("i32");
+    const std::string scaled =
+        let(text("mul ", v, " ", vector_of(index, Scalar::i32), ", ", splat("i32", std::to_string(width))));
+    const std::string place = let(text("add ", v, " ", scaled, ", ", lanes("i32", 1)));
+    a.pointer = let(text("getelementptr ", memory_type(leaf.type), ", ptr ", base, ", ", v, " ", place), "p");
+    return a;
+}
+
+std::string Emitter::from_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return let(text("icmp ne ", vector ? vector_type("i8") : "i8", " ", value, ", zeroinitializer"));
+}
+
+std::string Emitter::to_memory(Scalar type, const std::string& value, bool vector) {
+    if (type != Scalar::boolean) return value;
+    return let(text("zext ", vector ? vector_type("i1") : "i1", " ", value, " to ", vector ? vector_type("i8") : "i8"));
+}
+
+/// The items that run are the first 1, 2, 4 or 8: shorter vectors than a packet's do. Unlike masked ones, their loads get what
+/// was just stored before it is in the cache.
+bool Emitter::short_packet() const { return running.first > 0 && (running.first & (running.first - 1)) == 0; }
+
+void Emitter::load(InstId id) {
+    const Inst& i = k[id];
+    const Value r = k.result(i);
+    const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) {
+        // With -0, a sum is the other operand, whatever it is.
+        if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
+        return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
+    }
+    if (loads_strided(id)) return;
+    const Place a = access(i);
+    prefetch(id, a);
+    if (a.how == Place::How::scalar) {
+        const std::string one = from_memory(i.type, let(text("load ", scalar, ", ptr ", a.pointer, ", align ", a.align)), false);
+        if (kind_of(r) == Kind::vector) return define(r, splat(scalar_type(i.type), one));
+        return define(r, one);
+    }
+    std::string loaded;
+    const bool own = k[i.memory].kind == MemoryKind::private_;
+    if (a.how == Place::How::contiguous && (running.all() || own)) {
+        loaded = let(text("load ", whole, ", ptr ", a.pointer, ", align ", own ? a.align * width : a.align));
+    } else if (a.how == Place::How::contiguous && short_packet()) {
+        const std::string part = let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
+        loaded = resized(scalar, part, running.first, width);
+    } else {
+        const bool gathers = a.how == Place::How::scattered;
+        const std::string suffix = intrinsic_suffix(scalar, true), pointers = gathers ? vector_type("ptr") : "ptr";
+        const std::string function =
+            gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
+        declare(text("declare ", whole, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", whole, ")"));
+        loaded = let(text("call ", whole, " ", function, "(", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
+                          vector_type("i1"), " ", mask_text(running), ", ", whole, " zeroinitializer)"));
+    }
+    define_lanes(r, from_memory(i.type, loaded, true));
+}
+
+/// A vector that the packet's items loaded. Where the analysis knows that it is one value, lane by lane, that is kept.
+void Emitter::define_lanes(Value v, const std::string& lanes) {
+    if (kind_of(v) == Kind::vector) return define(v, lanes);
+    define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
+}
+
+void Emitter::store(InstId id) {
+    const Inst& i = k[id];
+    const Value given = k.operands(i).back();
+    const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
+    if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
+        return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
+    if (stores_strided(id)) return;
+    const Place a = access(i);
+    if (a.how == Place::How::scalar) {
+        std::string value;
+        if (held(given).kind == Kind::uniform) {
+            value = to_memory(i.type, scalar(given), false);
+        } else {
+            // Several items at one place: one of them is the last. With a mask it is often one alone.
+            const std::string lane = running.all() ? std::to_string(width - 1) : first_lane(running);
+            value = extract(scalar_text, to_memory(i.type, vector(given), true), lane);
+        }
+        return line(text("store ", scalar_text, " ", value, ", ptr ", a.pointer, ", align ", a.align));
+    }
+    const std::string value = to_memory(i.type, vector(given), true);
+    const bool own = k[i.memory].kind == MemoryKind::private_;
+    if (a.how == Place::How::contiguous && own) {
+        std::string now = value;
+        if (!running.all()) {
+            const std::string old = let(text("load ", whole, ", ptr ", a.pointer, ", align ", a.align * width));
+            now = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", value, ", ", whole, " ", old));
+        }
+        return line(text("store ", whole, " ", now, ", ptr ", a.pointer, ", align ", a.align * width));
+    }
+    if (a.how == Place::How::contiguous && streams(i)) return past_cache(i, value, a);
+    if (a.how == Place::How::contiguous && running.all())
+        return line(text("store ", whole, " ", value, ", ptr ", a.pointer, ", align ", a.align));
+    if (a.how == Place::How::contiguous && short_packet()) {
+        const std::string part = resized(scalar_text, value, width, running.first);
+        return line(text("store <", running.first, " x ", scalar_text, "> ", part, ", ptr ", a.pointer, ", align ", a.align));
+    }
+    masked_store(i, value, a);
+}
+
+void Emitter::masked_store(const Inst& i, const std::string& value, const Place& a) {
+    const bool scatters = a.how == Place::How::scattered;
+    const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
+    const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
+    const std::string function =
+        scatters ? text("@llvm.masked.scatter.", suffix, ".v", width, "p0") : text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare void ", function, "(", whole, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
+    line(text("call void ", function, "(", whole, " ", value, ", ", pointers, " ", a.pointer, ", i32 ", a.align, ", ",
+              vector_type("i1"), " ", mask_text(running), ")"));
+}
+
+}  // namespace pumice::cpu

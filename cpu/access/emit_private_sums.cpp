@@ -1,0 +1,332 @@
+// Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/runtime/reduction_privatisation.h). Where a
+// packet adds to one place, its lanes have to be added up. That is done late, for many adds at once.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/runtime/reduction_privatisation.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int64_t most_unrolled = 32;        ///< iterations
+constexpr size_t most_unrolled_insts = 40;  ///< in one of them
+}  // namespace
+
+// ---- the plan ----
+
+bool Emitter::in_loop(InstId i) const {
+    const Structure& where = uniformity.structure();
+    for (InstId around = where.around(i); around.id != none; around = where.around(around))
+        if (is_loop(k[around].op)) return true;
+    return false;
+}
+
+/// An add of all items of a packet to one place, whose old value nobody asks for.
+bool Emitter::adds_together(const Inst& i) const {
+    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses[k.result(i).id]) return false;
+    const auto indices = indices_of(k, i);
+    return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
+}
+
+/// Which arrays are copies, and where lanes are added up late. Elements of a copy have a place for each lane where loops add to
+/// places that packets share, and where there is room: the lanes are added up at the end of the launch. What else adds to such an
+/// array pays for it, and must not stand in a loop. Else a loop that walks along a row of elements keeps a vector for each of the
+/// last ones, and adds all of these up at once.
+void Emitter::plan_sums() {
+    sum_lanes.assign(k.memories.size(), 0);
+    const auto& order = uniformity.structure().order();
+    if (variant.sums != SumsIn::array)
+        for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = 1;
+    for (const InstId id : order)
+        if (k[id].op == Op::for_) plan_rows(id);
+    for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == SumsIn::lanes; ++m) {
+        bool together = false, apart = false;
+        for (const InstId id : order)
+            if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id))
+                (adds_together(k[id]) ? together : apart) = true;
+        if (!sum_lanes[m] || !together || apart) continue;
+        sum_lanes[m] = std::min(width, target.width);
+        std::erase_if(sum_rows, [&](const auto& row) { return row.first->memory.id == m; });
+    }
+}
+
+/// The adds of a loop that walk along a row: one an iteration, and nothing else in the loop touches the memory.
+void Emitter::plan_rows(InstId id) {
+    const Inst& loop = k[id];
+    const Structure& where = uniformity.structure();
+    const int64_t trips = constant_trips(id);
+    bool leaves = parts(id) || loop_masks(id) || !where.jumps_to(id).empty() || (trips >= 0 && trips < width / 2);
+    std::vector<bool> other(k.memories.size());
+    std::map<const Inst*, Row> found;
+    each_inside(k, loop, [&](InstId inner) {
+        const Inst& i = k[inner];
+        leaves = leaves || i.op == Op::return_ || i.op == Op::barrier;
+        if (i.memory.id == none || i.op == Op::extent) return;
+        const Element& e = k[i.memory].element;
+        const bool owned = of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
+        Row row;
+        row.loop = id;
+        if (owned && where.around(inner) == id && adds_together(i)) {
+            const auto indices = indices_of(k, i);
+            row.step = growth(indices.back(), id, index_bits(i, indices.back())).value_or(0);
+            for (const Value v : indices.first(indices.size() - 1))
+                if (growth(v, id, index_bits(i, v)) != 0) row.step = 0;
+        }
+        if (row.step == 1 || row.step == -1) found[&i] = row;
+        else other[i.memory.id] = true;
+    });
+    for (const auto& [inst, row] : found)
+        if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
+}
+
+/// The growth of an integer, modulo 2^bits, from one iteration of a for to the next, where that is a constant. The loop's own index does
+/// not wrap; what is computed from it does in the bits of its type, and may be anything modulo more.
+std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
+    const Structure& where = uniformity.structure();
+    const ValueInfo& info = k[v];
+    const auto constant = [&](Value c) -> std::optional<int64_t> {
+        uint64_t number = 0;
+        const int unused = 64 - 8 * size_of(k.type_of(c));
+        if (!k.constant(c, number)) return std::nullopt;
+        return int64_t(number << unused) >> unused;
+    };
+    if (k[loop].op != Op::for_) return std::nullopt;
+    if (v == k[k[loop].blocks[0]].params[0]) return constant(k.operands(k[loop])[2]);
+    const BlockId block = info.inst.id == none ? info.block : where.block_of(info.inst), body = k[loop].blocks[0];
+    bool inside = false;
+    for (BlockId b = block; b.id != none && !inside; b = where.owner_of(b).id == none ? BlockId{} : where.block_of(where.owner_of(b)))
+        inside = b == body;
+    if (!inside) return 0;
+    if (info.inst.id == none || block != body) return std::nullopt;
+    const Inst& i = k[info.inst];
+    const auto operands = k.operands(i);
+    std::vector<int64_t> of;
+    bool grows = false;
+    for (const Value o : operands) {
+        if (!is_int(k.type_of(o))) return std::nullopt;
+        const auto one = growth(o, loop, bits);
+        if (!one) return std::nullopt;
+        of.push_back(*one), grows = grows || *one != 0;
+    }
+    if (!grows) return is_pure(i.op) ? std::optional<int64_t>(0) : std::nullopt;
+    if (!is_int(i.type)) return std::nullopt;
+    const auto widens = [&](Scalar from) { return size_of(i.type) > size_of(from) && (is_signed_int(i.type) || is_unsigned_int(from)); };
+    if (8 * size_of(i.type) < bits && !(i.op == Op::cast && widens(k.type_of(operands[0])))) return std::nullopt;
+    switch (i.op) {
+        case Op::add: return int64_t(uint64_t(of[0]) + uint64_t(of[1]));
+        case Op::sub: return int64_t(uint64_t(of[0]) - uint64_t(of[1]));
+        case Op::cast: return of[0];
+        case Op::mul:
+            for (size_t o = 0; o < 2; ++o)
+                if (const auto factor = constant(operands[o]); factor && std::abs(*factor) < 1 << 20 && std::abs(of[1 - o]) < 1 << 20)
+                    return *factor * of[1 - o];
+            return std::nullopt;
+        default: return std::nullopt;
+    }
+}
+
+// ---- a place for each lane ----
+
+/// Each lane at its own place of an element, which may be the same for several. Packets of several vectors add one after the other, as
+/// an element has places for one.
+void Emitter::in_lanes(const Inst& i) {
+    const int packet = width, places = sum_lanes[i.memory.id], bytes = size_of(i.type);
+    const std::string type = scalar_type(i.type);
+    const bool wide = variant.wide_offsets;
+    bool contiguous = false;
+    int64_t more = 0;
+    const Held index = offset(i, wide, contiguous, more);
+    std::string at, place;
+    if (index.kind == Kind::uniform) {
+        place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+        if (places == packet) return side_by_side(i, {Place::How::contiguous, place, bytes * width});
+    } else {
+        // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
+        at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
+        if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", vector_type("i32")));
+        place = memory_text(i.memory);
+        if (more != 0) place = let(text("getelementptr [", bytes * places, " x i8], ptr ", place, ", i64 ", more), "p");
+    }
+    Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
+    std::vector<std::string> given;  // or the factors of a product that the sum takes in
+    const Value last = k.operands(i).back();
+    if (taken_in(last)) {
+        for (const Value factor : k.operands(k[k[last].inst])) given.push_back(vector(factor));
+        if (op == Op::sub) given[0] = operation(Op::neg, i.type, {given[0]}, true, false);
+        op = Op::fma;
+    } else {
+        given.push_back(vector(last));
+    }
+    const Mask all = running;
+    for (int first = 0; first < packet; first += places) {
+        const auto part = [&](const std::string& element, const std::string& whole) {
+            return packet == places ? whole : vector_part(element, whole, first, places);
+        };
+        std::vector<std::string> operands;
+        for (const std::string& g : given) operands.push_back(part(type, g));
+        const std::string own = at.empty() ? "" : part("i32", at), mask = all.all() ? "" : part("i1", all.text);
+        width = places;
+        add_in_lanes(i, op, operands, place, own, mask);
+        width = packet;
+    }
+    define(k.result(i), splat_constant(i.type, 0, true));
+}
+
+/// A vector's. `at`: its elements, from `place` on, or none where `place` is the one that all add to. `mask`: none where all lanes run.
+void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
+                           const std::string& mask) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"), bits = vector_type("i1");
+    const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
+    std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = place, load = "load", store = "store";
+    int align = size_of(i.type) * width;
+    if (!at.empty()) {
+        const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
+        const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
+        pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather", store = "scatter";
+        to = let(text("getelementptr ", type, ", ptr ", place, ", ", numbers, " ", own), "p");
+        align = size_of(i.type);
+    }
+    load = text("@llvm.masked.", load, ".", suffix), store = text("@llvm.masked.", store, ".", suffix);
+    declare(text("declare ", whole, " ", load, "(", pointers, ", i32, ", bits, ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ", pointers, ", i32, ", bits, ")"));
+    const std::string where = text(pointers, " ", to, ", i32 ", align, ", ", lanes_that_run);
+    operands.insert(op == Op::fma ? operands.end() : operands.begin(),
+                    let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)")));
+    line(text("call void ", store, "(", whole, " ", operation(op, i.type, operands, true, false), ", ", where, ")"));
+}
+
+// ---- rows ----
+
+void Emitter::open_rows(InstId loop) {
+    std::string filled;
+    for (auto& [inst, row] : sum_rows) {
+        if (row.loop != loop) continue;
+        if (filled.empty()) filled = alloca_of("i32", "filled"), line(text("store i32 0, ptr ", filled));
+        row.filled = filled;
+        row.last = alloca_of("ptr", "last");
+        row.vectors = alloca_of(text("[", width, " x ", vector_type(scalar_type(inst->type)), "]"), "row");
+    }
+}
+
+/// What the packet adds is kept: in the order of places, so that a row that is walked backwards fills from its end.
+void Emitter::add_to_row(const Inst& i) {
+    const Row& row = sum_rows.at(&i);
+    const std::string whole = vector_type(scalar_type(i.type));
+    line(text("store ptr ", access(i).pointer, ", ptr ", row.last));
+    define(k.result(i), splat_constant(i.type, 0, true));
+    if (!row.lines.empty() && running.all()) return;
+    std::string given = vector(k.operands(i).back());
+    if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
+    if (!running.all()) given = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
+    std::string at = let(text("load i32, ptr ", row.filled));
+    if (row.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
+    line(text("store ", whole, " ", given, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", at), "p")));
+}
+
+void Emitter::next_in_rows(InstId loop) {
+    std::string filled;
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) filled = row.filled;
+    if (filled.empty()) return;
+    const std::string full = label("full"), on = label("on"), count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
+    line(text("store i32 ", count, ", ptr ", filled));
+    branch(let(text("icmp eq i32 ", count, ", ", width)), full, on);
+    start(full);
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) add_row(*inst, row, "");
+    line(text("store i32 0, ptr ", filled));
+    start(on);
+}
+
+/// The iterations of a for with constant bounds and a step of 1 or -1; else -1.
+int64_t Emitter::constant_trips(InstId loop) const {
+    if (k[loop].op != Op::for_) return -1;
+    __int128 bounds[3] = {};
+    const auto v = k.operands(k[loop]);
+    for (size_t n = 0; n < 3; ++n) {
+        uint64_t bits = 0;
+        const Scalar type = k.type_of(v[n]);
+        const int unused = 64 - 8 * size_of(type);
+        if (!k.constant(v[n], bits)) return -1;
+        const uint64_t whole = bits << unused;
+        if (is_signed_int(type)) bounds[n] = int64_t(whole) >> unused;
+        else bounds[n] = whole >> unused;
+    }
+    if (bounds[2] != 1 && bounds[2] != -1) return -1;
+    const __int128 trips = bounds[2] * (bounds[1] - bounds[0]);
+    if (trips >= 1 << 20) return -1;
+    return trips > 0 ? int64_t(trips) : 0;
+}
+
+/// Loops of a few whole rows: unrolled, they keep the vectors in registers.
+bool Emitter::unrolls(InstId loop) const {
+    const int64_t trips = constant_trips(loop);
+    const bool has_row = std::any_of(sum_rows.begin(), sum_rows.end(), [&](const auto& row) { return row.second.loop == loop; });
+    return has_row && trips > 0 && trips % width == 0 && trips <= most_unrolled && k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
+}
+
+void Emitter::close_rows(InstId loop) {
+    if (const int64_t trips = constant_trips(loop); trips >= 0 && trips % width == 0) return;
+    std::string filled;
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) filled = row.filled;
+    if (filled.empty()) return;
+    const std::string some = label("some"), end = label("end"), count = let(text("load i32, ptr ", filled));
+    branch(let(text("icmp ne i32 ", count, ", 0")), some, end);
+    start(some);
+    for (const auto& [inst, row] : sum_rows)
+        if (row.loop == loop) add_row(*inst, row, count);
+    start(end);
+}
+
+/// The sums over the lanes of each vector. Vectors are joined by two: the result's lanes whose number has bit d set come from the
+/// second one. When all are one, lane l has the sum of vector l.
+std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
+    const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
+    std::vector<std::string> v;
+    for (int n = 0; n < width; ++n)
+        v.push_back(let(text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", n), "p"))));
+    for (int d = width / 2; d >= 1; d /= 2) {
+        std::string own, other;
+        for (int l = 0; l < width; ++l) {
+            const int from = l & d ? width : 0;
+            own += text(l ? ", " : "", "i32 ", from + l), other += text(l ? ", " : "", "i32 ", from + (l ^ d));
+        }
+        for (int n = 0; n < d; ++n) {
+            const auto joined = [&](const std::string& which) {
+                return let(text("shufflevector ", whole, " ", v[size_t(n)], ", ", whole, " ", v[size_t(n + d)], ", ", indices, " <", which, ">"));
+            };
+            v[size_t(n)] = operation(Op::add, i.type, {joined(own), joined(other)}, true, false);
+        }
+    }
+    return v[0];
+}
+
+/// Adds the sums to the row: `count` of them, or all where there is no text.
+void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
+    const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
+    const std::string sums = !row.lines.empty() && running.all() ? row_of_products(row) : sum_of_row(i, row);
+    // The row's first place, and which lanes have one.
+    const int bytes = size_of(i.type);
+    std::string place = let(text("load ptr, ptr ", row.last)), mask = "splat (i1 true)";
+    const std::string before = row.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))
+                               : count.empty() ? std::to_string(width - 1) : let(text("sub i32 ", count, ", 1"));
+    place = let(text("getelementptr [", bytes, " x i8], ptr ", place, ", i32 ", let(text("sub i32 0, ", before))), "p");
+    if (!count.empty())
+        mask = let(text("icmp ", row.step < 0 ? "uge " : "ult ", indices, " ", lanes("i32", 1), ", ", splat("i32", row.step < 0 ? before : count)));
+    const std::string suffix = intrinsic_suffix(type, true);
+    const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
+    declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
+    declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
+    mask = text(vector_type("i1"), " ", mask);
+    const std::string old = let(text("call ", whole, " ", load, "(ptr ", place, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
+    const std::string now = operation(Op::add, i.type, {old, sums}, true, false);
+    line(text("call void ", store, "(", whole, " ", now, ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,374 @@
+// Accesses whose places are a constant number of bytes apart from lane to lane: members of structs, every third element. Those of a
+// block that lie between each other move together, as whole vectors, which shuffles part into the lanes of each, or put together from
+// them. A gather or a scatter would take an access for every lane.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/index_polynomial.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int most_words = 16;      ///< from lane to lane
+constexpr int words_an_access = 4;  ///< beyond which most of what moves is for nothing
+
+}  // namespace
+
+// ---- which accesses ----
+
+/// Bytes from the place of one item to that of the next, where they are a constant and are worth it; else 0.
+int64_t Emitter::stride_of(const Inst& i) const {
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0) return 0;
+    if (in_tiles.count(&i) || walking.count(&i)) return 0;
+    const auto indices = indices_of(k, i);
+    const auto uniform = [&](Value v) { return kind_of(v) == Kind::uniform; };
+    if (kind_of(indices.back()) != Kind::affine) return 0;
+    const auto step = index_step(i, indices.back());
+    if (!step || *step <= 0 || *step > most_words) return 0;
+    if (!std::all_of(indices.begin(), indices.end() - 1, uniform)) return 0;
+    const int64_t stride = *step * int64_t(k[i.memory].element.size), word = size_of(i.type);
+    return stride > word && stride <= most_words * word && stride % word == 0 ? stride : 0;
+}
+
+/// By how many bytes an item's place of one access is behind that of another, of the same memory.
+std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) const {
+    const Memory& m = k[from.memory];
+    const auto a = indices_of(k, from), b = indices_of(k, to);
+    int64_t elements = 0;
+    for (size_t d = 0; d < a.size(); ++d) {
+        const Terms apart = difference(k, b[d], a[d]);
+        if (!apart.is_constant() || (apart.constant != 0 && d + 1 < a.size())) return std::nullopt;
+        elements = apart.constant;
+    }
+    return elements * int64_t(m.element.size) + int64_t(m.element.leaves[to.leaf].offset) - int64_t(m.element.leaves[from.leaf].offset);
+}
+
+/// Whether the items that run follow each other, and the machine moves parts of a vector of such words.
+bool Emitter::masks_words(int bytes) const {
+    const bool follow = running.first > 0 || !running.to.empty();
+    return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
+}
+
+/// The access and those of its kind that follow in the block, whose words lie between its lanes' in turn. Loads come early, to where the
+/// first of them is, stores late, to where the last is: nothing in between touches the same words.
+std::optional<Strided> Emitter::strided(InstId id) const {
+    const Inst& i = k[id];
+    const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
+    if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
+    struct Member {
+        const Inst* inst;
+        int64_t at;
+    };
+    std::vector<Member> members{{&i, 0}}, others;  // the others are stores between loads
+    const auto touches = [&](const std::vector<Member>& all, const Member& one) {
+        return std::any_of(all.begin(), all.end(), [&](const Member& m) {
+            const int64_t behind = ((one.at - m.at) % stride + stride) % stride;
+            return behind < size_of(m.inst->type) || behind + size_of(one.inst->type) > stride;
+        });
+    };
+    const auto& insts = k[uniformity.structure().block_of(id)].insts;
+    for (auto at = std::find(insts.begin(), insts.end(), id) + 1; at != insts.end(); ++at) {
+        const Inst& next = k[*at];
+        if (is_pure(next.op) || next.op == Op::extent) continue;
+        if (next.op != Op::load && next.op != Op::store && next.op != Op::atomic) break;
+        if (next.memory != i.memory) continue;
+        const auto between = stride_of(next) == stride ? bytes_between(i, next) : std::nullopt;
+        const bool loads = i.op == Op::load, same = next.op == i.op;
+        if (!between && loads && same) continue;
+        if (!between) break;
+        const Member member{&next, *between};
+        const bool fits = size_of(next.type) == word && *between % word == 0 && std::abs(*between) < stride;
+        if (loads) {
+            if (!same) others.push_back(member);
+            else if (fits && !touches(others, member)) members.push_back(member);
+        } else {
+            if (touches(members, member)) break;
+            if (same && fits) members.push_back(member);
+        }
+    }
+    Strided s;
+    for (const Member& m : members) s.first = std::min(s.first, m.at);
+    std::set<int> words;
+    for (const Member& m : members) {
+        if (m.at - s.first >= stride) continue;
+        s.accesses.push_back({m.inst, int((m.at - s.first) / word)});
+        words.insert(s.accesses.back().second);
+    }
+    s.stride = int(stride / word), s.bytes = int(word), s.lanes = int(lanes);
+    if (s.stride > words_an_access * int(words.size())) return std::nullopt;
+    return s;
+}
+
+// ---- shuffles ----
+
+/// Vectors one behind the other, as many as a power of two: `parts` are some of them, and poison.
+std::string Emitter::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
+    while (parts.size() > 1) {
+        if (parts.size() % 2) parts.push_back("poison");
+        for (size_t n = 0; 2 * n < parts.size(); ++n)
+            parts[n] = shuffled(type, lanes, parts[2 * n], parts[2 * n + 1], 2 * lanes, [](int lane) { return lane; });
+        parts.resize(parts.size() / 2), lanes *= 2;
+    }
+    return parts[0];
+}
+
+/// Whether all words go into one of the machine's vectors, which then moves as a whole: of small words, lanes of several vectors take
+/// several instructions to mix.
+bool Emitter::in_one_vector(const Strided& s) const {
+    return running.all() && s.bytes < 4 && std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
+}
+
+/// Lanes of `a` and, from `lanes` on, of `b`.
+std::string Emitter::mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of) {
+    if (a == "poison" && b == "poison") return a;
+    return shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
+}
+
+/// Of `v`, as many vectors as lanes are words apart, those words of all lanes that are wanted: a vector for each word.
+std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted) {
+    const int stride = int(v.size()), lanes = s.lanes;
+    if (stride == 1) return v;
+    std::vector<std::string> result(v.size(), "poison");
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return result;
+    if (stride % 2 == 0) {
+        for (const int odd : {0, 1}) {
+            std::vector<std::string> half;
+            std::vector<bool> wanted_half;
+            for (int j = 0; j < stride; j += 2) {
+                half.push_back(mixed(s, v[size_t(j)], v[size_t(j + 1)], [&](int lane) { return 2 * lane + odd; }));
+                wanted_half.push_back(wanted[size_t(j + odd)]);
+            }
+            half = parted(s, half, wanted_half);
+            for (int j = 0; j < stride; j += 2) result[size_t(j + odd)] = half[size_t(j / 2)];
+        }
+        return result;
+    }
+    for (int r = 0; r < stride; ++r) {
+        if (!wanted[size_t(r)]) continue;
+        std::string& all = result[size_t(r)] = v[0];
+        for (int j = 1; j < stride; ++j)
+            all = mixed(s, all, v[size_t(j)], [&](int lane) {
+                const int word = lane * stride + r, from = word / lanes;
+                return from == j ? lanes + word % lanes : j == 1 && from == 0 ? word : lane;
+            });
+    }
+    return result;
+}
+
+/// The reverse: vectors with the words of the lanes by turns. Words that are not there are poison.
+std::vector<std::string> Emitter::joined(const Strided& s, const std::vector<std::string>& words) {
+    const int stride = int(words.size()), lanes = s.lanes;
+    if (stride == 1) return words;
+    std::vector<std::string> result(words.size(), "poison");
+    if (stride % 2 == 0) {
+        std::vector<std::string> halves[2];
+        for (int j = 0; j < stride; ++j) halves[j % 2].push_back(words[size_t(j)]);
+        for (auto& half : halves) half = joined(s, half);
+        for (int j = 0; j < stride; ++j)
+            result[size_t(j)] = mixed(s, halves[0][size_t(j / 2)], halves[1][size_t(j / 2)],
+                                      [&](int lane) { return (lane + j % 2 * lanes) / 2 + lane % 2 * lanes; });
+        return result;
+    }
+    for (int j = 0; j < stride; ++j) {
+        std::string& all = result[size_t(j)];
+        for (int r = 0; r < stride; ++r)
+            if (words[size_t(r)] != "poison")
+                all = mixed(s, all, words[size_t(r)], [&](int lane) {
+                    const int word = j * lanes + lane;
+                    return word % stride == r ? lanes + word / stride : lane;
+                });
+    }
+    return result;
+}
+
+// ---- the accesses ----
+
+/// A ptr: so many words behind another.
+std::string Emitter::words_on(const Strided& s, const std::string& place, int words) {
+    return words == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", int64_t(words) * s.bytes), "p");
+}
+
+/// The place of the first lane's first word.
+std::string Emitter::first_word(const Strided& s) {
+    const Inst& i = *s.accesses[0].first;
+    const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
+    bool contiguous = false;
+    int64_t more = 0;
+    const Held index = offset(i, wide, contiguous, more);
+    const std::string place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+    return s.first == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", s.first), "p");
+}
+
+/// Of the vector whose first word is `first`: an <lanes x i1> of those words that items which run have, up to their `last`, and
+/// that are among `words`, where these are given.
+std::string Emitter::word_mask(const Strided& s, int first, int last, const std::vector<bool>& words) {
+    const std::string v = text("<", s.lanes, " x i32>"), b = text("<", s.lanes, " x i1>");
+    const auto list = [&](const char* type, const auto& of) {
+        std::string all;
+        for (int lane = 0; lane < s.lanes; ++lane) all += text(lane ? ", " : "<", type, " ", of(lane));
+        return all + ">";
+    };
+    const std::string numbers = list("i32", [&](int lane) { return first + lane; });
+    const std::string chosen = words.empty() ? "" : list("i1", [&](int lane) { return bool(words[size_t((first + lane) % s.stride)]); });
+    if (running.all()) return chosen;
+    const auto compared = [&](const char* how, const std::string& lane, int more) {
+        const std::string word = let(text("add i32 ", let(text("mul i32 ", lane, ", ", s.stride)), ", ", more));
+        const std::string one = let(text("insertelement ", v, " poison, i32 ", word, ", i64 0"));
+        const std::string all = let(text("shufflevector ", v, " ", one, ", ", v, " poison, ", v, " zeroinitializer"));
+        return let(text("icmp ", how, " ", v, " ", numbers, ", ", all));
+    };
+    const bool counted = running.first > 0;
+    std::string mask = compared("slt", counted ? std::to_string(running.first) : running.to, last + 1 - s.stride);
+    const auto both = [&](const std::string& other) { mask = let(text("and ", b, " ", mask, ", ", other)); };
+    if (!counted && running.from != "0") both(compared("sge", running.from, 0));
+    if (!chosen.empty()) both(chosen);
+    return mask;
+}
+
+/// What the accesses load: no byte in front of the first lane's first word, nor behind the last lane's last.
+void Emitter::load_strided(const Strided& s) {
+    const std::string place = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
+    std::vector<bool> wanted(static_cast<size_t>(s.stride));
+    int last = 0;
+    for (const auto& [inst, word] : s.accesses) wanted[size_t(word)] = true, last = std::max(last, word);
+    const int words = (s.lanes - 1) * s.stride + last + 1;
+    std::vector<std::vector<std::string>> parts(wanted.size());  // of each word
+    prefetch_strided(s, place);
+    const auto vector_at = [&](int first, int at) {
+        const int late = first - at;
+        const std::string v = let(text("load ", whole, ", ptr ", words_on(s, place, at), ", align ", s.bytes));
+        return late == 0 ? v : mixed(s, v, "poison", [&](int lane) { return std::min(lane + late, s.lanes - 1); });
+    };
+    const auto part_at = [&](int first) {
+        const std::string mask = word_mask(s, first, last, {}), bits = text("<", s.lanes, " x i1>");
+        const std::string function = text("@llvm.masked.load.v", s.lanes, t, ".p0");
+        declare(text("declare ", whole, " ", function, "(ptr, i32, ", bits, ", ", whole, ")"));
+        return let(text("call ", whole, " ", function, "(ptr ", words_on(s, place, first), ", i32 ", s.bytes, ", ", bits, " ", mask,
+                        ", ", whole, " zeroinitializer)"));
+    };
+    for (int part = 0; part < width; part += s.lanes) {
+        std::vector<std::string> v(wanted.size(), "poison");
+        if (in_one_vector(s) && words == s.lanes * s.stride) {
+            const std::string from = words_on(s, place, part * s.stride);
+            const std::string all = let(text("load <", words, " x ", t, ">, ptr ", from, ", align ", s.bytes));
+            for (int r = 0; r < s.stride; ++r)
+                if (wanted[size_t(r)])
+                    v[size_t(r)] = shuffled(t, words, all, "poison", s.lanes, [&](int lane) { return lane * s.stride + r; });
+        } else {
+            const int begin = part * s.stride, end = begin + words;
+            for (int at = begin; at < end; at += s.lanes)
+                v[size_t((at - begin) / s.lanes)] = running.all() ? vector_at(at, std::min(at, end - s.lanes)) : part_at(at);
+            v = parted(s, v, wanted);
+        }
+        for (size_t r = 0; r < v.size(); ++r) parts[r].push_back(v[r]);
+    }
+    for (const auto& [inst, word] : s.accesses) {
+        const std::string all = concatenated(t, s.lanes, parts[size_t(word)]);
+        const std::string type = memory_type(inst->type);
+        loaded_before[inst] = type == t ? all : convert("bitcast", vector_type(t), all, vector_type(type));
+    }
+}
+
+/// Stores the vectors of all accesses, which touch nothing that lies between their words.
+void Emitter::store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given) {
+    const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
+    std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
+    for (size_t a = 0; a < given.size(); ++a) {
+        const std::string type = memory_type(s.accesses[a].first->type);
+        of_word[size_t(s.accesses[a].second)] = type == t ? given[a] : convert("bitcast", vector_type(type), given[a], vector_type(t));
+    }
+    std::vector<bool> given_words;
+    for (const std::string& w : of_word) given_words.push_back(w != "poison");
+    const bool full = std::find(given_words.begin(), given_words.end(), false) == given_words.end();
+    std::vector<std::string> all;
+    for (int part = 0; part < width; part += s.lanes) {
+        std::vector<std::string> words = of_word;
+        for (std::string& w : words)
+            if (w != "poison" && s.lanes < width)
+                w = shuffled(t, width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
+        if (!full || !in_one_vector(s)) {
+            for (const std::string& v : joined(s, words)) all.push_back(v);
+            continue;
+        }
+        const int lanes = s.lanes * s.stride, from = int(std::bit_ceil(unsigned(s.stride))) * s.lanes;
+        const std::string together = shuffled(t, from, concatenated(t, s.lanes, words), "poison", lanes,
+                                              [&](int word) { return word % s.stride * s.lanes + word / s.stride; });
+        line(text("store <", lanes, " x ", t, "> ", together, ", ptr ", words_on(s, place, part * s.stride), ", align ", s.bytes));
+    }
+    if (all.empty()) return;
+    const auto each = [&](const std::function<void(const std::string& value, const std::string& place, int first)>& store) {
+        for (size_t n = 0; n < all.size(); ++n) {
+            const int first = int(n) * s.lanes;
+            if (all[n] != "poison") store(all[n], words_on(s, place, first), first);
+        }
+    };
+    const auto plain = [&](const std::string& value, const std::string& to, int) {
+        line(text("store ", whole, " ", value, ", ptr ", to, ", align ", s.bytes));
+    };
+    if (!full || !running.all()) {
+        const std::string suffix = text("v", s.lanes, t), bits = text("<", s.lanes, " x i1>");
+        declare(text("declare void @llvm.masked.store.", suffix, ".p0(", whole, ", ptr, i32, ", bits, ")"));
+        return each([&](const std::string& value, const std::string& to, int first) {
+            const std::string mask = word_mask(s, first, s.stride - 1, full ? std::vector<bool>() : given_words);
+            line(text("call void @llvm.masked.store.", suffix, ".p0(", whole, " ", value, ", ptr ", to, ", i32 ", s.bytes, ", ", bits, " ",
+                      mask, ")"));
+        });
+    }
+    const Inst& i = *s.accesses[0].first;
+    if (!streams(i)) return each(plain);
+    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
+    const int vector = s.lanes * s.bytes;
+    branch(let(text("icmp eq i64 ", let(text("and i64 ", address(place), ", ", vector - 1)), ", 0")), aligned, other);
+    start(aligned);
+    each([&](const std::string& value, const std::string& to, int) {
+        line(text("store ", whole, " ", value, ", ptr ", to, ", align ", vector, nontemporal()));
+    });
+    jump(end);
+    start(other);
+    each(plain);
+    start(end);
+}
+
+/// Whether a load is, or was, one of several.
+bool Emitter::loads_strided(InstId id) {
+    const Inst& i = k[id];
+    if (!loaded_before.count(&i)) {
+        const auto s = strided(id);
+        if (!s) return false;
+        load_strided(*s);
+    }
+    const std::string lanes = loaded_before[&i];
+    loaded_before.erase(&i);
+    define_lanes(k.result(i), from_memory(i.type, lanes, true));
+    return true;
+}
+
+/// Whether a store is one of several; the last one stores them all.
+bool Emitter::stores_strided(InstId id) {
+    const Inst& i = k[id];
+    const auto holds = [&](const Joining& j) {
+        return std::any_of(j.all.accesses.begin(), j.all.accesses.end(), [&](const auto& a) { return a.first == &i; });
+    };
+    auto join = std::find_if(joining.begin(), joining.end(), holds);
+    if (join == joining.end()) {
+        const auto s = strided(id);
+        if (!s) return false;
+        joining.push_back({*s, first_word(*s), {}});
+        join = joining.end() - 1;
+    }
+    join->given.push_back(to_memory(i.type, vector(k.operands(i).back()), true));
+    if (join->given.size() < join->all.accesses.size()) return true;
+    const Joining complete = *join;
+    joining.erase(join);
+    store_strided(complete.all, complete.place, complete.given);
+    return true;
+}
+
+}  // namespace pumice::cpu

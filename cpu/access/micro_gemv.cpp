@@ -1,0 +1,129 @@
+// Rows of sums over products. A loop that walks along a row and adds to each element the sum over the packet's lanes of a product, one
+// factor the same in all iterations, the other read from local memory, is a product of a vector and a matrix. All packets of the
+// group read the same matrix: it is transposed in front of them, once. A packet then multiplies its lines by the vector's elements,
+// and no lanes are added up.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// The load and the invariant factor of the product that the row's add is given; whether there is such.
+bool Emitter::finds_product(const Inst& add, Row& row) const {
+    const Structure& where = uniformity.structure();
+    const BlockId body = k[row.loop].blocks[0];
+    const Value given = k.operands(add).back();
+    const InstId product = k[given].inst;
+    if (product.id == none || k[product].op != Op::mul || where.block_of(product) != body || uses[given.id] != 1) return false;
+    if (Atomic(add.immediate) != Atomic::add || size_of(add.type) != 4 || width % quad != 0) return false;
+    if (constant_trips(row.loop) != width || variant.group[0] != width) return false;
+    for (size_t o = 0; o < 2; ++o) {
+        const Value x = k.operands(k[product])[o], factor = k.operands(k[product])[1 - o];
+        const InstId load = k[x].inst;
+        if (load.id == none || k[load].op != Op::load || where.block_of(load) != body) continue;
+        const Memory& m = k[k[load].memory];
+        if (m.kind != MemoryKind::local || int(m.element.size) != size_of(add.type)) continue;
+        if (growth(factor, row.loop, 32) != 0 || kind_of(factor) != Kind::vector) continue;
+        const auto indices = indices_of(k, k[load]);
+        bool same = kind_of(indices.back()) == Kind::affine && index_step(k[load], indices.back()) == 1;
+        for (const Value v : indices) same = same && same_in_packets(v, k[row.loop]);
+        if (same) return row.factor = factor, row.load = load, true;
+    }
+    return false;
+}
+
+/// Whether a value is the same in each of the group's packets, lane by lane, where a packet is a row of items.
+bool Emitter::same_in_packets(Value v, const Inst& loop) const {
+    if (keeps[v.id].outer || v == k[loop.blocks[0]].params[0]) return true;
+    if (k[v].inst.id == none) return false;
+    const Inst& i = k[k[v].inst];
+    if (i.op == Op::local_index || i.op == Op::global_index) return i.immediate == 0;
+    const auto operands = k.operands(i);
+    const auto same = [&](Value o) { return same_in_packets(o, loop); };
+    return i.op == Op::constant || (is_scalar_op(i.op) && std::all_of(operands.begin(), operands.end(), same));
+}
+
+/// In front of a region's packets: the matrices that its loops read, transposed.
+void Emitter::transpose_products(std::span<const InstId> insts) {
+    const auto writes = [&](MemoryId m) {
+        bool any = false;
+        const auto look = [&](InstId id) { any = any || (k[id].memory == m && k[id].op != Op::load && k[id].op != Op::extent); };
+        for (const InstId id : insts) look(id), each_inside(k, k[id], look);
+        return any;
+    };
+    const std::vector<InstId> run = executed(insts);
+    for (auto& [add, row] : sum_rows) {
+        const bool here = std::find(run.begin(), run.end(), row.loop) != run.end();
+        if (here && finds_product(*add, row) && !writes(k[row.load].memory)) row.lines = transposed_product(row);
+    }
+}
+
+/// For each lane the elements that it reads in the loop's iterations, in the order of the row's places.
+std::vector<std::string> Emitter::transposed_product(const Row& row) {
+    const Inst &loop = k[row.loop], &load = k[row.load];
+    const Value index = k[loop.blocks[0]].params[0];
+    const auto before = std::make_tuple(values, has_value, bringing_in, local_at);
+    bringing_in = true;  // what is computed here is kept for nobody
+    local_at = {"0", "0", "0"};
+    uint64_t first = 0, step = 0;
+    k.constant(k.operands(loop)[0], first), k.constant(k.operands(loop)[2], step);
+    std::vector<Place> lines;
+    for (int n = 0; n < width; ++n) {
+        std::tie(values, has_value, std::ignore, std::ignore) = before;
+        const int iteration = row.step > 0 ? n : width - 1 - n;
+        values[index.id] = {Kind::uniform, constant(k.type_of(index), first + step * uint64_t(iteration)), "", 0};
+        has_value[index.id] = true;
+        const std::function<void(Value)> compute = [&](Value of) {
+            if (has_value[of.id]) return;
+            for (const Value o : k.operands(k[k[of].inst])) compute(o);
+            pure_value(k[k[of].inst]);
+        };
+        for (const Value of : indices_of(k, load)) compute(of);
+        lines.push_back(access(load));
+    }
+    std::tie(values, has_value, bringing_in, local_at) = before;
+    const std::string type = scalar_type(load.type);
+    return transposed(type, width, width, [&](int line, int column) {
+        const Place& place = lines[size_t(line)];
+        const std::string there = let(text("getelementptr ", type, ", ptr ", place.pointer, ", i32 ", column));
+        return let(text("load <", quad, " x ", type, ">, ptr ", there, ", align ", place.align));
+    });
+}
+
+/// The scope of accesses to values that packets keep, for those through pointers that LLVM does not know: what items add to lies
+/// elsewhere.
+std::string Emitter::of_packets() {
+    if (packets_scope.empty()) packets_scope = metadata(text("distinct !{$, ", metadata("distinct !{$}"), "}"));
+    return metadata(text("!{", packets_scope, "}"));
+}
+
+/// The sum over the lanes of the factor's element times the lane's line, in two parts that do not wait for each other.
+std::string Emitter::row_of_products(const Row& row) {
+    const Scalar type = k.type_of(row.factor);
+    const std::string t = scalar_type(type), whole = vector_type(t);
+    const int64_t kept = keeps[row.factor.id].place;
+    // Out of memory an element comes to all lanes by the load alone. An empty asm keeps LLVM from seeing that the vector was stored
+    // there, since it would take the elements from the vector, which costs an instruction each.
+    std::string memory;
+    if (kept >= 0) {
+        const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));
+        memory = let(text("call ptr asm \"\", \"=r,0\"(ptr ", place, ") nounwind willreturn memory(none)"));
+    }
+    const auto element = [&](int lane) {
+        if (kept < 0) return extract(t, vector(row.factor), std::to_string(lane));
+        const std::string place = let(text("getelementptr ", t, ", ptr ", memory, ", i32 ", lane));
+        return let(text("load ", t, ", ptr ", place, ", !alias.scope ", of_packets()));
+    };
+    std::string parts[2];
+    for (int lane = 0; lane < width; ++lane) {
+        const std::string term = operation(Op::mul, type, {splat(t, element(lane)), row.lines[size_t(lane)]}, true, false);
+        std::string& part = parts[lane % 2];
+        part = part.empty() ? term : operation(Op::add, type, {part, term}, true, false);
+    }
+    return operation(Op::add, type, {parts[0], parts[1]}, true, false);
+}
+
+}  // namespace pumice::cpu

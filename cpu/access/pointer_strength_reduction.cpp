@@ -1,0 +1,109 @@
+// Accesses of a group's rows whose places grow by the same from row to row: their places are found once for the rows, not by arithmetic in
+// each, and so is whether all of a row's stores past the caches take lines of memory from their begin.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int line_bytes = 64;
+constexpr int most_steps = 16;    ///< to an index
+constexpr size_t most_walks = 8;  ///< pointers that find registers
+}  // namespace
+
+/// Whether the items of a packet are side by side in an array, and the next row's are as far from there as those of the row behind it
+/// from them.
+bool Emitter::walks(const Inst& i) const {
+    if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
+    if (int(k[i.memory].element.size) != size_of(i.type)) return false;
+    const auto indices = indices_of(k, i);
+    int steps = most_steps;
+    return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) {
+               const AffineForm& f = affine.of(v);
+               return f.known && f.bits >= index_bits(i, v) && f.rest <= Scope::group && follows(v, steps);
+           });
+}
+
+/// The places of such accesses among these instructions, in the row at local_at and from there on.
+void Emitter::open_walks(std::span<const InstId> insts) {
+    std::vector<const Inst*> found;
+    for (const InstId id : executed(insts))
+        if (walks(k[id]) && !in_tiles.count(&k[id]) && found.size() < most_walks) found.push_back(&k[id]);
+    if (found.empty()) return;
+    const auto places = [&] {
+        std::vector<std::string> all;
+        packet({}, [&] {
+            const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+            for (const Inst* i : found) {
+                for (const Value v : indices_of(k, *i)) follow(v);
+                all.push_back(access(*i).pointer);
+            }
+            bringing_in = before;
+        });
+        return all;
+    };
+    const std::vector<std::string> here = places();
+    const std::string row = local_at[1];
+    local_at[1] = let(text("add i32 ", row, ", 1"));
+    const std::vector<std::string> next = places();
+    local_at[1] = row;
+    for (size_t n = 0; n < found.size(); ++n) {
+        Walk& w = walking[found[n]];
+        w = {here[n], let(text("sub i64 ", address(next[n]), ", ", address(here[n])), "pitch"), alloca_of("ptr", "walk"), local_at[0]};
+        line(text("store ptr ", w.first, ", ptr ", w.slot));
+    }
+}
+
+void Emitter::next_in_walks() {
+    for (const auto& [access, w] : walking) {
+        const std::string now = let(text("load ptr, ptr ", w.slot), "p");
+        line(text("store ptr ", let(text("getelementptr i8, ptr ", now, ", i64 ", w.pitch), "p"), ", ptr ", w.slot));
+    }
+}
+
+/// Where a walk has come to, for the packet at local_at.
+std::string Emitter::place_in_walk(const Inst& i, const Walk& w) {
+    const std::string now = let(text("load ptr, ptr ", w.slot), "p");
+    if (w.x == local_at[0]) return now;
+    const std::string on = let(text("sub i32 ", local_at[0], ", ", w.x));
+    return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", now, ", i32 ", on), "p");
+}
+
+/// An i1: all that goes past the caches does so by whole lines, or whole vectors where these are shorter. "" where nothing does.
+std::string Emitter::walks_on_lines() {
+    running = {};
+    std::string low;
+    for (const auto& [access, w] : walking) {
+        if (access->op != Op::store || !streams(*access)) continue;
+        const std::string either = let(text("or i64 ", address(w.first), ", ", w.pitch));
+        const int bytes = std::min(size_of(access->type) * width, line_bytes);
+        const std::string here = let(text("and i64 ", either, ", ", bytes - 1));
+        low = low.empty() ? here : let(text("or i64 ", low, ", ", here));
+    }
+    return low.empty() ? low : let(text("icmp eq i64 ", low, ", 0"));
+}
+
+/// Writes the rows' packets, and ends the walks: packets of their own where stores take whole lines.
+void Emitter::along_walks(const Body& packets) {
+    if (const std::string whole = walks_on_lines(); !whole.empty()) {
+        const std::string lines = label("lines"), other = label("other"), end = label("rows_end");
+        branch(whole, lines, other);
+        start(lines);
+        on_lines = true;
+        packets();
+        on_lines = false;
+        jump(end);
+        start(other);
+        packets();
+        start(end);
+    } else {
+        packets();
+    }
+    walking.clear();
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,261 @@
+// Loops in which every item walks along a row of its own, as in reductions of a matrix's rows: the lanes' places are far apart.
+// Instead of one element a lane and iteration, what 16 iterations touch is moved at once: 16 elements side by side of each lane's
+// row, by whole vectors, through a tile of the stack in which the lanes lie side by side, transposed in registers on the way.
+#include <algorithm>
+#include <cmath>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int columns = 16;       ///< iterations of a tile: a cache line of each row
+constexpr size_t most_tiles = 4;  ///< of a loop
+constexpr int element_bytes = 4;
+constexpr int tiles_ahead = 2;    ///< whose rows are asked for
+
+}  // namespace
+
+// ---- which loops ----
+
+/// Whether the items' places lie apart, each in a row along which the loop goes by one element an iteration.
+bool Emitter::walks_rows(InstId id, InstId loop) const {
+    const Inst& i = k[id];
+    const Memory& m = k[i.memory];
+    if ((i.op != Op::load && i.op != Op::store) || uniformity.structure().around(id) != loop) return false;
+    if (m.kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
+    if (int(m.element.size) != element_bytes || size_of(i.type) != element_bytes) return false;
+    const auto indices = indices_of(k, i);
+    const auto grows = [&](Value v) { return growth(v, loop, index_bits(i, v)); };
+    if (grows(indices.back()) != grows(k[k[loop].blocks[0]].params[0])) return false;
+    bool apart = false;
+    for (const Value v : indices.first(indices.size() - 1)) {
+        if (grows(v) != 0) return false;
+        apart = apart || kind_of(v) != Kind::uniform;
+    }
+    const auto step = index_step(i, indices.back());
+    if (!apart && (step ? std::abs(*step) <= 1 : kind_of(indices.back()) != Kind::vector)) return false;
+    return way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
+}
+
+/// The tiles of a loop that a whole packet runs from end to end. What is stored to is touched nowhere else in the loop.
+std::vector<Tile> Emitter::tiles_of(InstId id) const {
+    const Inst& loop = k[id];
+    if (loop.op != Op::for_ || width % quad != 0 || !running.all()) return {};
+    if (parts(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
+    const auto v = k.operands(loop);
+    const Value index = k[loop.blocks[0]].params[0];
+    const auto step = growth(index, id, 32);
+    const int64_t trips = constant_trips(id);
+    const bool by_one = step && (*step == 1 || (*step == -1 && is_signed_int(k.type_of(index))));
+    if (size_of(k.type_of(index)) != 4 || !by_one || kind_of(index) != Kind::uniform || kind_of(v[1]) != Kind::uniform) return {};
+    if (trips >= 0 && trips < columns) return {};
+    std::vector<Tile> tiles;
+    std::vector<bool> stored(k.memories.size());
+    std::vector<int> others(k.memories.size());
+    bool stays = true;
+    each_inside(k, loop, [&](InstId inner) {
+        const Inst& i = k[inner];
+        stays = stays && i.op != Op::return_ && i.op != Op::barrier;
+        if (i.memory.id == none || i.op == Op::extent) return;
+        if (i.op != Op::load) stored[i.memory.id] = true;
+        if (!walks_rows(inner, id)) return void(++others[i.memory.id]);
+        const auto same = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& t) {
+            const auto a = indices_of(k, i), b = indices_of(k, *t.accesses[0]);
+            return t.accesses[0]->memory == i.memory && t.accesses[0]->leaf == i.leaf &&
+                   std::equal(a.begin(), a.end(), b.begin(), b.end());
+        });
+        Tile& t = same != tiles.end() ? *same : tiles.emplace_back();
+        t.accesses.push_back(&i);
+        (i.op == Op::load ? t.loads : t.stores) = true;
+    });
+    std::vector<int> of_memory(k.memories.size());
+    for (const Tile& t : tiles) ++of_memory[t.accesses[0]->memory.id];
+    std::erase_if(tiles, [&](const Tile& t) {
+        const MemoryId m = t.accesses[0]->memory;
+        return stored[m.id] && (others[m.id] > 0 || of_memory[m.id] > 1);
+    });
+    if (!stays || tiles.size() > most_tiles) return {};
+    for (Tile& t : tiles)
+        if (only_adds(t)) t.adds = true, t.loads = false;
+    return tiles;
+}
+
+/// Whether an iteration does nothing with a place but add to it, or take away: x[i] += a.
+bool Emitter::only_adds(const Tile& t) const {
+    if (t.accesses.size() != 2 || t.accesses[0]->op != Op::load || t.accesses[1]->op != Op::store) return false;
+    const Value loaded = k.result(*t.accesses[0]), sum = k.operands(*t.accesses[1]).back();
+    const InstId made = k[sum].inst;
+    if (made.id == none || uses[loaded.id] != 1 || uses[sum.id] != 1) return false;
+    const auto v = k.operands(k[made]);
+    return (k[made].op == Op::add && (v[0] == loaded || v[1] == loaded)) || (k[made].op == Op::sub && v[0] == loaded);
+}
+
+std::string Emitter::added(const Tile& t, const std::string& type, const std::string& a, const std::string& b) {
+    return let(text(is_float(t.accesses[0]->type) ? "fadd " : "add ", type, " ", a, ", ", b));
+}
+
+// ---- the loop ----
+
+Tiling Emitter::open_tiles(InstId id) {
+    Tiling t;
+    t.tiles = tiles_of(id);
+    if (t.tiles.empty()) return t;
+    t.index = k[k[id].blocks[0]].params[0];
+    t.first = scalar(k.operands(k[id])[0]);
+    t.step = int(*growth(t.index, id, 32));
+    t.stop = alloca_of("i32", "stop");
+    for (Tile& tile : t.tiles) {
+        const Inst& i = *tile.accesses[0];
+        tile.memory = alloca_of(text("[", columns, " x ", vector_type(memory_type(i.type)), "]"), "tile");
+        const std::string first = places_at(i, t.index, t.first);
+        for (int lane = 0; lane < width; ++lane) tile.rows.push_back(extract("ptr", first, std::to_string(lane)));
+    }
+    return t;
+}
+
+/// In front of the iterations of a tile, of which there is one at least: fetches it.
+void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
+    const std::string from = scalar(t.index), to = scalar(k.operands(loop)[1]);
+    const std::string left = let(t.step > 0 ? text("sub i32 ", to, ", ", from) : text("sub i32 ", from, ", ", to));
+    declare("declare i32 @llvm.umin.i32(i32, i32)");
+    t.count = let(text("call i32 @llvm.umin.i32(i32 ", left, ", i32 ", columns, ")"));
+    const std::string end = let(text(t.step > 0 ? "add" : "sub", " i32 ", from, ", ", t.count));
+    t.lowest = t.step > 0 ? from : let(text("add i32 ", end, ", 1"));
+    line(text("store i32 ", end, ", ptr ", t.stop));
+    // A difference of two indices that the loop has, which may be more than an i32 holds.
+    const auto wide = [&](const std::string& i) {
+        return let(text(is_signed_int(k.type_of(t.index)) ? "sext" : "zext", " i32 ", i, " to i64"));
+    };
+    t.column = let(text("sub i64 ", wide(t.lowest), ", ", wide(t.first)));
+    const std::string ahead = let(text("add i64 ", t.column, ", ", t.step * columns * tiles_ahead));
+    for (const Tile& tile : t.tiles) {
+        for (int lane = 0; lane < width && (tile.loads || tile.adds); ++lane) ask_for(row_place(tile, ahead, lane, 0));
+        if (tile.loads) move_tile(tile, t, false);
+    }
+}
+
+/// Behind its last iteration: stores what they changed.
+void Emitter::flush_tiles(const Tiling& t) {
+    for (const Tile& tile : t.tiles) {
+        if (tile.stores) move_tile(tile, t, true);
+        for (const Inst* i : tile.accesses) in_tiles.erase(i);
+    }
+}
+
+/// Where an access of the iteration finds its vector in the tile.
+void Emitter::enter_tiles(const Tiling& t) {
+    const std::string column = let(text("sub i32 ", scalar(t.index), ", ", t.lowest));
+    for (const Tile& tile : t.tiles) {
+        const std::string place =
+            let(text("getelementptr ", vector_type(memory_type(tile.accesses[0]->type)), ", ptr ", tile.memory, ", i32 ", column),
+                "p");
+        for (const Inst* i : tile.accesses) in_tiles[i] = tile.adds && i->op == Op::load ? "" : place;
+    }
+}
+
+// ---- from rows to tiles and back ----
+
+void Emitter::move_tile(const Tile& t, const Tiling& all, bool back) {
+    const std::string whole = label("whole"), part = label("part"), end = label("moved");
+    branch(let(text("icmp eq i32 ", all.count, ", ", columns)), whole, part);
+    start(whole);
+    for (int lane = 0; lane < width; lane += std::min(width, columns))
+        back ? transpose_back(t, all, lane) : transpose(t, all, lane);
+    jump(end);
+    start(part);
+    const Inst& i = *t.accesses[0];
+    const std::string type = memory_type(i.type), v = vector_type(type), pointers = vector_type("ptr");
+    const std::string suffix = intrinsic_suffix(type, true), all_lanes = vector_type("i1") + " splat (i1 true)";
+    counted("column", all.count, [&](const std::string& column) {
+        const std::string here = let(text("getelementptr ", v, ", ptr ", t.memory, ", i32 ", column), "p");
+        const std::string there = places_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column)));
+        std::string value;
+        if (!back || t.adds) {
+            const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
+            declare(text("declare ", v, " ", function, "(", pointers, ", i32, ", vector_type("i1"), ", ", v, ")"));
+            value = let(text("call ", v, " ", function, "(", pointers, " ", there, ", i32 ", element_bytes, ", ", all_lanes, ", ",
+                             v, " zeroinitializer)"));
+        }
+        if (!back) return line(text("store ", v, " ", value, ", ptr ", here));
+        const std::string changed = let(text("load ", v, ", ptr ", here)), now = t.adds ? added(t, v, value, changed) : changed;
+        const std::string function = text("@llvm.masked.scatter.", suffix, ".v", width, "p0");
+        declare(text("declare void ", function, "(", v, ", ", pointers, ", i32, ", vector_type("i1"), ")"));
+        line(text("call void ", function, "(", v, " ", now, ", ", pointers, " ", there, ", i32 ", element_bytes, ", ", all_lanes,
+                  ")"));
+    });
+    start(end);
+}
+
+/// The items' places, a vector of ptr, in the iteration with this index.
+std::string Emitter::places_at(const Inst& i, Value index, const std::string& now) {
+    const auto way = way_to(i, [&](Value v) { return v == index; });
+    return place_after(i, *way, [&] { values[index.id] = {Kind::uniform, now, "", 0}, has_value[index.id] = true; }).pointer;
+}
+
+/// Of a lane's row, the place of a column and so many bytes on.
+std::string Emitter::row_place(const Tile& t, const std::string& column, int lane, int bytes) {
+    const std::string place =
+        let(text("getelementptr [", element_bytes, " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
+    return bytes == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", bytes), "p");
+}
+
+/// From the rows of up to 16 lanes, from `first` on.
+void Emitter::transpose(const Tile& t, const Tiling& all, int first) {
+    const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
+    const int lanes = std::min(width - first, columns);
+    const std::vector<std::string> vectors = transposed(type, lanes, columns, [&](int lane, int column) {
+        return let(text("load ", four, ", ptr ", row_place(t, all.column, first + lane, column * element_bytes), ", align ", element_bytes));
+    });
+    const std::string whole = text("<", lanes, " x ", type, ">");
+    for (int c = 0; c < columns; ++c) {
+        const std::string place = let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes), "p");
+        line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", place, ", align 16"));
+    }
+}
+
+/// The other way: blocks first, then what belongs to a row is taken from all of them.
+void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
+    const std::string type = memory_type(t.accesses[0]->type);
+    const int lanes = std::min(width - first, columns), blocks = lanes / quad;
+    const std::string whole = text("<", lanes, " x ", type, ">");
+    std::array<std::array<std::string, quad>, columns / quad> parts;
+    for (int q = 0; q < columns / quad; ++q) {
+        for (int c = 0; c < quad; ++c) {
+            const int place = ((q * quad + c) * width + first) * element_bytes;
+            parts[size_t(q)][size_t(c)] = let(text(
+                "load ", whole, ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", place), "p"), ", align 16"));
+        }
+        transpose_blocks(parts[size_t(q)], type, lanes);
+    }
+    const auto picked = [&](const std::string& a, const std::string& b, std::vector<int> from) {  // blocks of the two, counted through
+        return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
+    };
+    const auto put = [&](const std::string& v, int lane, int column) {
+        const std::string place = row_place(t, all.column, first + lane, column * element_bytes);
+        const std::string now =
+            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", place, ", align ", element_bytes)), v) : v;
+        line(text("store ", whole, " ", now, ", ptr ", place, ", align ", element_bytes));
+    };
+    for (int r = 0; r < quad; ++r) {
+        const auto row = [&](int q) { return parts[size_t(q)][size_t(r)]; };
+        if (blocks == 1)
+            for (int q = 0; q < columns / quad; ++q) put(row(q), r, q * quad);
+        if (blocks == 2)
+            for (int b = 0; b < 2; ++b)
+                for (int q = 0; q < columns / quad; q += 2) put(picked(row(q), row(q + 1), {b, 2 + b}), r + b * quad, q * quad);
+        if (blocks != 4) continue;
+        for (int odd = 0; odd < 2; ++odd) {
+            const std::vector<int> apart{odd, odd + 2, odd + 4, odd + 6};
+            const std::string low = picked(row(0), row(1), apart), high = picked(row(2), row(3), apart);
+            put(picked(low, high, {0, 2, 4, 6}), r + odd * quad, 0);
+            put(picked(low, high, {1, 3, 5, 7}), r + (odd + 2) * quad, 0);
+        }
+    }
+}
+
+}  // namespace pumice::cpu

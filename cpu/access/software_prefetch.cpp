@@ -1,0 +1,281 @@
+// Asks for memory ahead of its use: what packets, groups and iterations some way on will load. Threads go through arrays in order,
+// but the processor's own prefetching follows a single stream too closely when it is read fast, and stops at the ends of pages;
+// where a loop strides from page to page it foresees nothing.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/plan/index_polynomial.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+/// Loads alone need little: the machine fetches ahead itself, but begins anew in each page, and sooner where something comes to the page a
+/// little before them. Three lines ahead give a core 15 GB/s, nothing 13.5; 2 KB ahead give 12.5 to 15, as pages and unrolled loops meet.
+constexpr int64_t bytes_ahead = 192;
+/// Memory is further away where stores past the caches come between. What is a page ahead comes into the same set of the first cache; of
+/// rows of 1 KB, so do those that are a multiple of these ahead.
+constexpr int64_t bytes_ahead_with_stores = 2816;
+constexpr int64_t bytes_of_groups_ahead = 2048;
+constexpr int64_t iterations_ahead = 8, line_bytes = 64;
+constexpr int64_t foreseen_bytes = 256;        ///< strides that machines follow by themselves
+constexpr int64_t most_items_apart = 4096, most_rows_apart = 8;  ///< places that are soon used again
+constexpr int most_depth = 8;                  ///< of the arithmetic of an index
+constexpr int64_t unknown = int64_t(1) << 31;  ///< a stride that only the launch knows, and the most that is told apart
+
+/// How values grow with what `moved` names: a loop's index, or a group's.
+class Strides {
+public:
+    Strides(const Kernel& kernel, std::function<bool(Value)> moved) : k(kernel), moved(std::move(moved)) {}
+
+    /// By how much for each step of it; none where that depends on more than arithmetic.
+    std::optional<int64_t> of(Value v) {
+        if (const auto known = strides.find(v.id); known != strides.end()) return known->second;
+        const auto stride = found(v);
+        return strides[v.id] = stride ? std::optional(std::clamp(*stride, -unknown, unknown)) : std::nullopt;
+    }
+
+private:
+    std::optional<int64_t> found(Value v) {
+        if (moved(v)) return 1;
+        if (k[v].inst.id == none) return 0;
+        const Inst& i = k[k[v].inst];
+        if (!is_pure(i.op)) return std::nullopt;
+        const auto v_of = k.operands(i);
+        if (i.op == Op::cast) return of(v_of[0]);
+        std::array<int64_t, 3> by{};
+        bool grows = false;
+        for (size_t o = 0; o < v_of.size(); ++o) {
+            const auto stride = of(v_of[o]);
+            if (!stride) return std::nullopt;
+            by[o] = *stride, grows = grows || by[o] != 0;
+        }
+        if (!grows) return 0;
+        if (i.op == Op::add) return by[0] + by[1];
+        if (i.op == Op::sub) return by[0] - by[1];
+        uint64_t bits = 0;
+        if (i.op == Op::mul && by[1] == 0) return k.constant(v_of[1], bits) ? by[0] * int32_t(bits) : unknown;
+        if (i.op == Op::mul && by[0] == 0) return k.constant(v_of[0], bits) ? by[1] * int32_t(bits) : unknown;
+        return std::nullopt;
+    }
+
+    const Kernel& k;
+    const std::function<bool(Value)> moved;
+    std::map<uint32_t, std::optional<int64_t>> strides;
+};
+
+/// The axis along which an array's places are so many elements apart: 1 where these are its first extent, 2 where they are
+/// the first times the second; else -1.
+int stride_axis(const Kernel& k, const Terms::Product& step, MemoryId array) {
+    uint64_t extents = 0;
+    for (const uint32_t v : step) {
+        const InstId source = k[Value{v}].inst;
+        if (source.id == none || k[source].op != Op::extent || k[source].memory != array) return -1;
+        extents |= uint64_t(1) << k[source].immediate;
+    }
+    return step.size() == 1 && extents == 1 ? 1 : step.size() == 2 && extents == 3 ? 2 : -1;
+}
+
+bool depends_on_axis(const Kernel& k, Value v, int axis, int depth = 0) {
+    const InstId source = k[v].inst;
+    if (source.id == none || !is_pure(k[source].op) || depth > most_depth) return false;
+    if (k[source].op == Op::global_index) return int(k[source].immediate) == axis;
+    const auto o = k.operands(k[source]);
+    return std::any_of(o.begin(), o.end(), [&](Value operand) { return depends_on_axis(k, operand, axis, depth + 1); });
+}
+
+}  // namespace
+
+/// Whether a value is such an index along axis 0.
+bool Emitter::is_index(Value v, Op op) const {
+    const InstId source = k[v].inst;
+    return source.id != none && k[source].op == op && k[source].immediate == 0;
+}
+
+/// A line that is to be in the first-level cache soon.
+void Emitter::ask_for(const std::string& there, int locality) {
+    if (there.empty()) return;
+    declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
+}
+
+void Emitter::prefetch(InstId id, const Place& a) {
+    const Inst& i = k[id];
+    if (a.how == Place::How::scattered || k[i.memory].kind != MemoryKind::array) return;
+    const Structure& where = uniformity.structure();
+    InstId loop = where.around(id);
+    while (loop.id != none && !is_loop(k[loop].op)) loop = where.around(loop);
+    if (loop.id != none) {
+        if (k[loop].op == Op::for_) prefetch_iteration(i, loop, a);
+        return;
+    }
+    if (!variant.streaming || a.how != Place::How::contiguous || i.op != Op::load) return;
+    const AffineForm& f = affine.of(indices_of(k, i).back());
+    // Where an item's group says what it loads, the next groups' places. Groups go along rows, and by patches where these are
+    // across.
+    if (f.known && f.global[0].zero()) {
+        const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
+        const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * k[i.memory].element.size;
+        if (Strides(k, moved).of(indices_of(k, i).back()) == unknown) return;
+        return ask_for(place_in_group(i, moved, int(std::max<int64_t>(bytes_of_groups_ahead / bytes, 1))));
+    }
+    // What another load has fetched for items before is still in a cache: asking again would take its time.
+    const auto& beside = k[where.block_of(id)].insts;
+    if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
+    ask_ahead(a.pointer, int64_t(size_of(i.type)) * width);
+}
+
+/// What a packet some way on loads from where this one loads so many bytes from.
+void Emitter::ask_ahead(const std::string& place, int64_t bytes) {
+    bool stores = false;
+    for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
+    // With a line comes the one beside it.
+    const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead;
+    for (int64_t at = 0; at < bytes; at += 2 * line_bytes) ask_for(let(text("getelementptr i8, ptr ", place, ", i64 ", ahead + at)));
+}
+
+/// The same for loads that move together, outside of loops; what others lead is theirs to ask for.
+void Emitter::prefetch_strided(const Strided& s, const std::string& place) {
+    const Structure& where = uniformity.structure();
+    const Inst& i = *s.accesses[0].first;
+    const BlockId block = where.block_of(k[k.result(i)].inst);
+    for (InstId c = where.owner_of(block); c.id != none; c = where.around(c))
+        if (is_loop(k[c].op)) return;
+    if (!variant.streaming || k[i.memory].kind != MemoryKind::array || affine.of(indices_of(k, i).back()).global[0].zero()) return;
+    const auto leads_all = [&](InstId other) {
+        const auto same = [&](const auto& a) { return a.first == &k[other]; };
+        return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) && leads(k[other], i);
+    };
+    const auto& beside = k[block].insts;
+    if (std::none_of(beside.begin(), beside.end(), leads_all)) ask_ahead(place, int64_t(s.stride) * s.bytes * width);
+}
+
+/// How far a load's places are from those of another, in items along the axes of the range, which go along the array's; none where
+/// that is not known.
+std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, const Inst& b) const {
+    std::array<int64_t, 3> between{};
+    const auto to = indices_of(k, a), from = indices_of(k, b);
+    for (size_t d = 0; d < to.size(); ++d) {
+        const size_t last = to.size() - 1 - d;
+        const Terms apart = difference(k, to[d], from[d]);
+        between[last] += apart.constant;
+        const Terms place = terms_of(k, to[d]);
+        for (const auto& [step, times] : apart.counts) {
+            if (times == 0) continue;
+            int axis = place.axis_of(k, step);
+            if (axis < 0) axis = stride_axis(k, step, a.memory);
+            if (axis < 0 || to.size() > 1) return std::nullopt;
+            between[size_t(axis)] += times;
+        }
+    }
+    for (int axis = 0; axis < 3; ++axis)
+        if (between[size_t(axis)] != 0 && std::none_of(to.begin(), to.end(), [&](Value v) { return depends_on_axis(k, v, axis); }))
+            return std::nullopt;
+    return between;
+}
+
+/// Whether a load gets, for items that come a little before, what `follower` then finds in a cache.
+bool Emitter::leads(const Inst& leader, const Inst& follower) const {
+    if (leader.op != Op::load || leader.memory != follower.memory || &leader == &follower) return false;
+    const auto between = items_between(leader, follower);
+    if (!between) return false;
+    const auto& [items, rows, planes] = *between;
+    if (std::abs(items) > most_items_apart || std::max(std::abs(rows), std::abs(planes)) > most_rows_apart) return false;
+    if (planes != 0 || rows != 0 || items != 0) return (planes != 0 ? planes : rows != 0 ? rows : items) > 0;
+    return &leader < &follower;
+}
+
+/// What a load in a loop gets some iterations later, or what is added to there. A loop around barriers comes back only after all of the
+/// group's packets, and the loads of its next iteration are far behind these; where it strides, that is worth it in arrays of any size.
+void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
+    if (has_barriers && open_inst[loop.id]) {
+        const Value index = k[k[loop].blocks[0]].params[0];
+        const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
+        const bool far = running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
+        if (far || (variant.streaming && a.how == Place::How::contiguous))
+            ask_for(place_in_iteration(i, k[loop], open_loops.back().step, variant.streaming ? 2 : 1));
+        return;
+    }
+    const Value step = k.operands(k[loop])[2];
+    if (!variant.streaming || a.how != Place::How::contiguous) return;
+    if (has_value[step.id] && values[step.id].kind == Kind::uniform)
+        ask_for(place_in_iteration(i, k[loop], values[step.id].scalar, iterations_ahead));
+}
+
+/// Where the access would be in a group so many further along axis 0, which changes what `moved` names; "" where that is the same
+/// place, or costly to say.
+std::string Emitter::place_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
+    const std::string group = group_at[0], first = origin[0];
+    const std::string there = pointer_after(i, moved, [&] {
+        group_at[0] = let(text("add i32 ", group, ", ", further));
+        origin[0] = let(text("add i32 ", first, ", ", further * variant.group[0]));
+    });
+    group_at[0] = group, origin[0] = first;
+    return there;
+}
+
+/// The same so many iterations of a for later, which counts on by `step`.
+std::string Emitter::place_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
+    const Value index = k[loop.blocks[0]].params[0];
+    if (kind_of(index) == Kind::vector) return "";
+    const std::string type = scalar_type(k.type_of(index));
+    return pointer_after(i, [&](Value v) { return v == index; }, [&] {
+        const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
+        values[index.id].scalar = let(text("add ", type, " ", values[index.id].scalar, ", ", on));
+    });
+}
+
+/// What of the access's indices depends on what `moved` names, in order; none where nothing does, or it is costly.
+std::optional<Emitter::Way> Emitter::way_to(const Inst& i, const std::function<bool(Value)>& moved) const {
+    Way way;
+    const std::function<bool(Value, bool&)> follow = [&](Value v, bool& depends) {
+        const InstId source = k[v].inst;
+        depends = moved(v);
+        if (source.id == none || !is_pure(k[source].op)) return true;
+        bool any = depends;
+        for (const Value o : k.operands(k[source])) {
+            bool here = false;
+            if (!follow(o, here)) return false;
+            any = any || here;
+        }
+        depends = any;
+        if (any && std::find(way.begin(), way.end(), source) == way.end()) way.push_back(source);
+        return way.size() <= 16 && !(any && is_costly(k[source]));
+    };
+    bool depends = false, all = true;
+    for (const Value v : indices_of(k, i)) {
+        bool here = false;
+        all = all && follow(v, here);
+        depends = depends || here;
+    }
+    if (!all || !depends) return std::nullopt;
+    return way;
+}
+
+/// The access's place as it is behind `move`, which changes values from which `way` leads to its indices.
+Place Emitter::place_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+    const auto before = std::make_tuple(values, has_value, bringing_in);
+    bringing_in = true;  // what is computed here is kept for nobody
+    move();
+    for (const InstId source : way) pure_value(k[source]);
+    const Place there = access(i);
+    std::tie(values, has_value, bringing_in) = before;
+    return there;
+}
+
+/// The same as a ptr; "" where there is no way, or the lanes' places are apart.
+std::string Emitter::pointer_after(const Inst& i, const std::function<bool(Value)>& moved, const std::function<void()>& move) {
+    const auto way = way_to(i, moved);
+    if (!way) return "";
+    const Place there = place_after(i, *way, move);
+    return there.how == Place::How::scattered ? "" : there.pointer;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,118 @@
+// Stores that go past the caches, of arrays that are larger than these and that a kernel does nothing else with.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int line_bytes = 64;
+constexpr int least_vector = 32;  ///< bytes that are worth it
+constexpr int least_piece = 4;    ///< bytes of the smallest such store
+constexpr int least_turned = 4;   ///< bytes of an element in rows that are written together
+}  // namespace
+
+/// Whether an item does nothing to an array but store, each time elsewhere: what is stored leaves the caches unused.
+bool Emitter::only_written(MemoryId m) const {
+    if (k[m].kind != MemoryKind::array) return false;
+    const Structure& where = uniformity.structure();
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        const bool touches = i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
+        if (!touches || i.memory != m) continue;
+        if (i.op != Op::store) return false;
+        for (InstId c = where.around(id); c.id != none; c = where.around(c)) {
+            const InstId condition = k[k.operands(k[c])[0]].inst;
+            if (k[c].op != Op::if_ || condition.id == none || k[condition].op != Op::in_range) return false;
+        }
+    }
+    return true;
+}
+
+/// Whether what the running items store side by side goes past the caches.
+bool Emitter::streams(const Inst& i) const {
+    // Rows that are written together come back to a line only after the others: parts of so many lines would find no place to wait in.
+    if (!turned.empty() && size_of(i.type) < least_turned) return false;
+    if (!variant.streaming || size_of(i.type) * width < least_vector || !only_written(i.memory)) return false;
+    return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
+}
+
+std::string Emitter::address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
+
+/// The instructions take aligned places alone: an i1.
+std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
+    const int bytes = std::min(size_of(i.type) * width, line_bytes);
+    const std::string low = let(text("and i64 ", address(a.pointer), ", ", bytes - 1));
+    return let(text("icmp eq i64 ", low, ", 0"));
+}
+
+/// `!nontemporal` and its node. What is written so is ordered by a fence behind the groups that a thread runs (cpu/runtime/cpu_launch.cpp).
+std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
+
+/// Stores a packet's vector without reading its lines into the caches first, which saves a third of a copy's traffic.
+void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a) {
+    if (!running.all()) return part_past_cache(i, value, a);
+    const std::string type = vector_type(memory_type(i.type));
+    const int align = std::min(size_of(i.type) * width, line_bytes);
+    if (on_lines && walking.count(&i))
+        return line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));
+    const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
+    branch(aligned_for_streaming(i, a), aligned, other);
+    start(aligned);
+    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));
+    jump(end);
+    start(other);
+    line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", a.align));
+    start(end);
+}
+
+/// The same at the begin or the end of a row, in pieces of 4 bytes, 8, 16, 32 ...: at most one of each, and each at a multiple of its
+/// size. A masked store would have to wait for the line.
+void Emitter::part_past_cache(const Inst& i, const std::string& value, const Place& a) {
+    const std::string type = vector_type(memory_type(i.type)), from = running.from, to = running.to;
+    const std::string slot = alloca_of(type, "part"), head = label("head"), tail = label("tail"), not_head = label("not_head"),
+                      other = label("other"), end = label("stored");
+    const std::string aligned = aligned_for_streaming(i, a);
+    const std::string begins = let(text("icmp sle i32 ", from, ", 0")), ends = let(text("icmp sge i32 ", to, ", ", width));
+    line(text("store ", type, " ", value, ", ptr ", slot));
+    branch(let(text("and i1 ", aligned, ", ", begins)), head, not_head);
+    start(not_head);
+    branch(let(text("and i1 ", aligned, ", ", ends)), tail, other);
+    const auto pieces = [&](const auto& lane_of, const std::string& bits) {
+        for (int lanes = 1; lanes < width; lanes *= 2) {
+            const std::string piece = label("piece"), next = label("next");
+            const std::string lane = lane_of(lanes);
+            branch(let(text("icmp ne i32 ", let(text("and i32 ", bits.empty() ? lane : bits, ", ", lanes)), ", 0")), piece, next);
+            start(piece);
+            move_past_cache(i, slot, a, lane, lanes);
+            start(next);
+        }
+        jump(end);
+    };
+    // Before the end: the pieces that make up its number, the largest first.
+    start(head);
+    pieces([&](int lanes) { return let(text("and i32 ", to, ", ", -2 * lanes)); }, to);
+    // From the begin on: what is missing to a multiple of 2, of 4, of 8 ...
+    start(tail);
+    pieces([&](int lanes) { return let(text("and i32 ", let(text("add i32 ", from, ", ", lanes - 1)), ", ", -lanes)); }, "");
+    start(other);
+    masked_store(i, value, a);
+    start(end);
+}
+
+/// So many lanes of what lies in `slot`.
+void Emitter::move_past_cache(const Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes) {
+    const int size = size_of(i.type), bytes = size * lanes;
+    const std::string type = bytes > 8 ? text("<", bytes / 4, " x i32>") : text("i", 8 * bytes);
+    const auto at = [&](const std::string& base) {
+        return let(text("getelementptr [", size, " x i8], ptr ", base, ", i32 ", lane), "p");
+    };
+    const int align = std::min(bytes, line_bytes);
+    const std::string piece = let(text("load ", type, ", ptr ", at(slot), ", align ", align));
+    line(text("store ", type, " ", piece, ", ptr ", at(a.pointer), ", align ", align, nontemporal()));
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,321 @@
+// Loads whose neighbours are the next rows' items, not the same row's: as many rows as a packet has lanes take them together, as
+// whole vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/interp/interp_program.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int most_bytes = 4;  ///< of an element
+constexpr int line_bytes = 64;
+constexpr size_t most_turned = 4;  ///< loads of a region
+constexpr int most_steps = 16;     ///< to an index
+constexpr int64_t most_staged = 4096;  ///< bytes
+constexpr size_t most_unrolled = 32;  ///< instructions of a packet
+constexpr int bytes_ahead = 256;      ///< along rows, to the second cache: the first has no room for lines of them all
+
+}  // namespace
+
+// ---- which loads ----
+
+/// Whether a value follows by cheap arithmetic from the item's indices and what is there for the group.
+bool Emitter::follows(Value v, int& steps) const {
+    if (has_barriers && keeps[v.id].outer) return true;
+    const InstId source = k[v].inst;
+    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
+    const auto operands = k.operands(k[source]);
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return follows(o, steps); });
+}
+
+/// Makes such a value known in this packet.
+void Emitter::follow(Value v) {
+    if (has_value[v.id]) return;
+    const Inst& source = k[k[v].inst];
+    for (const Value o : k.operands(source)) follow(o);
+    pure_value(source);
+}
+
+/// Whether a load's place grows by one element along axis 1, and by something else along axis 0.
+bool Emitter::turns(const Inst& i) const {
+    const Memory& m = k[i.memory];
+    if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
+    if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
+    const auto indices = indices_of(k, i);
+    int steps = most_steps;
+    if (index_step(i, indices.back(), 1) != 1 || !follows(indices.back(), steps)) return false;
+    const auto step = index_step(i, indices.back());
+    bool apart = !step || (*step != 0 && *step != 1);
+    for (const Value v : indices.first(indices.size() - 1)) {
+        if (index_step(i, v, 1) != 0 || !follows(v, steps)) return false;
+        apart = apart || kind_of(v) != Kind::uniform;
+    }
+    return apart;
+}
+
+/// Such loads among instructions that every item runs, of memory that they do not change.
+std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
+    if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0) return {};
+    std::vector<bool> changed(k.memories.size());
+    bool all_run = true;
+    const auto note = [&](InstId id) {
+        const Inst& i = k[id];
+        if (i.memory.id != none && i.op != Op::load && i.op != Op::extent) changed[i.memory.id] = true;
+        all_run = all_run && i.op != Op::return_;
+    };
+    std::vector<InstId> found;
+    for (const InstId id : executed(insts)) {
+        if (all_run && turns(k[id])) found.push_back(id);
+        note(id);
+        each_inside(k, k[id], note);
+    }
+    std::erase_if(found, [&](InstId id) { return changed[k[id].memory.id]; });
+    if (found.size() > most_turned) found.clear();
+    return found;
+}
+
+/// Whether local memory does nothing but hold what is loaded so.
+bool Emitter::only_turned(MemoryId m) const {
+    bool any = false;
+    for (const InstId id : uniformity.structure().order()) {
+        const Inst& i = k[id];
+        if (i.memory != m || i.op == Op::extent || i.op == Op::store) continue;
+        if (!turns(i)) return false;
+        any = true;
+    }
+    return any && k[m].kind == MemoryKind::local;
+}
+
+/// Such memory goes on the stack: where all of it is written out, LLVM leaves it in registers.
+void Emitter::keep_staging_on_stack() {
+    for (uint32_t m = 0; m < k.memories.size(); ++m) {
+        if (!only_turned({m})) continue;
+        const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
+        if (bytes <= most_staged) memory_places[m] = -1;
+    }
+    place_staging();
+}
+
+/// Groups without guards have memory of their own, or those that need masks would keep it out of registers.
+void Emitter::place_staging() {
+    for (uint32_t m = 0; m < k.memories.size(); ++m)
+        if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
+}
+
+// ---- the rows ----
+
+/// Whether as many packets as there are lanes may be written one after the other: what was transposed then stays in registers.
+bool Emitter::stays_short() const {
+    const std::vector<InstId> all = executed(k[uniformity.structure().block_of(turned[0])].insts);
+    return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
+}
+
+/// The packets of a whole group, as many rows at once as a packet has lanes; of each row those that share a line, one after the other.
+void Emitter::turned_rows(const Body& body) {
+    std::vector<std::string> tiles;
+    const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
+    const auto blocks = [&](size_t axis) { return variant.group[axis] / width; };
+    const int64_t together = std::gcd(blocks(0), std::max(1, line_bytes / (width * most_bytes)));
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * together, " x ", vectors(id), "]"), "tile"));
+    const auto place = [&](size_t n, const std::string& at) {
+        return let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", at), "p");
+    };
+    const auto each_block = [&](const std::string& x, const std::function<void(const std::string& block)>& act) {
+        if (together == 1) return act("0");
+        counted("block", std::to_string(together), [&](const std::string& block) {
+            local_at[0] = let(text("add i32 ", x, ", ", let(text("mul i32 ", block, ", ", width))), "x");
+            act(block);
+        });
+        local_at[0] = x;
+    };
+    counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
+        counted("rows", std::to_string(blocks(1)), [&](const std::string& rows) {
+            const std::string first = let(text("mul i32 ", rows, ", ", width));
+            counted("columns", std::to_string(blocks(0) / together), [&](const std::string& column) {
+                const std::string x = let(text("mul i32 ", column, ", ", width * together), "x");
+                local_at = {x, first, z};
+                each_block(x, [&](const std::string& block) {
+                    packet({}, [&] {
+                        for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], place(n, block), together);
+                    });
+                });
+                const bool before = std::exchange(unrolled, unrolled || stays_short());
+                for (const InstId id : turned) in_tiles[&k[id]];
+                if (unrolled) open_walks(row_insts);
+                along_walks([&] {
+                    counted("row", std::to_string(width), [&](const std::string& row) {
+                        local_at[1] = let(text("add i32 ", first, ", ", row));
+                        const std::string begin = let(text("mul i32 ", row, ", ", together));
+                        each_block(x, [&](const std::string& block) {
+                            const std::string at = let(text("add i32 ", begin, ", ", block));
+                            for (size_t n = 0; n < turned.size(); ++n) in_tiles[&k[turned[n]]] = place(n, at);
+                            packet({}, body);
+                        });
+                        next_in_walks();
+                    });
+                });
+                unrolled = before;
+                for (const InstId id : turned) in_tiles.erase(&k[id]);
+            });
+        });
+    });
+}
+
+/// The same for rows whose packets begin early, each by its own: what they load begins a packet before the group. Its places outside of
+/// the range are those of the items beside them.
+void Emitter::turned_rows_with_lead(const Body& body) {
+    const int64_t blocks = variant.group[0] / width + 1;
+    std::vector<std::string> tiles;
+    const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
+    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * blocks, " x ", vectors(id), "]"), "tile"));
+    const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
+    const std::string first = let(text("sub i32 ", most_lead, ", ", base));  // of the range, as row_with_lead counts
+    const std::string last = let(text("add i32 ", first, ", ", let(text("sub i32 ", axis_text("extent", 0), ", 1"))));
+    counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
+        counted("rows", std::to_string(variant.group[1] / width), [&](const std::string& rows) {
+            const std::string top = let(text("mul i32 ", rows, ", ", width));
+            counted("block", std::to_string(blocks), [&](const std::string& block) {
+                const std::string x = let(text("add i32 ", let(text("mul i32 ", block, ", ", width)), ", ", most_lead - width), "x");
+                local_at = {clamped(x, first, last), top, z};
+                const auto fill = [&](const std::function<std::string(int lane)>& steps) {
+                    packet({}, [&] {
+                        for (size_t n = 0; n < turned.size(); ++n) {
+                            const std::string row = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", block), "p");
+                            fill_turned(k[turned[n]], row, blocks, steps);
+                        }
+                    });
+                };
+                const std::string inside = label("inside"), rim = label("rim"), filled = label("filled");
+                const std::string end = let(text("add i32 ", x, ", ", width - 1));
+                const std::string from = let(text("icmp eq i32 ", x, ", ", local_at[0])), to = let(text("icmp sle i32 ", end, ", ", last));
+                branch(let(text("and i1 ", from, ", ", to)), inside, rim);
+                start(inside);
+                fill({});
+                jump(filled);
+                start(rim);
+                fill([&](int lane) {
+                    const std::string before = let(text("add i32 ", let(text("sub i32 ", x, ", ", first)), ", ", lane - 1));
+                    return let(text("icmp ult i32 ", before, ", ", let(text("sub i32 ", last, ", ", first))));
+                });
+                start(filled);
+            });
+            counted("row", std::to_string(width), [&](const std::string& row) {
+                local_at[1] = let(text("add i32 ", top, ", ", row));
+                const std::string place = let(text("mul i32 ", row, ", ", blocks * width));
+                row_with_lead([&] {
+                    const std::string x = let(text("add i32 ", place, ", ", let(text("sub i32 ", local_at[0], ", ", most_lead - width))));
+                    for (size_t n = 0; n < turned.size(); ++n) {
+                        const int bytes = size_of(k[turned[n]].type);
+                        const std::string row_place = let(text("getelementptr [", bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p");
+                        in_tiles[&k[turned[n]]] = text(row_place, ", align ", bytes);
+                    }
+                    body();
+                });
+            });
+            for (const InstId id : turned) in_tiles.erase(&k[id]);
+        });
+    });
+}
+
+/// Of i32s.
+std::string Emitter::clamped(const std::string& x, const std::string& least, const std::string& most) {
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    declare("declare i32 @llvm.smax.i32(i32, i32)");
+    const std::string above = let(text("call i32 @llvm.smax.i32(i32 ", x, ", i32 ", least, ")"));
+    return let(text("call i32 @llvm.smin.i32(i32 ", above, ", i32 ", most, ")"));
+}
+
+/// Whether the places of a load's lanes are found one from the other.
+bool Emitter::steps_evenly(const Inst& load) const {
+    const auto indices = indices_of(k, load);
+    return std::all_of(indices.begin(), indices.end(), [&](Value v) {
+        const AffineForm& f = affine.of(v);
+        int steps = most_steps;
+        const int bits = index_bits(load, v);
+        // A step that the launch knows is multiplied in all bits of an offset.
+        const bool multiplies = f.bits >= (k[load.memory].kind == MemoryKind::array && variant.wide_offsets ? 64 : bits);
+        const auto known = [&](const Coefficient& c) { return c.constant() || (multiplies && follows(c.times, steps)); };
+        return f.known && f.bits >= bits && known(f.local[0]) && known(f.global[0]);
+    });
+}
+
+/// By how much such an index grows from lane to lane.
+std::string Emitter::step_of(Value index, bool wide) {
+    const AffineForm& f = affine.of(index);
+    const std::string t = wide ? "i64" : "i32";
+    if (const auto constant = f.step(std::min(f.bits, wide ? 64 : 32))) return std::to_string(*constant);
+    std::string sum = "0";
+    for (const Coefficient& c : {f.local[0], f.global[0]}) {
+        if (c.zero()) continue;
+        const int64_t factor = wide ? c.factor : int32_t(c.factor);
+        std::string step = std::to_string(factor);
+        if (!c.constant()) {
+            follow(c.times);
+            step = let(text("mul ", t, " ", integer(c.times, wide).scalar, ", ", factor));
+        }
+        sum = let(text("add ", t, " ", sum, ", ", step));
+    }
+    return sum;
+}
+
+/// The places of a load's lanes. `steps`, an i1: whether a lane has a place of its own, not that of the lane before it.
+std::vector<std::string> Emitter::lane_places(const Inst& load, const std::function<std::string(int lane)>& steps) {
+    const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
+    const Scalar type = wide ? Scalar::i64 : Scalar::i32;
+    const std::string t = scalar_type(type);
+    const auto indices = indices_of(k, load);
+    std::vector<std::string> places;
+    if (!steps_evenly(load)) {
+        bool contiguous = false;
+        int64_t more = 0;
+        const std::string index = vector_of(offset(load, wide, contiguous, more), type);
+        for (int lane = 0; lane < width; ++lane) places.push_back(pointer_to(load, t, extract(t, index, std::to_string(lane)), more));
+        return places;
+    }
+    std::string first = "0", apart = "0";
+    for (size_t d = 0; d < indices.size(); ++d) {
+        Held index = integer(indices[d], wide);
+        if (index.kind == Kind::vector) index.scalar = extract(t, index.vector, "0");
+        const std::string step = step_of(indices[d], wide);
+        const auto on = [&](const std::string& rows, const std::string& here) {
+            const std::string row = let(text("mul ", t, " ", rows, ", ", extent_along(load.memory, d, wide)));
+            return let(text("add ", t, " ", row, ", ", here));
+        };
+        first = d == 0 ? index.scalar : on(first, index.scalar);
+        apart = d == 0 ? step : on(apart, step);
+    }
+    places.push_back(pointer_to(load, t, first));
+    while (int(places.size()) < width) {
+        const std::string step = steps ? let(text("select i1 ", steps(int(places.size())), ", ", t, " ", apart, ", ", t, " 0")) : apart;
+        places.push_back(let(text("getelementptr [", size_of(load.type), " x i8], ptr ", places.back(), ", ", t, " ", step), "p"));
+    }
+    return places;
+}
+
+/// What the packets of these rows load: a vector a row, the next row's so many vectors on.
+void Emitter::fill_turned(const Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps) {
+    const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+    for (const Value v : indices_of(k, load)) follow(v);
+    const std::vector<std::string> places = lane_places(load, steps);
+    bringing_in = before;
+    const std::string type = memory_type(load.type), v = vector_type(type);
+    // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
+    std::vector<std::string> rows;
+    for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", size_of(load.type))));
+    if (variant.streaming && k[load.memory].kind == MemoryKind::array)
+        for (const std::string& row : places) ask_for(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
+    const std::vector<std::string> columns = transposed(type, rows);
+    for (int c = 0; c < width; ++c) {
+        const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * pitch), "p");
+        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", place));
+    }
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,134 @@
+// How many items a packet has: the device's width, less where rows are shorter, twice or four times as many where they wait for
+// arithmetic.
+#include <algorithm>
+
+#include "core/passes/cross_loop_cse.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
+constexpr int arithmetic_of_a_spill = 2;    ///< instructions for a vector that waits in memory, beyond which it does no harm
+constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors: each has more to do meanwhile
+constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
+constexpr int seen_ahead = 100;             ///< instructions for a vector, beyond which the machine sees nothing of the next packet
+constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
+constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
+
+}  // namespace
+
+void Emitter::choose_width() {
+    const bool subgroups = std::any_of(k.insts.begin(), k.insts.end(), [](const Inst& i) {
+        return i.op == Op::subgroup || i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index ||
+               i.op == Op::subgroup_count;
+    });
+    if (subgroups) return;  // whose size is the device's
+    while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
+    // Around barriers only loops that are cut into blocks gain by more vectors; tiles and tables of local memory did not where it was tried.
+    const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) {
+        return m.kind == MemoryKind::local;
+    });
+    if (width == 1 || width != target.width || shares || has_long_lanes()) return;
+    const auto& order = uniformity.structure().order();
+    if (order.size() > most_doubled) return;
+    const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
+    const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
+    // Four in loops and long packets alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for
+    // it. The last packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
+    const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
+    const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
+    const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
+    const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
+    if (could && (long_line || loop_waits(4, spilled(4))))
+        width *= 4;
+    else if (variant.group[0] >= 2 * width && ((in_line && !has_barriers) || loop_waits(2, spilled(2))))
+        width *= 2;
+}
+
+/// Whether an access goes to its places lane by lane.
+bool Emitter::gathers(const Inst& i) const {
+    const auto indices = indices_of(k, i);
+    return k[i.memory].kind != MemoryKind::private_ && std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector; });
+}
+
+/// Whether vectors have 64 bits a lane anywhere, so that a packet has two already.
+bool Emitter::has_long_lanes() const {
+    const auto is_long = [&](Value v) { return kind_of(v) == Kind::vector && size_of(k.type_of(v)) > 4; };
+    const auto& order = uniformity.structure().order();
+    return std::any_of(order.begin(), order.end(), [&](InstId i) {
+        for (int r = 0; r < k[i].result_count; ++r)
+            if (is_long(k.result(k[i], r))) return true;
+        return false;
+    });
+}
+
+/// Whether results of these instructions come later than they could follow each other: several vectors of items then take hardly longer
+/// than one. It is where arithmetic, or that of floats, outweighs the vectors moved, `of_an_access` to 1, and takes more instructions
+/// than `least`.
+bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
+    int arithmetic = 0, accesses = 0;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        const auto v = k.operands(i);
+        if (is_pure(i.op))
+            arithmetic += kind_of(k.result(i)) == Kind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
+        else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
+            accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
+    }
+    return arithmetic > std::max({least, of_an_access * accesses, 4});
+}
+
+/// Whether those of a loop do, whose iterations wait for each other, and outweigh the vectors that find no registers. Packets of four
+/// vectors wait longer for the last lane where these leave one by one: only what is late itself, arithmetic of floats, makes up for that.
+bool Emitter::loop_waits(int vectors, int spilled) const {
+    const auto& order = uniformity.structure().order();
+    const bool four = vectors == 4;
+    return std::any_of(order.begin(), order.end(), [&](InstId id) {
+        if (!is_loop(k[id].op)) return false;
+        std::vector<InstId> inside;
+        each_inside(k, k[id], [&](InstId i) { inside.push_back(i); });
+        const bool one_by_one = uniformity.parting(id) > Scope::group;
+        return waits(inside, (four ? spill_of_four : arithmetic_of_a_spill) * spilled, four ? access_of_four : arithmetic_of_an_access,
+                     four && one_by_one);
+    });
+}
+
+/// The most vectors that are needed at one place of the kernel.
+int Emitter::vectors_alive() const {
+    const auto& where = uniformity.structure();
+    const auto& order = where.order();
+    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions of instructions; of the last one inside
+    for (int n = 0; n < int(order.size()); ++n) {
+        at[order[size_t(n)].id] = end[order[size_t(n)].id] = n;
+        for (InstId c = where.around(order[size_t(n)]); c.id != none; c = where.around(c)) end[c.id] = n;
+    }
+    // What a construct gives is there behind it, what a loop carries all through it.
+    std::vector<int> from(k.values.size()), to(k.values.size(), -1);
+    for (const InstId id : order) {
+        for (int r = 0; r < k[id].result_count; ++r) from[k.result(k[id], r).id] = end[id.id];
+        for (const BlockId b : k[id].blocks)
+            if (b.id != none)
+                for (const Value p : k[b].params) from[p.id] = at[id.id], to[p.id] = end[id.id];
+    }
+    for (const InstId id : order)
+        for (const Value v : k.operands(k[id])) {
+            int last = at[id.id];
+            for (InstId c = where.around(id); c.id != none; c = where.around(c))
+                if (is_loop(k[c].op) && at[c.id] > from[v.id]) last = end[c.id];  // needed in each iteration
+            to[v.id] = std::max(to[v.id], last);
+        }
+    std::vector<int> change(order.size() + 1);
+    for (size_t v = 0; v < k.values.size(); ++v) {
+        if (to[v] < from[v] || kind_of(Value{uint32_t(v)}) != Kind::vector) continue;
+        ++change[size_t(from[v])], --change[size_t(to[v])];
+    }
+    int alive = 0, most = 0;
+    for (const int c : change) most = std::max(most, alive += c);
+    return most;
+}
+
+}  // namespace pumice::cpu

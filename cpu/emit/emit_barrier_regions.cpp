@@ -1,0 +1,229 @@
+// Barriers, by fission. A construct with a barrier inside is open: it runs once for the group, its condition being the same for
+// all items. What stands between barriers and open constructs is a region: a loop over the group's packets. A value of one region
+// that another needs is computed again where that is cheap, else kept in the packet's part of the scratch memory.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int64_t most_unrolled = 2048;  ///< instructions of all the packets that are written one after the other
+constexpr int least_operands = 8;        ///< loads of local memory in a region that is worth it
+}
+
+void Emitter::group_with_barriers() {
+    with_and_without_guards([&] {
+        const std::vector<Held> before_values = values;
+        const std::vector<bool> before_has = has_value;
+        if (packet_returns)
+            packets_of_group([&] {
+                const std::string v = vector_type("i8");
+                const std::string all = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
+                line(text("store ", v, " ", all, ", ptr ",
+                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
+            });
+        region_block(BlockId{0});
+        values = before_values;
+        has_value = before_has;
+    });
+}
+
+/// Calls `body` in a loop over all packets of the group, those past the range included; where `row` says how many, over the first
+/// items of each row.
+void Emitter::packets_of_group(const Body& body, const std::string& row) {
+    const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row, std::to_string(variant.group[1]),
+                                            std::to_string(variant.group[2])};
+    rows(counts, !row.empty(), [&] {
+        const std::string n = let(text("zext i32 ", packet_number(), " to i64"));
+        packet_area = let(text("getelementptr [", packet_bytes, " x i8], ptr %kept, i64 ", n), "area");
+        body();
+    });
+}
+
+/// An open block: regions, barriers between them, open constructs.
+void Emitter::region_block(BlockId b) {
+    std::vector<InstId> run;
+    for (const InstId id : k[b].insts) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) && keeps[k.result(i).id].outer) {
+            if (!has_value[k.result(i).id]) pure_value(i);
+        } else if (i.op == Op::barrier || open_inst[id.id]) {
+            region(run, {});
+            run.clear();
+            if (i.op == Op::if_)
+                open_if(id);
+            else if (is_loop(i.op))
+                open_loop(id);
+            if (!open) return;
+        } else if (is_terminator(i.op)) {
+            region(run, id);
+            return outer_terminator(id);
+        } else {
+            run.push_back(id);
+        }
+    }
+}
+
+/// A loop over the packets that runs `insts`, and hands on what the terminator `end` gives where items differ.
+void Emitter::region(std::span<const InstId> insts, InstId end) {
+    std::vector<Value> given;
+    if (end.id != none) {
+        const auto v = k.operands(k[end]);
+        given.assign(v.begin() + (k[end].op == Op::test), v.end());
+    }
+    const bool hands = end.id != none && k[end].op != Op::return_ && !given.empty();
+    const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
+    if (insts.empty() && !hands && !condition) return;
+    unrolled = unrolls(insts);
+    transpose_products(insts);
+    const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
+    if (!packet_returns && !bound) row_insts = insts, turned = turned_loads(insts);
+    packets_of_group([&] {
+        if (packet_returns) {
+            const std::string v = vector_type("i8");
+            const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place));
+            const std::string alive = let(text("load ", v, ", ptr ", place));
+            running = {let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
+            const std::string go = label("go");
+            branch(any(running), go, return_label);
+            start(go);
+        }
+        const auto bring = [&](InstId i) {
+            for (const Value v : k.operands(k[i]))
+                if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) bring_in(v);
+        };
+        for (const InstId i : insts) {
+            bring(i);
+            each_inside(k, k[i], bring);
+        }
+        for (const Value v : given) bring_needed(v, insts);
+        if (condition) bring_needed(k.operands(k[end])[0], insts);
+        if (bound) values[bound.id] = {Kind::uniform, "true", "", 0}, has_value[bound.id] = true;
+        sequence(insts);
+        if (open && hands) hand_on(end, given, true);
+        if (open && condition) {
+            const Value c = k.operands(k[end])[0];
+            if (has_value[c.id]) defined_now(c);
+        }
+        if (open && packet_returns) {
+            const std::string v = vector_type("i8");
+            const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
+            line(text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
+        }
+    }, bound ? bounded_row(bound) : "");
+    unrolled = false;
+    row_insts = {}, turned.clear();
+    for (auto& [add, row] : sum_rows) row.lines.clear();
+    if (hands) hand_on(end, given, false);
+}
+
+/// The instructions with those of guards, whose items are all inside of the range.
+std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
+    std::vector<InstId> all;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        const Value condition = i.op == Op::if_ ? k.operands(i)[0] : Value{};
+        const InstId source = condition ? k[condition].inst : InstId{};
+        if (!condition || (!is_granted(condition) && !(all_in_range && source.id != none && k[source].op == Op::in_range))) {
+            all.push_back(id);
+            continue;
+        }
+        const std::vector<InstId> inner = executed(k[i.blocks[0]].insts);
+        all.insert(all.end(), inner.begin(), inner.end());
+    }
+    return all;
+}
+
+/// Local memory at places that are constants is an operand of the arithmetic; where a packet's number takes part in the address,
+/// x86 needs an instruction of its own for it. Staged memory is in registers then.
+bool Emitter::unrolls(std::span<const InstId> insts) const {
+    const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
+    const std::vector<InstId> all = executed(insts);
+    const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
+    return count([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(all.size()) * packets <= most_unrolled &&
+           (count([&](const Inst& i) { return i.op == Op::store && staged(i.memory); }) > 0 ||
+            (!open_loops.empty() && count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
+}
+
+/// A terminator's operand: where this region's instructions do not compute it.
+void Emitter::bring_needed(Value v, std::span<const InstId> insts) {
+    const InstId source = k[v].inst;
+    const bool here = source.id != none && std::find(insts.begin(), insts.end(), source) != insts.end();
+    if (!here) bring_in(v);
+}
+
+/// Makes a value of another region known in this packet.
+void Emitter::bring_in(Value v) {
+    if (has_value[v.id] || keeps[v.id].outer) return;
+    const Keep& keep = keeps[v.id];
+    const bool before = bringing_in;
+    bringing_in = true;
+    if (keep.place >= 0) {
+        const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", keep.place));
+        const bool vectors = kind_of(v) == Kind::vector;
+        const std::string t = memory_type(k.type_of(v));
+        define(v, from_memory(k.type_of(v), let(text("load ", vectors ? vector_type(t) : t, ", ptr ", place)), vectors));
+    } else if (computable_again(v)) {
+        for (const Value o : k.operands(k[k[v].inst])) bring_in(o);
+        if (!has_value[v.id]) pure_value(k[k[v].inst]);
+    } else if (keep.exported) {
+        define(v, let(text("load ", scalar_type(k.type_of(v)), ", ptr ", keep.slot.name)));
+    }
+    bringing_in = before;
+}
+
+/// What was computed in a packet and is needed elsewhere is put there.
+void Emitter::defined_now(Value v) {
+    if (!has_barriers || !in_packet || bringing_in) return;
+    const Keep& kept = keeps[v.id];
+    if (kept.spilled && kept.place >= 0) keep(v, values[v.id], kept.place);
+    if (!kept.exported) return;
+    const Held h = values[v.id];
+    const std::string t = scalar_type(k.type_of(v));
+    const std::string one = h.kind == Kind::vector ? extract(t, h.vector, first_lane(running)) : h.scalar;
+    line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
+}
+
+void Emitter::keep(Value v, const Held& h, int64_t at) {
+    const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", at));
+    const Scalar type = k.type_of(v);
+    const bool vectors = kind_of(v) == Kind::vector;
+    const std::string given = to_memory(type, vectors ? vector_of(h, type) : h.scalar, vectors);
+    const std::string t = memory_type(type);
+    line(text("store ", vectors ? vector_type(t) : t, " ", given, ", ptr ", place));
+}
+
+/// What a terminator gives to the columns of its construct: in each packet where the items differ, else outside. All are taken
+/// before the first is put, since one column may be another's source.
+void Emitter::hand_on(InstId end, std::span<const Value> given, bool packets) {
+    const Inst& i = k[end];
+    InstId construct = uniformity.structure().around(end);
+    if (i.op == Op::break_ || i.op == Op::continue_)
+        while (!is_loop(k[construct].op)) construct = uniformity.structure().around(construct);
+    const Inst& owner = k[construct];
+    std::vector<Value> to;
+    std::vector<Held> taken;
+    for (size_t c = 0; c < given.size(); ++c) {
+        const bool next = is_loop(owner.op) && (i.op == Op::yield || i.op == Op::continue_);
+        to.push_back(next ? k[owner.blocks[0]].params[leading_params(owner.op) + c] : k.result(owner, int(c)));
+        // A for's result lies where the carried value does.
+        if (!next && owner.op == Op::for_ && keeps[to.back().id].outer) to.back() = k[owner.blocks[0]].params[1 + c];
+        if (packets) taken.push_back(held(given[c]));
+    }
+    for (size_t c = 0; c < given.size(); ++c) {
+        const Keep& column = keeps[to[c].id];
+        const bool same_place = column.place >= 0 && keeps[given[c].id].place == column.place;
+        if (!column.outer) {
+            if (packets && !same_place) keep(to[c], taken[c], column.place);
+        } else if (packets == !keeps[given[c].id].outer) {
+            const Held h = packets ? taken[c] : held(given[c]);
+            write_held(column.slot, h, {});
+        }
+    }
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,180 @@
+// Ifs: branches where a packet's items go one way, masks where they part.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// Few instructions without effect: both arms are computed and the results chosen from.
+bool Emitter::cheap(BlockId b) const {
+    const auto& insts = k[b].insts;
+    if (insts.size() > 9 || k[insts.back()].op != Op::yield) return false;
+    return std::all_of(insts.begin(), insts.end() - 1,
+                       [&](InstId i) { return is_pure(k[i].op) && (!is_scalar_op(k[i].op) || !is_costly(k[i])); });
+}
+
+void Emitter::if_(InstId id) {
+    const Inst& i = k[id];
+    const Value condition = k.operands(i)[0];
+    const Held c = held(condition);
+    if (c.kind == Kind::uniform && (c.scalar == "true" || c.scalar == "false")) {
+        const BlockId arm = i.blocks[c.scalar == "true" ? 0 : 1];
+        Arm a{&i, {}, {}};
+        for (int r = 0; r < i.result_count; ++r) a.results.push_back(slot_for(k.result(i, r), "if"));
+        arms.push_back(a);
+        sequence(k[arm].insts);
+        arms.pop_back();
+        if (open)
+            for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+        return;
+    }
+    if (c.kind != Kind::uniform) return parted_if(id);
+    const bool gone = loses(i);
+    const std::string labels[2] = {label("then"), label("else")}, end = label("end");
+    Arm a{&i, {}, {}};
+    for (int r = 0; r < i.result_count; ++r) a.results.push_back(slot_for(k.result(i, r), "if"));
+    const Mask before = running;
+    Slot after;
+    if (gone) after = mask_slot("after");
+    branch(c.scalar, labels[0], labels[1]);
+    bool reached = false, left = false;
+    for (int arm = 0; arm < 2; ++arm) {
+        start(labels[arm]);
+        running = before;
+        lost = false;
+        arms.push_back(a);
+        sequence(k[i.blocks[arm]].insts);
+        arms.pop_back();
+        if (!open) continue;
+        reached = true;
+        left = left || lost;
+        if (gone) write_mask(after, running);
+        jump(end);
+    }
+    running = before;
+    lost = left;
+    if (!reached) return;
+    start(end);
+    if (gone) running = read_mask(after);
+    for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+}
+
+/// Whether a packet that enters the first arm as a whole is worth code of its own: loads and stores without masks.
+bool Emitter::worth_together(const Inst& i) const {
+    if (!running.all() || loses(i)) return false;
+    int size = 0, accesses = 0;
+    bool simple = true;
+    for (const InstId inner : k[i.blocks[0]].insts) {
+        ++size;
+        accesses += k[inner].op == Op::load || k[inner].op == Op::store;
+        simple = simple && !is_control(k[inner].op);
+    }
+    return simple && accesses > 0 && size <= 100;
+}
+
+/// Whether a condition holds for all lanes. Of what grows from lane to lane, the first and the last lane tell how it compares.
+std::string Emitter::holds_for_all(Value condition) {
+    if (held(condition).kind == Kind::uniform) return scalar(condition);
+    const auto by_bits = [&] {
+        const std::string bits = let(text("bitcast ", vector_type("i1"), " ", vector(condition), " to i", width));
+        return let(text("icmp eq i", width, " ", bits, ", -1"));
+    };
+    if (k[condition].inst.id == none) return by_bits();
+    const Inst& i = k[k[condition].inst];
+    const auto v = k.operands(i);
+    if (v.size() != 2 || !has_value[v[0].id] || !has_value[v[1].id]) return by_bits();
+    if (i.op == Op::and_) {
+        const std::string a = holds_for_all(v[0]), b = holds_for_all(v[1]);
+        return let(text("and i1 ", a, ", ", b));
+    }
+    const char* const how = i.op == Op::lt ? "slt" : i.op == Op::le ? "sle" : i.op == Op::gt ? "sgt" : i.op == Op::ge ? "sge" : nullptr;
+    const Held& h = held(v[0]);
+    const int64_t to_last = h.step * (width - 1);
+    if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != Kind::affine || kind_of(v[1]) != Kind::uniform || std::abs(to_last) > INT32_MAX)
+        return by_bits();
+    const std::string first = scalar(v[0]), limit = scalar(v[1]), last = let(text("add i32 ", first, ", ", to_last));
+    const std::string at_first = let(text("icmp ", how, " i32 ", first, ", ", limit)), at_last = let(text("icmp ", how, " i32 ", last, ", ", limit));
+    const std::string no_wrap = let(text("icmp ", to_last < 0 ? "sle" : "sge", " i32 ", last, ", ", first));
+    return let(text("and i1 ", let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
+}
+
+void Emitter::parted_if(InstId id) {
+    const Inst& i = k[id];
+    const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
+    if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
+    Arm a{&i, {}, {}};
+    for (int r = 0; r < i.result_count; ++r) {
+        a.results.push_back(slot_for(k.result(i, r), "if"));
+        clear(a.results.back());
+    }
+    std::string done;
+    if (worth_together(i)) {
+        const std::string together = label("together"), parted = label("parted");
+        done = label("done");
+        branch(holds_for_all(k.operands(i)[0]), together, parted);
+        start(together);
+        const std::vector<bool> had = has_value;
+        arms.push_back(a);
+        sequence(k[i.blocks[0]].insts);
+        arms.pop_back();
+        has_value = had;
+        jump(done);
+        start(parted);
+    }
+    const Mask before = running;
+    const std::string opposite = let(text("xor ", type, " ", condition, ", splat (i1 true)"));
+    const Mask entered[2] = {narrowed(before, condition), narrowed(before, opposite)};
+    const bool gone = loses(i);
+    Mask behind[2] = {entered[0], entered[1]};
+    bool left = false;
+    for (int arm = 0; arm < 2; ++arm) {
+        const BlockId b = i.blocks[arm];
+        a.only = arm == 1 ? entered[1] : Mask{};
+        running = entered[arm];
+        lost = false;
+        arms.push_back(a);
+        if (k[b].insts.size() == 1 && k[k[b].insts[0]].op == Op::yield) {
+            terminator(k[b].insts[0]);
+        } else {
+            const std::string then = label(arm ? "else" : "then"), end = label("end");
+            Slot after;
+            if (gone) after = mask_slot("after"), write_mask(after, entered[arm]);
+            branch(any(entered[arm]), then, end);
+            start(then);
+            sequence(k[b].insts);
+            if (open && gone) write_mask(after, running);
+            left = left || lost;
+            start(end);
+            if (gone) behind[arm] = read_mask(after);
+        }
+        arms.pop_back();
+    }
+    if (!done.empty()) start(done);
+    lost = left;
+    running = gone ? united(behind[0], behind[1]) : before;
+    for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
+}
+
+/// Both arms for all items, and of each result the one that holds.
+void Emitter::chosen(const Inst& i, const std::string& condition) {
+    for (const BlockId b : i.blocks)
+        for (const InstId inner : k[b].insts)
+            if (k[inner].op != Op::yield) instruction(inner);
+    for (int r = 0; r < i.result_count; ++r) {
+        const Value v = k.result(i, r);
+        const Value yes = k.operands(last_inst(k, i.blocks[0]))[size_t(r)], no = k.operands(last_inst(k, i.blocks[1]))[size_t(r)];
+        if (kind_of(v) != Kind::vector) {
+            define(v, scalar(yes));  // one value, whichever way
+            continue;
+        }
+        const std::string t = vector_type(scalar_type(k.type_of(v)));
+        define(v, let(text("select ", vector_type("i1"), " ", condition, ", ", t, " ", vector(yes), ", ", t, " ", vector(no))));
+    }
+}
+
+}  // namespace pumice::cpu

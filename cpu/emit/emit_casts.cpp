@@ -1,0 +1,76 @@
+// Values of one type as those of another.
+#include <bit>
+#include <cmath>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+std::string Emitter::convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to) {
+    return let(text(instruction, " ", from, " ", value, " to ", to));
+}
+
+/// Floats to integers as LLVM's intrinsic for it says, which LLVM does lane by lane: what is outside of the integer's range becomes its
+/// nearest end, and NaN zero.
+std::string Emitter::saturated(Scalar from, Scalar to, const std::string& value) {
+    const std::string type = vector_type(scalar_type(from)), whole = scalar_type(to);
+    const bool is_signed = is_signed_int(to);
+    const int bits = 8 * size_of(to), digits = from == Scalar::f32 ? 24 : 53;
+    const double end = std::ldexp(1.0, is_signed ? bits - 1 : bits), first = is_signed ? -end : 0;
+    const auto splat_of = [&](double number) {
+        const uint64_t as_float = std::bit_cast<uint32_t>(float(number)), as_double = std::bit_cast<uint64_t>(number);
+        return splat_constant(from, from == Scalar::f32 ? as_float : as_double, true);
+    };
+    const auto chosen = [&](const std::string& condition, const std::string& of, const std::string& a, const std::string& b) {
+        return let(text("select ", vector_type("i1"), " ", condition, ", ", of, " ", a, ", ", of, " ", b));
+    };
+    const auto compared = [&](const char* how, const std::string& x, double limit) {
+        return let(text("fcmp ", how, " ", type, " ", x, ", ", splat_of(limit)));
+    };
+    // Comparisons with NaN do not hold.
+    const auto at_least_first = [&](const std::string& x) { return chosen(compared("ogt", x, first), type, x, splat_of(first)); };
+    const char* const instruction = is_signed || bits < 32 ? "fptosi" : "fptoui";
+    if (bits <= digits) {  // the last integer is a float, too
+        const std::string number = is_signed ? chosen(compared("ord", value, 0), type, value, splat_of(0)) : value;
+        const std::string low = at_least_first(number), inside = chosen(compared("olt", low, end - 1), type, low, splat_of(end - 1));
+        if (bits >= 32) return convert(instruction, type, inside, vector_type(whole));
+        return convert("trunc", vector_type("i32"), convert("fptosi", type, inside, vector_type("i32")), vector_type(whole));
+    }
+    const std::string inside = at_least_first(chosen(compared("olt", value, end), type, value, splat_of(0)));
+    const std::string last = text("splat (", whole, " ", is_signed ? std::to_string(~uint64_t(0) >> (65 - bits)) : "-1", ")");
+    return chosen(compared("oge", value, end), vector_type(whole), last, convert(instruction, type, inside, vector_type(whole)));
+}
+
+/// By value: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`.
+std::string Emitter::cast(Scalar from, Scalar to, const std::string& value, bool vector) {
+    const auto typed = [&](Scalar t) { return vector ? vector_type(scalar_type(t)) : scalar_type(t); };
+    const std::string a = typed(from), b = typed(to);
+    if (from == to) return value;
+    // The language's way from and to f16 is by float.
+    if (from == Scalar::f16 && to != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
+    if (to == Scalar::f16 && from != Scalar::f32) return cast(Scalar::f32, to, cast(from, Scalar::f32, value, vector), vector);
+    if (to == Scalar::boolean) {
+        if (is_float(from)) return let(text("fcmp une ", a, " ", value, ", zeroinitializer"));
+        return let(text("icmp ne ", a, " ", value, ", zeroinitializer"));
+    }
+    if (from == Scalar::boolean) {
+        if (!is_float(to)) return convert("zext", a, value, b);
+        return convert("uitofp", a, value, b);
+    }
+    if (is_float(from) && is_float(to)) return convert(size_of(to) > size_of(from) ? "fpext" : "fptrunc", a, value, b);
+    if (is_float(from)) {
+        if (vector) return saturated(from, to, value);
+        const std::string which = is_signed_int(to) ? "fptosi" : "fptoui";
+        const std::string function = text("@llvm.", which, ".sat.", intrinsic_suffix(scalar_type(to), false), ".",
+                                          intrinsic_suffix(scalar_type(from), false));
+        declare(text("declare ", b, " ", function, "(", a, ")"));
+        return let(text("call ", b, " ", function, "(", a, " ", value, ")"));
+    }
+    if (is_float(to)) { return convert(is_signed_int(from) ? "sitofp" : "uitofp", a, value, b); }
+    if (size_of(to) == size_of(from)) return value;
+    if (size_of(to) < size_of(from)) return convert("trunc", a, value, b);
+    return convert(is_signed_int(from) ? "sext" : "zext", a, value, b);
+}
+
+}  // namespace pumice::cpu

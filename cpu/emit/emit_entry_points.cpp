@@ -1,0 +1,337 @@
+// Around the kernel's body: memory, groups, the function, the module.
+#include <algorithm>
+
+#include "core/interp/interp_program.h"
+#include "core/ir/ops.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/native/frame.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t line_bytes = 64;
+constexpr int64_t most_private_on_stack = 32 << 10;  ///< bytes of a packet's private memory
+int64_t rounded_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+}  // namespace
+
+Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
+    : k(kernel),
+      target(t),
+      variant(v),
+      width(t.width),
+      uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}),
+      affine(kernel, uniformity),
+      uses(kernel.values.size()),
+      values(kernel.values.size()),
+      has_value(kernel.values.size()) {
+    for (const InstId i : uniformity.structure().order())
+        for (const Value o : k.operands(k[i])) ++uses[o.id];
+    for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
+    choose_width();
+    place_memories();
+    plan_sums();
+    plan_products();
+    main = main_access();
+}
+
+/// Scratch memory: local arrays, then (with barriers) what packets keep. Private memory is on the stack where it may be.
+void Emitter::place_memories() {
+    memory_places.assign(k.memories.size(), -1);
+    private_names.resize(k.memories.size());
+    private_places.resize(k.memories.size());
+    int64_t private_bytes = 0;
+    for (const Memory& m : k.memories) {
+        if (m.kind != MemoryKind::private_) continue;
+        for (const Leaf& l : m.element.leaves)
+            private_bytes += interp::local_elements(k, m, variant.group) * size_of(l.type) * width;
+    }
+    const bool on_stack = !has_barriers && private_bytes <= most_private_on_stack;
+    for (size_t at = 0; at < k.memories.size(); ++at) {
+        const Memory& m = k.memories[at];
+        if (m.kind == MemoryKind::array) continue;
+        const int64_t elements = interp::local_elements(k, m, variant.group);
+        if (m.kind == MemoryKind::local) {
+            memory_places[at] = scratch_bytes;
+            scratch_bytes = rounded_up(scratch_bytes + elements * m.element.size, line_bytes);
+            continue;
+        }
+        for (const Leaf& l : m.element.leaves) {
+            const int64_t bytes = rounded_up(elements * size_of(l.type) * width, line_bytes);
+            if (on_stack) {
+                const std::string array = name("private");
+                allocas += text("  ", array, " = alloca [", elements, " x ", vector_type(memory_type(l.type)), "], align 64\n");
+                private_names[at].push_back(array);
+            } else {
+                private_places[at].push_back(packet_bytes);
+                packet_bytes += bytes;
+            }
+        }
+    }
+}
+
+std::string Emitter::memory_text(MemoryId m) {
+    if (k[m].kind == MemoryKind::array) return text("%array", k[m].argument);
+    return text("%local", m.id, staged(m) && !granted.empty() ? "free" : "");
+}
+
+std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
+    if (!private_names[m.id].empty()) return private_names[m.id][leaf];
+    return let(text("getelementptr i8, ptr ", packet_area, ", i64 ", private_places[m.id][leaf]), "private");
+}
+
+// ---- what the frame holds, loaded once ----
+
+std::string Emitter::frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset) {
+    std::string& known = frame_texts[key];
+    if (!known.empty()) return known;
+    const std::string place = name("p");
+    known = name("f");
+    entry += text("  ", place, " = getelementptr i8, ptr ", base, ", i64 ", offset, "\n");
+    entry += text("  ", known, " = load ", type, ", ptr ", place, "\n");
+    return known;
+}
+
+std::string Emitter::argument_text(int parameter, Scalar type) {
+    return frame_load(text("argument", parameter), memory_type(type), "%arguments",
+                      int64_t(parameter) * int64_t(sizeof(FrameArgument)));
+}
+
+/// An i64.
+std::string Emitter::extent_text(MemoryId m, int axis) {
+    const int64_t place = int64_t(k[m].argument) * int64_t(sizeof(FrameArgument)) + int64_t(offsetof(FrameArgument, extents));
+    const std::string extents = frame_load(text("extents", k[m].argument), "ptr", "%arguments", place);
+    return frame_load(text("extent", k[m].argument, ".", axis), "i64", extents, 8 * axis);
+}
+
+/// start, extent or count along an axis, an i32.
+std::string Emitter::axis_text(const char* field, int axis) {
+    const std::string_view f = field;
+    const size_t offset = f == "start"    ? offsetof(Frame, start)
+                          : f == "extent" ? offsetof(Frame, extent)
+                                          : offsetof(Frame, count);
+    return frame_load(text(field, axis), "i32", "%frame", int64_t(offset) + 4 * axis);
+}
+
+/// Frame::columns, an i32.
+std::string Emitter::column_text(int which) {
+    return frame_load(text("columns", which), "i32", "%frame", int64_t(offsetof(Frame, columns)) + 4 * which);
+}
+
+void Emitter::pure_value(const Inst& i) {
+    const Value r = k.result(i);
+    const int axis = int(i.immediate);
+    if (straight(i)) return;
+    if (is_granted(r)) {
+        values[r.id] = {Kind::uniform, "true", "", 0};
+        has_value[r.id] = true;
+        return;
+    }
+    switch (i.op) {
+        case Op::constant:
+            if (kind_of(r) == Kind::vector) return define(r, splat_constant(i.type, i.immediate, true));
+            return define(r, constant(i.type, i.immediate));
+        case Op::argument: return define(r, from_memory(i.type, argument_text(axis, i.type), false));
+        case Op::local_index:
+            if (main && axis == 0) return define(r, let(text("sub i32 ", local_at[0], ", ", most_lead)));
+            return define(r, local_at[size_t(axis)]);
+        case Op::global_index: return define(r, let(text("add i32 ", origin[size_t(axis)], ", ", local_at[size_t(axis)])));
+        case Op::group_index: return define(r, group_at[size_t(axis)]);
+        case Op::group_size: return define(r, std::to_string(variant.group[size_t(axis)]));
+        case Op::group_count: return define(r, axis_text("count", axis));
+        case Op::global_size: return define(r, axis_text("extent", axis));
+        case Op::subgroup_size: return define(r, std::to_string(target.width));
+        case Op::subgroup_lane: return define(r, lanes("i32", 1));
+        case Op::subgroup_count: return define(r, std::to_string(packets_a_row() * variant.group[1] * variant.group[2]));
+        case Op::subgroup_index: return define(r, packet_number());
+        case Op::extent: {
+            const Memory& m = k[i.memory];
+            if (m.kind == MemoryKind::array) return define(r, let(text("trunc i64 ", extent_text(i.memory, axis), " to i32")));
+            const int64_t elements =
+                m.extents.empty() ? interp::local_elements(k, m, variant.group) : m.extents[m.extents.size() - 1 - size_t(axis)];
+            return define(r, std::to_string(elements));
+        }
+        case Op::in_range: return in_range(r);
+        default: return pure(i);
+    }
+}
+
+void Emitter::in_range(Value r) {
+    if (all_in_range) {
+        values[r.id] = {Kind::uniform, "true", "", 0};
+        has_value[r.id] = true;
+        return;
+    }
+    std::string all;
+    for (int axis = 2; axis >= 0; --axis) {
+        const size_t a = size_t(axis);
+        if (axis > 0 && variant.group[a] == 1) continue;
+        // How far the group's first item is from the end of the range.
+        const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));
+        const std::string left = let(text("sub i32 ", axis_text("extent", axis), ", ", base));
+        std::string inside;
+        if (axis > 0 || width == 1) {
+            inside = let(text("icmp slt i32 ", local_at[a], ", ", left));
+            if (axis > 0 && width > 1) inside = splat("i1", inside);
+        } else {
+            const std::string v = vector_type("i32");
+            Held here;
+            here.kind = Kind::affine, here.scalar = local_at[0], here.step = 1;
+            const std::string limit = splat("i32", left), at = vector_of(here, Scalar::i32);
+            inside = let(text("icmp slt ", v, " ", at, ", ", limit));
+        }
+        all = all.empty() ? inside : let(text("and ", vector_type("i1"), " ", all, ", ", inside));
+    }
+    define(r, all);
+}
+
+bool Emitter::is_costly(const Inst& i) const {
+    if (!is_scalar_op(i.op)) return false;
+    uint64_t bits = 0;
+    if ((i.op == Op::div || i.op == Op::rem) && k.constant(k.operands(i)[1], bits) && bits != 0) return false;
+    const std::string_view cell = llvm_text(i.op, k.type_of(k.operands(i)[0]));
+    return cell == "host" || cell.starts_with("sleef") || cell.starts_with("divide");
+}
+
+void Emitter::group_without_barriers() {
+    std::array<std::string, 3> counts;
+    const bool trimmed = !k.whole_groups && !variant.full;
+    for (int axis = 0; axis < 3; ++axis)
+        counts[size_t(axis)] = trimmed ? rows_left(axis) : std::to_string(variant.group[size_t(axis)]);
+    all_in_range = !k.whole_groups || variant.full;
+    if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
+    row_insts = k.body().insts;
+    turned = turned_loads(row_insts);
+    const std::vector<Bend> bends = find_bends();
+    rows(counts, trimmed, [&] { with_and_without_bends(bends, [&] { sequence(k.body().insts); }); });
+}
+
+// ---- groups ----
+
+void Emitter::group() {
+    for (size_t axis = 0; axis < 3; ++axis) {
+        const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
+        origin[axis] = let(text("add i32 ", axis_text("start", int(axis)), ", ", base));
+    }
+    if (main) origin[0] = let(text("sub i32 ", origin[0], ", ", most_lead));
+    return_label = label("group_end");
+    const std::string end = return_label;
+    if (has_barriers)
+        group_with_barriers();
+    else
+        group_without_barriers();
+    if (open) jump(end);
+    start(end);
+}
+
+/// The parameters of the function that runs groups, or what it is called with. Arrays do not overlap where one of them is
+/// written: launches check that.
+std::string Emitter::parameters(bool call) {
+    std::string all = call ? "ptr %frame, ptr %arguments" : "ptr noalias readonly %frame, ptr noalias readonly %arguments";
+    const auto add = [&](const std::string& p, const char* attributes) { all += text(", ptr ", call ? "" : attributes, p); };
+    for (size_t at = 0; at < k.memories.size(); ++at) {
+        const Memory& m = k.memories[at];
+        if (m.kind == MemoryKind::array)
+            add(memory_text({uint32_t(at)}), m.access == ir::Access::in ? "noalias readonly " : "noalias ");
+        if (m.kind == MemoryKind::local && !staged({uint32_t(at)})) add(memory_text({uint32_t(at)}), "noalias align 64 ");
+    }
+    if (has_barriers || packet_bytes) add("%kept", "noalias align 64 ");
+    return all;
+}
+
+/// The indices of the first group; a group's are counted from the one before it, which takes no division.
+void Emitter::first_group() {
+    std::string rest = "%first";
+    for (int axis = 0; axis < 3; ++axis) {
+        group_slots[size_t(axis)] = alloca_of("i32", "group");
+        const std::string count = let(text("zext i32 ", axis_text("count", axis), " to i64"));
+        const std::string at = let(text("trunc i64 ", let(text("urem i64 ", rest, ", ", count)), " to i32"));
+        line(text("store i32 ", at, ", ptr ", group_slots[size_t(axis)]));
+        if (axis < 2) rest = let(text("udiv i64 ", rest, ", ", count));
+    }
+}
+
+void Emitter::next_group() {
+    std::string carry = "1";
+    for (int axis = 0; axis < 3; ++axis) {
+        const std::string next = let(text("add i32 ", group_at[size_t(axis)], ", ", carry));
+        const std::string first = axis == 0 ? column_text(0) : "0", end = axis == 0 ? column_text(1) : axis_text("count", axis);
+        const std::string over = let(text("icmp eq i32 ", next, ", ", end));
+        line(text("store i32 ", let(text("select i1 ", over, ", i32 ", first, ", i32 ", next)), ", ptr ", group_slots[size_t(axis)]));
+        carry = let(text("zext i1 ", over, " to i32"));
+    }
+}
+
+void Emitter::function() {
+    std::string body;
+    out = &body;
+    if (has_barriers) plan_regions();
+    keep_staging_on_stack();
+    const std::string slot = alloca_of("i64", "group"), loop = label("groups"), inside = label("group"), exit = label("return");
+    entry += text("  store i64 %first, ptr ", slot, "\n");
+    first_group();
+    jump(loop);
+    start(loop);
+    const std::string g = let(text("load i64, ptr ", slot));
+    branch(let(text("icmp slt i64 ", g, ", %end")), inside, exit);
+    start(inside);
+    for (size_t axis = 0; axis < 3; ++axis) group_at[axis] = let(text("load i32, ptr ", group_slots[axis]), "group");
+    group();
+    next_group();
+    line(text("store i64 ", let(text("add nsw i64 ", g, ", 1")), ", ptr ", slot));
+    jump(loop);
+    start(exit);
+    line("ret void");
+    open = false;
+    // Vectors that wait in memory must not lie across lines. LLVM only learns of them when it is too late to align the stack.
+    const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
+    const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
+    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's own of 1 / sqrt(x) is NaN at 0 and infinity
+    body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned, exact,
+                " {\nentry:\n", allocas, entry, body, "}\n");
+    std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";
+    outer +=
+        "  %arguments = load ptr, ptr %frame\n  %scratch_at = getelementptr i8, ptr %frame, i64 8\n  %scratch = load ptr, ptr "
+        "%scratch_at\n";
+    for (size_t at = 0; at < k.memories.size(); ++at) {
+        const Memory& m = k.memories[at];
+        const std::string p = memory_text({uint32_t(at)});
+        if (m.kind == MemoryKind::array)
+            outer += text("  ", p, "_at = getelementptr i8, ptr %arguments, i64 ",
+                          int64_t(m.argument) * int64_t(sizeof(FrameArgument)), "\n  ", p, " = load ptr, ptr ", p, "_at\n");
+        if (m.kind == MemoryKind::local && !staged({uint32_t(at)}))
+            outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_places[at], "\n");
+    }
+    if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
+    outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),
+                  ", i64 %first, i64 %end)\n");
+    outer += "  ret void\n}\n";
+    module_text = outer + "\n" + body;
+}
+
+Emitted Emitter::module() {
+    function();
+    Emitted e;
+    e.symbol = "pumice_kernel";
+    const int64_t packets = has_barriers ? packets_a_row() * variant.group[1] * variant.group[2] : 1;
+    packet_bytes = rounded_up(packet_bytes, line_bytes);
+    e.scratch_bytes = scratch_bytes + packet_bytes * packets;
+    for (size_t at = 0; at < k.memories.size(); ++at)
+        if (sum_lanes[at]) e.sums.push_back({k.memories[at].argument, k.memories[at].element.leaves[0].type, sum_lanes[at]});
+    e.functions.assign(functions.begin(), functions.end());
+    if (!target.triple.empty()) e.text += "target triple = \"" + target.triple + "\"\n\n";
+    e.text += module_text + "\n";
+    for (const std::string& d : declarations) e.text += d + "\n";
+    for (size_t n = 0; n < nodes.size(); ++n) e.text += text("!", n, " = ", nodes[n], "\n");
+    return e;
+}
+
+Emitted emit_llvm(const Kernel& lowered, const Target& target, const Variant& variant) {
+    return Emitter(lowered, target, variant).module();
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,61 @@
+// Regions that only a row's first items take part in: the loop over the group's packets ends behind those.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// The comparison `local_index(0) < limit`, or `== 0`, that holds for all items that a region does something for; none where there is
+/// no such. The levels of a reduction in local memory are such regions.
+Value Emitter::bound_of(std::span<const InstId> insts) const {
+    const Inst* only = nullptr;
+    for (const InstId id : insts) {
+        const Inst& i = k[id];
+        if (is_pure(i.op) || i.op == Op::load) {
+            const Keep& kept = keeps[k.result(i).id];
+            if (kept.spilled || kept.exported) return {};
+        } else if (i.op == Op::if_ && !only && i.result_count == 0 && k[i.blocks[1]].insts.size() == 1) {
+            only = &i;
+        } else if (i.op != Op::yield) {
+            return {};
+        }
+    }
+    if (!only || last_inst(k, only->blocks[0]).op != Op::yield || last_inst(k, only->blocks[1]).op != Op::yield) return {};
+    const Value condition = k.operands(*only)[0];
+    const InstId source = k[condition].inst;
+    if (all_in_range && source.id != none && k[source].op == Op::in_range) return bound_of(k[only->blocks[0]].insts);
+    return bound_in(condition);
+}
+
+Value Emitter::bound_in(Value condition) const {
+    const InstId source = k[condition].inst;
+    if (source.id == none) return {};
+    const Inst& i = k[source];
+    const auto v = k.operands(i);
+    if (i.op == Op::and_) {
+        const Value first = bound_in(v[0]);
+        return first ? first : bound_in(v[1]);
+    }
+    if (i.op != Op::lt && i.op != Op::eq) return {};
+    const InstId item = k[v[0]].inst;
+    if (item.id == none || k[item].op != Op::local_index || k[item].immediate != 0) return {};
+    uint64_t limit = 0;
+    const bool constant = k.constant(v[1], limit);
+    return (i.op == Op::lt ? constant || keeps[v[1].id].outer : constant && limit == 0) ? condition : Value{};
+}
+
+/// How many items of each row are below the bound.
+std::string Emitter::bounded_row(Value bound) {
+    const Inst& i = k[k[bound].inst];
+    const Value limit = k.operands(i)[1];
+    uint64_t bits = 0;
+    if (k.constant(limit, bits))
+        return std::to_string(std::clamp<int64_t>(i.op == Op::eq ? 1 : int32_t(bits), 0, variant.group[0]));
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    return let(text("call i32 @llvm.smin.i32(i32 ", scalar(limit), ", i32 ", variant.group[0], ")"));
+}
+
+}  // namespace pumice::cpu

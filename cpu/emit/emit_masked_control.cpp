@@ -1,0 +1,396 @@
+// Control flow inside a packet: branches where all its items go one way, masks where they part.
+#include <algorithm>
+
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+// ---- what is known about jumps ----
+
+/// Whether the items that take the jump leave others behind.
+bool Emitter::masked_jump(InstId id) const {
+    if (width == 1) return false;
+    if (k[id].op == Op::return_) return packet_returns || uniformity.control(id) == Scope::item;
+    return uniformity.jump(id) == Scope::item;
+}
+
+/// Whether items of the packet may be missing behind the construct, gone by masks.
+bool Emitter::loses(const Inst& i) const {
+    bool found = false;
+    each_inside(k, i, [&](InstId inner) {
+        const Op op = k[inner].op;
+        if (op == Op::return_) found = found || masked_jump(inner);
+        if (op != Op::break_ && op != Op::continue_) return;
+        // A jump of a loop inside the construct stays inside.
+        InstId loop = uniformity.structure().around(inner);
+        while (!is_loop(k[loop].op)) loop = uniformity.structure().around(loop);
+        bool stays = false;
+        each_inside(k, i, [&](InstId other) { stays = stays || other == loop; });
+        found = found || (!stays && &k[loop] != &i && loop_masks(loop));
+    });
+    return found;
+}
+
+/// All jumps of a loop are masks where one of them is.
+bool Emitter::loop_masks(InstId loop) const {
+    const auto& jumps = uniformity.structure().jumps_to(loop);
+    return std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return masked_jump(j); });
+}
+
+// ---- blocks ----
+
+/// LLVM's selection of instructions, two-address form and scheduling take a time that grows with the square of a block's length. So straight
+/// code is cut into blocks, by a way around each cut that nobody takes: the number of groups is not negative. Blocks that simply follow each
+/// other would be joined again, and what only the next one uses would sink into it: so the way around stores what was computed last.
+void Emitter::cut_long_block(std::span<const InstId> before) {
+    constexpr int most_lines = 1000, most_kept = 16;
+    if (!open || block_lines < most_lines) return;
+    const std::string around = label("around"), on = label("on"), seldom = metadata("!{!\"branch_weights\", i32 1, i32 100000}");
+    line(text("br i1 ", let("icmp slt i64 %end, 0"), ", label %", around, ", label %", on, ", !prof ", seldom));
+    open = false;
+    start(around);
+    line("call void asm sideeffect \"\", \"\"() nounwind memory(none)");
+    int kept = 0;
+    for (auto i = before.rbegin(); i != before.rend() && kept < most_kept; ++i) {
+        if (k[*i].result_count != 1 || k[*i].op == Op::constant || !has_value[k.result(k[*i]).id]) continue;
+        const Value v = k.result(k[*i]);
+        const std::string type = type_of(k.type_of(v), kind_of(v));
+        const auto slot = unread.try_emplace(type).first;
+        if (slot->second.empty()) slot->second = alloca_of(type, "unread");
+        line(text("store volatile ", type, " ", text_of(v, kind_of(v)), ", ptr ", slot->second));
+        ++kept;
+    }
+    start(on);
+}
+
+/// Instructions of a block. Behind a construct that items left, the rest runs only if some remain.
+void Emitter::sequence(std::span<const InstId> insts) {
+    for (size_t at = 0; at < insts.size(); ++at) {
+        cut_long_block(insts.first(at));
+        instruction(insts[at]);
+        if (!open) return;
+        if (!lost || at + 1 >= insts.size()) continue;
+        lost = false;
+        const std::string rest = label("rest"), skip = label("skip");
+        const Slot after = mask_slot("after");
+        write_mask(after, running);
+        branch(any(running), rest, skip);
+        start(rest);
+        sequence(insts.subspan(at + 1));
+        if (open) write_mask(after, running), jump(skip);
+        start(skip);
+        running = read_mask(after);
+        lost = true;
+        return;
+    }
+}
+
+void Emitter::instruction(InstId id) {
+    const Inst& i = k[id];
+    if (is_pure(i.op)) {
+        if (has_value[k.result(i).id]) return;  // a constant, or brought into the region before
+        return pure_value(i);
+    }
+    switch (i.op) {
+        case Op::load: return load(id);
+        case Op::store: return store(id);
+        case Op::atomic:
+        case Op::compare_exchange: return atomic(i);
+        case Op::uniform: {
+            const Held h = held(k.operands(i)[0]);
+            if (h.kind == Kind::uniform) return define(k.result(i), h.scalar);
+            return define(k.result(i), extract(scalar_type(i.type), vector(k.operands(i)[0]), first_lane(running)));
+        }
+        case Op::subgroup: return subgroup(i);
+        case Op::print:
+        case Op::require: return report(i);
+        case Op::if_: return if_(id);
+        case Op::for_:
+        case Op::while_: return loop(id);
+        case Op::yield:
+        case Op::test:
+        case Op::break_:
+        case Op::continue_:
+        case Op::return_: return terminator(id);
+        default: break;
+    }
+    library_bug(text("instruction ", name_of(i.op), " reached the LLVM emitter in kernel ", k.name));
+}
+
+// ---- loops ----
+
+void Emitter::loop(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const uint32_t leading = leading_operands(i.op);
+    Loop l;
+    l.inst = &i;
+    l.masked = loop_masks(id);
+    bool returns = false;
+    each_inside(k, i, [&](InstId inner) { returns = returns || (k[inner].op == Op::return_ && masked_jump(inner)); });
+    l.tracked = width > 1 && (parts(id) || l.masked || returns);
+    l.entered = running;
+    l.latch = label("latch");
+    l.exit = label("exit");
+    l.body = label("body");
+    const std::string header = label("loop");
+    Tiling tiling = open_tiles(id);
+    for (uint32_t c = 0; c < i.result_count; ++c) {
+        l.carried.push_back(slot_for(k[i.blocks[0]].params[leading_params(i.op) + c], "carried"));
+        write(l.carried.back(), v[leading + c], {});
+        l.captured.push_back(uses[k.result(i, int(c)).id] > 0);
+        l.results.push_back(slot_for(k.result(i, int(c)), "result"));
+        if (l.captured.back()) clear(l.results.back());
+    }
+    Slot index;
+    if (i.op == Op::for_) {
+        index = slot_for(k[i.blocks[0]].params[0], "index");
+        write(index, v[0], {});
+    }
+    if (l.tracked) {
+        l.alive = mask_slot("alive");
+        write_mask(l.alive, running);
+        if (l.masked) l.continued = mask_slot("continued");
+        if (returns) l.left = mask_slot("left"), line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.left.name));
+    }
+    open_rows(id);
+    const bool outer_lost = lost;
+    lost = false;
+    start(header);
+    if (l.tracked) running = read_mask(l.alive);
+    if (l.masked) line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.continued.name));
+    const auto read_carried = [&] {
+        for (uint32_t c = 0; c < i.result_count; ++c) read(k[i.blocks[0]].params[leading_params(i.op) + c], l.carried[c]);
+    };
+    read_carried();
+    loops.push_back(l);
+    const std::string flush = tiling.tiles.empty() ? "" : label("flush"), next = tiling.tiles.empty() ? header : label("next");
+    if (!tiling.tiles.empty()) {  // a loop over tiles, around one over the iterations of each
+        loops.back().body = label("tile");
+        for_header(id, loops.back(), index);
+        start(loops.back().body);
+        fill_tiles(i, tiling);
+        start(next);
+        read_carried();
+        const Value param = k[i.blocks[0]].params[0];
+        read(param, index);
+        branch(let(text("icmp ne i32 ", scalar(param), ", ", let(text("load i32, ptr ", tiling.stop)))), l.body, flush);
+    } else if (i.op == Op::for_) {
+        for_header(id, loops.back(), index);
+    } else {
+        sequence(k[i.blocks[0]].insts);
+        if (open) jump(l.exit);  // nobody was left to test
+    }
+    start(l.body);
+    if (l.tracked) running = read_mask(l.alive);
+    lost = false;
+    if (!tiling.tiles.empty()) enter_tiles(tiling);
+    sequence(k[i.op == Op::for_ ? i.blocks[0] : i.blocks[1]].insts);
+    if (open) {  // behind the last jump by mask: those that continue, if any
+        if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
+        jump(l.latch);
+    }
+    start(l.latch);
+    next_in_rows(id);
+    if (i.op == Op::for_) for_latch(i, l, index);
+    if (l.tracked) {
+        branch(any(read_mask(l.alive)), header, l.exit);
+    } else if (unrolls(id)) {
+        line(text("br label %", header, ", !llvm.loop ", metadata(unrolled_in_full)));
+        open = false;
+    } else {
+        jump(next);
+    }
+    if (!tiling.tiles.empty()) {
+        start(flush);
+        flush_tiles(tiling);
+        jump(header);
+    }
+    start(l.exit);
+    close_rows(id);
+    loops.pop_back();
+    running = returns ? read_mask(l.left) : l.entered;
+    lost = returns || outer_lost;
+    for (uint32_t c = 0; c < i.result_count; ++c) {
+        if (l.captured[c]) read(k.result(i, int(c)), l.results[c]);
+    }
+}
+
+/// Whether the loop goes on with this index: index < to for positive steps, index > to for negative ones.
+std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
+                             bool vectors) {
+    const std::string t = vectors ? vector_type(scalar_type(type)) : scalar_type(type), b = vectors ? vector_type("i1") : "i1";
+    const std::string u = is_unsigned_int(type) ? "u" : "s";
+    const auto less = [&] { return let(text("icmp ", u, "lt ", t, " ", index, ", ", to)); };
+    const auto more = [&] { return let(text("icmp ", u, "gt ", t, " ", index, ", ", to)); };
+    uint64_t bits = 0;
+    if (k.constant(k.operands(i)[2], bits)) {
+        if (bits == 0) return vectors ? "zeroinitializer" : "false";
+        return is_unsigned_int(type) || !(bits >> (8 * size_of(type) - 1)) ? less() : more();
+    }
+    const std::string up = let(text("icmp ", u, "gt ", t, " ", step, ", zeroinitializer"));
+    const std::string down = is_unsigned_int(type) ? "" : let(text("icmp slt ", t, " ", step, ", zeroinitializer"));
+    const std::string on = let(text("and ", b, " ", up, ", ", less()));
+    return down.empty() ? on : let(text("or ", b, " ", on, ", ", let(text("and ", b, " ", down, ", ", more()))));
+}
+
+void Emitter::for_header(InstId id, Loop& l, const Slot& index) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const Value param = k[i.blocks[0]].params[0];
+    read(param, index);
+    const bool scalars = kind_of(param) == Kind::uniform && kind_of(v[1]) == Kind::uniform && kind_of(v[2]) == Kind::uniform;
+    std::vector<Value> now(k[i.blocks[0]].params.begin() + 1, k[i.blocks[0]].params.end());
+    const Kind kind = scalars ? Kind::uniform : Kind::vector;
+    const std::string on = runs_on(i, k.type_of(param), text_of(param, kind), text_of(v[1], kind), text_of(v[2], kind), !scalars);
+    if (scalars) {
+        const std::string leave = label("leave");
+        branch(on, l.body, leave);
+        start(leave);
+        capture(l, now, l.tracked ? running : Mask{});
+        jump(l.exit);
+        return;
+    }
+    const Mask stay = narrowed(running, on);
+    capture(l, now, narrowed(running, let(text("xor ", vector_type("i1"), " ", on, ", splat (i1 true)"))));
+    write_mask(l.alive, stay);
+    branch(any(stay), l.body, l.exit);
+}
+
+/// Past the type's limit the loop ends as it does at `to`.
+void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
+    const auto v = k.operands(i);
+    const Value param = k[i.blocks[0]].params[0];
+    const Scalar type = k.type_of(param);
+    const std::string t = type_of(type, index.kind);
+    const std::string old = let(text("load ", t, ", ptr ", index.name)),
+                      step = text_of(v[2], index.kind == Kind::vector ? Kind::vector : Kind::uniform);
+    uint64_t bits = 0;
+    const bool constant = k.constant(v[2], bits);
+    const bool one = constant && (bits == 1 || (is_signed_int(type) && bits == (~uint64_t(0) >> (64 - 8 * size_of(type)))));
+    if (one) {
+        const std::string now =
+            let(text("add ", index.kind == Kind::uniform && bits == 1 ? (is_unsigned_int(type) ? "nuw " : "nsw ") : "", t, " ",
+                     old, ", ", step));
+        return line(text("store ", t, " ", now, ", ptr ", index.name));
+    }
+    const bool vectors = index.kind != Kind::uniform;
+    const std::string whole = vectors ? vector_type(scalar_type(type)) : t, b = vectors ? vector_type("i1") : "i1";
+    const std::string function =
+        text("@llvm.", is_unsigned_int(type) ? "u" : "s", "add.with.overflow.", intrinsic_suffix(scalar_type(type), vectors));
+    declare(text("declare { ", whole, ", ", b, " } ", function, "(", whole, ", ", whole, ")"));
+    Held before;
+    before.kind = index.kind;
+    before.step = index.step;
+    (index.kind == Kind::vector ? before.vector : before.scalar) = old;
+    const std::string from = vectors ? vector_of(before, type) : old, by = vectors ? vector(v[2]) : step;
+    const std::string both =
+        let(text("call { ", whole, ", ", b, " } ", function, "(", whole, " ", from, ", ", whole, " ", by, ")"));
+    const std::string over = let(text("extractvalue { ", whole, ", ", b, " } ", both, ", 1"));
+    line(text("store ", t, " ", let(text("add ", t, " ", old, ", ", step)), ", ptr ", index.name));
+    if (vectors) {
+        const Mask alive = read_mask(l.alive);
+        capture_carried(l, narrowed(alive, over));
+        return write_mask(l.alive, narrowed(alive, let(text("xor ", b, " ", over, ", splat (i1 true)"))));
+    }
+    const std::string end = label("overflow"), on = label("on");
+    branch(over, end, on);
+    start(end);
+    capture_carried(l, l.tracked ? read_mask(l.alive) : Mask{});
+    jump(l.exit);
+    start(on);
+}
+
+/// The results of the items that leave are what they carry now.
+void Emitter::capture_carried(const Loop& l, const Mask& who) {
+    for (size_t c = 0; c < l.results.size(); ++c) {
+        if (!l.captured[c]) continue;
+        Held now;
+        const Slot& from = l.carried[c];
+        now.kind = from.kind;
+        now.step = from.step;
+        (from.kind == Kind::vector ? now.vector : now.scalar) =
+            let(text("load ", type_of(from.type, from.kind), ", ptr ", from.name));
+        write_held(l.results[c], now, who);
+    }
+    note_left(l, who);
+}
+
+void Emitter::capture(const Loop& l, std::span<const Value> now, const Mask& who) {
+    for (size_t c = 0; c < l.results.size(); ++c)
+        if (l.captured[c]) write(l.results[c], now[c], who);
+    note_left(l, who);
+}
+
+void Emitter::note_left(const Loop& l, const Mask& who) {
+    if (l.left.name.empty()) return;
+    write_mask(l.left, united(read_mask(l.left), who));
+}
+
+/// The carried values of the next iteration, for the items that run.
+void Emitter::next_iteration(const Loop& l, std::span<const Value> now) {
+    std::vector<Held> taken;
+    for (const Value v : now) taken.push_back(held(v));
+    for (size_t c = 0; c < l.carried.size(); ++c) write_held(l.carried[c], taken[c], l.masked ? running : Mask{});
+}
+
+// ---- terminators ----
+
+void Emitter::terminator(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    if (i.op == Op::return_) {
+        if (!masked_jump(id)) return jump(return_label);
+        running = {"zeroinitializer"};
+        lost = true;
+        return;
+    }
+    if (i.op == Op::test) return test(i);
+    if (i.op == Op::yield && k[uniformity.structure().around(id)].op == Op::if_) {
+        const Arm a = arms.back();
+        for (size_t r = 0; r < v.size(); ++r) write(a.results[r], v[r], a.only);
+        return;
+    }
+    Loop& l = loops.back();
+    if (i.op == Op::yield) {
+        next_iteration(l, v);
+        if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
+        return jump(l.latch);
+    }
+    if (i.op == Op::break_)
+        capture(l, v, l.tracked ? running : Mask{});
+    else
+        next_iteration(l, v);
+    if (!l.masked) {
+        if (i.op == Op::continue_ && l.tracked) write_mask(l.alive, running);
+        return jump(i.op == Op::break_ ? l.exit : l.latch);
+    }
+    if (i.op == Op::continue_) write_mask(l.continued, united(read_mask(l.continued), running));
+    running = {"zeroinitializer"};
+    lost = true;
+}
+
+/// The end of a while's test block: the body for those whose condition holds.
+void Emitter::test(const Inst& i) {
+    const auto v = k.operands(i);
+    Loop& l = loops.back();
+    const Held c = held(v[0]);
+    if (c.kind == Kind::uniform) {
+        const std::string leave = label("leave");
+        if (l.tracked) write_mask(l.alive, running);
+        branch(c.scalar, l.body, leave);
+        start(leave);
+        capture(l, v.subspan(1), l.tracked ? running : Mask{});
+        return jump(l.exit);
+    }
+    const std::string condition = vector(v[0]);
+    const Mask stay = narrowed(running, condition);
+    capture(l, v.subspan(1), narrowed(running, let(text("xor ", vector_type("i1"), " ", condition, ", splat (i1 true)"))));
+    write_mask(l.alive, stay);
+    branch(any(stay), l.body, l.exit);
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,332 @@
+// LLVM text against tests/golden/llvm_*.txt: a line of options, kernel text, "----", the module. PUMICE_BLESS=1 rewrites them.
+// LLVM reads and compiles each.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/ir/ops.h"
+#include "core/support/error.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/native/cpu_target.h"
+#include "cpu/native/llvm.h"
+#include "cpu/runtime/cpu_program.h"
+#include "tests/source_folder.h"
+
+namespace pumice::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string separator = "\n----\n";
+
+std::vector<fs::path> goldens() {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::directory_iterator(source_folder() / "tests/golden"))
+        if (entry.path().filename().string().starts_with("llvm_")) out.push_back(entry.path());
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+ir::Kernel lowered(const std::string& kernel) {
+    const ir::Kernel k = ir::parse(kernel);
+    EXPECT_EQ(ir::verify(k), "");
+    return lower(k, false);
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+std::vector<std::string> levels() {
+#ifdef __x86_64__
+    return {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+#else
+    return {};
+#endif
+}
+
+TEST_P(Golden, text) {
+    std::ifstream file(GetParam());
+    std::stringstream all;
+    all << file.rdbuf();
+    const std::string contents = all.str();
+    const size_t line = contents.find('\n'), cut = contents.find(separator);
+    ASSERT_TRUE(line != contents.npos && cut != contents.npos) << "no options line or no ----";
+    std::istringstream head(contents.substr(0, line));
+    std::string word;
+    Target target;
+    Variant variant;
+    while (head >> word) {
+        if (word == "width") head >> target.width;
+        if (word == "group") head >> variant.group[0] >> variant.group[1] >> variant.group[2];
+    }
+    const ir::Kernel kernel = lowered(contents.substr(line + 1, cut - line));
+    const std::string got = emit_llvm(kernel, target, variant).text;
+    EXPECT_FALSE(make_object(got, host_machine()).bytes.empty());
+    for (const std::string& level : levels()) {  // code for a level is made on every machine, and only run where it can be
+        const Compiler compiler(0, machine_named(level));
+        const std::string of_level = emit_llvm(kernel, compiler.target, variant).text;
+        EXPECT_FALSE(make_object(of_level, compiler.machine).bytes.empty()) << level;
+    }
+    if (const char* bless = std::getenv("PUMICE_BLESS"); bless && std::string(bless) == "1") {
+        std::ofstream(GetParam()) << contents.substr(0, cut) << separator << got;
+        return;
+    }
+    EXPECT_EQ(got, contents.substr(cut + separator.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Emit, Golden, testing::ValuesIn(goldens()), [](const auto& of) { return of.param.stem().string(); });
+
+/// The text of a kernel `arg1[], arg2[] in, arg3` with this body, 8 wide in groups of 64.
+std::string emitted(const std::string& body, int width = 8, std::array<int64_t, 3> group = {64, 1, 1}, bool full = false,
+                    Isa isa = Isa::none) {
+    const ir::Kernel k =
+        lowered(text("kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: in i32[1], arg3: i32) files [\"k.cpp\"] {\n"
+                     "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n",
+                     body, "return\n}\n"));
+    Target target;
+    target.width = width;
+    target.isa = isa;
+    return emit_llvm(k, target, {group, false, full}).text;
+}
+
+int count(const std::string& in, const std::string& what) {
+    int n = 0;
+    for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + 1)) ++n;
+    return n;
+}
+
+TEST(Emit, whole_packets_have_no_masks) {
+    const std::string t = emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n");
+    EXPECT_EQ(count(t, "= load <8 x i32>"), 1);
+    EXPECT_EQ(count(t, "store <8 x i32>"), 1);
+    EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.load"), 1);  // the tail
+    EXPECT_EQ(count(t, "gather"), 0);
+}
+
+TEST(Emit, full_groups_have_no_tails) {
+    const std::string body = "%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n";
+    EXPECT_EQ(count(emitted(body, 8, {64, 1, 1}, true), "masked"), 0);
+    // Rows of 12 and 11 in packets of 8: vectors of 4 do for the one, masks for the other.
+    EXPECT_EQ(count(emitted(body, 8, {12, 1, 1}, true), "masked"), 0);
+    EXPECT_EQ(count(emitted(body, 8, {12, 1, 1}, true), "store <4 x i32>"), 1);
+    EXPECT_GT(count(emitted(body, 8, {11, 1, 1}, true), "masked"), 0);
+    // With a barrier, groups around the range's end have a form of their own.
+    const std::string barrier = "store arg1[%0], %1 : i32\nbarrier\n" + body;
+    EXPECT_EQ(count(emitted(barrier, 8, {64, 1, 1}, true), "masked"), 0);
+    EXPECT_GT(count(emitted(barrier), "masked"), 0);
+}
+
+TEST(Emit, accesses_follow_the_index) {
+    // The same for all: one scalar. In place, with an offset: a vector. Else lane by lane.
+    const std::string same = emitted("%2 = load arg2[%1] : i32\nstore arg1[%0], %2 : i32\n");
+    EXPECT_EQ(count(same, "= load <8 x i32>") + count(same, "masked.load") + count(same, "gather"), 0);
+    const std::string moved = emitted("%2 = add %0, %1 : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
+    EXPECT_EQ(count(moved, "= load <8 x i32>"), 1);
+    EXPECT_EQ(count(moved, "add <8 x i32>"), 0);  // the index is one scalar
+    const std::string indirect = emitted("%2 = load arg2[%0] : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
+    EXPECT_EQ(count(indirect, "call <8 x i32> @llvm.masked.gather"), 2);
+}
+
+TEST(Emit, rows_of_items_go_through_tiles) {
+    const auto loop = [](const std::string& index, const std::string& body) {
+        return text("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = mul %0, %1 : i32\nfor %5 = %2 to %1 step %3 {\n%6 = add ",
+                    index, ", %5 : i32\n", body, "yield\n}\n");
+    };
+    const std::string add = "%7 = load arg1[%6] : i32\n%8 = add %7, %5 : i32\nstore arg1[%6], %8 : i32\n";
+    EXPECT_EQ(count(emitted(loop("%4", add)), "= alloca [16 x <8 x i32>]"), 1);
+    EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"), 2);
+    // What is only added to waits in its place; else it is fetched.
+    EXPECT_EQ(count(emitted(loop("%4", add)), "load <4 x i32>"), 0);
+    EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")),
+                    "load <4 x i32>"),
+              0);
+    // Side by side; of too few lanes; where the memory is touched elsewhere; under a condition.
+    EXPECT_EQ(count(emitted(loop("%0", add)), "tile"), 0);
+    EXPECT_EQ(count(emitted(loop("%4", add), 2), "tile"), 0);
+    EXPECT_EQ(count(emitted(loop("%4", add + "store arg1[%0], %8 : i32\n")), "tile"), 0);
+    EXPECT_EQ(count(emitted(loop("%4", "%7 = lt %5, %0 : bool\nif %7 {\nstore arg1[%6], %5 : i32\nyield\n} else {\nyield\n}\n")),
+                    "tile"),
+              0);
+}
+
+TEST(Emit, uniform_conditions_are_branches) {
+    const auto with = [](const char* condition) {
+        return emitted(text("%2 = constant 5 : i32\n%3 = lt ", condition,
+                            ", %2 : bool\nif %3 {\nstore arg1[%0], %2 : i32\nyield\n} else {\nyield\n}\n"));
+    };
+    EXPECT_EQ(count(with("%1"), "call void @llvm.masked.store"), 1);  // in the tail alone
+    EXPECT_EQ(count(with("%0"), "call void @llvm.masked.store"), 2);
+}
+
+TEST(Emit, short_rows_take_narrow_packets) {
+    const std::string body = "store arg1[%0], %1 : i32\n";
+    EXPECT_EQ(count(emitted(body, 16, {4, 4, 1}), "<4 x i32>") > 0, true);
+    EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
+}
+
+TEST(Emit, arithmetic_takes_several_vectors) {
+    // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
+    const auto loop = [](const std::string& type) {
+        return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
+                    "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
+                    "\n%11 = add %10, %3 : ", type, "\n%12 = mul %11, %10 : ", type, "\n%13 = sub %12, %9 : ", type,
+                    "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
+    };
+    EXPECT_GT(count(emitted(loop("f32")), "fmul contract arcp <16 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four need registers
+    EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512), "fmul contract arcp <32 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32"), 8, {32, 1, 1}, false, Isa::avx512), "<32 x float>"), 0);
+    EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
+    EXPECT_EQ(count(emitted(loop("f32"), 8, {8, 8, 1}), "<16 x float>"), 0);  // short rows
+    EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
+}
+
+TEST(Emit, products_go_into_sums) {
+    // %4 is a product that goes into both sums: each computes it, unless one of them has a product of its own to compute.
+    const auto sums = [](const std::string& second) {
+        return emitted(text("%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
+                            "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
+    };
+    EXPECT_GT(count(sums("%5"), "llvm.fmuladd"), 0);
+    EXPECT_EQ(count(sums("%6"), "llvm.fmuladd"), 0);
+}
+
+/// A loop around barriers that strides through memory, with a sum that it carries.
+std::string striding_loop() {
+    return emitted("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = for %5 = %2 to %1 step %3 carry (%6 = %2) : i32 {\n"
+                   "%7 = mul %5, %1 : i32\n%8 = add %7, %0 : i32\n%9 = load arg2[%8] : i32\nbarrier\n%10 = add %6, %9 : i32\n"
+                   "barrier\nyield %10\n}\nstore arg1[%0], %4 : i32\n",
+                   8, {64, 1, 1}, true);
+}
+
+TEST(Emit, striding_loops_fetch_ahead) {
+    EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1);
+}
+
+TEST(Emit, carried_values_stay_in_place) {
+    // Where the loop begins, what is loaded (out of its guard, and across the barrier), the sum, and the result. A copy of the
+    // sum for the next iteration would be one more.
+    EXPECT_EQ(count(striding_loop(), "store <8 x i32>"), 5) << striding_loop();
+}
+
+TEST(Emit, reductions_go_over_the_packets_that_they_need) {
+    const std::string t = emitted(
+        "%2 = local_index 0 : i32\n%3 = constant 16 : i32\n%4 = lt %2, %3 : bool\nbarrier\n"
+        "if %4 {\nstore arg1[%2], %1 : i32\nyield\n} else {\nyield\n}\nbarrier\n", 8, {64, 1, 1}, true);
+    EXPECT_EQ(count(t, "masked"), 0);
+    EXPECT_EQ(count(t, ", 16\n"), 1) << t;  // the end of the row
+}
+
+TEST(Emit, large_arrays_stream) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 1 (arg1: out i32[1], arg2: in i32[1], arg3: inout i32[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : i32\nstore arg1[%0], %1 : i32\n%2 = load arg3[%0] : i32\n"
+        "%3 = add %1, %2 : i32\nstore arg3[%0], %3 : i32\nreturn\n}\n");
+    Target target;
+    target.width = 8;
+    target.isa = Isa::avx2;
+    Variant variant;
+    variant.group = {64, 1, 1};
+    EXPECT_EQ(count(emit_llvm(k, target, variant).text, "nontemporal"), 0);
+    variant.streaming = true;
+    // The row's end, in pieces: 1, 2 and 4 elements of the whole vector's 8, before a lane or behind one.
+    EXPECT_EQ(count(emit_llvm(k, target, variant).text, "!nontemporal"), 1 + 2 * 3);
+    variant.full = true;
+    const std::string t = emit_llvm(k, target, variant).text;
+    EXPECT_EQ(count(t, "!nontemporal"), 1);  // not what is loaded, too
+    EXPECT_EQ(count(t, "call void @llvm.prefetch"), 2);
+    EXPECT_EQ(count(t, "alignstack(32)"), 1);
+    EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+}
+
+// Of a stencil's loads one is further on than the others, and fetches what they get later; another array's has nothing to do with it.
+TEST(Emit, stencils_ask_for_what_is_new) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2], arg3: in i32[2]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 1 : i32\n%1 = global_index 0 : i32\n%2 = constant 1 : i32\n%3 = add %0, %2 : i32\n%4 = sub %0, %2 : i32\n"
+        "%5 = add %1, %2 : i32\n%6 = load arg2[%0, %1] : i32\n%7 = load arg2[%0, %5] : i32\n%8 = load arg2[%3, %1] : i32\n"
+        "%9 = load arg2[%4, %1] : i32\n%10 = load arg3[%4, %1] : i32\n%11 = add %6, %7 : i32\n%12 = add %8, %9 : i32\n"
+        "%13 = add %11, %12 : i32\n%14 = add %13, %10 : i32\nstore arg1[%0, %1], %14 : i32\nreturn\n}\n");
+    Target target;
+    target.width = 8;
+    Variant variant;
+    variant.group = {64, 1, 1};
+    variant.full = variant.streaming = true;
+    EXPECT_EQ(count(emit_llvm(k, target, variant).text, "call void @llvm.prefetch"), 2);
+}
+
+// Rows of the large arrays go past the caches, sin has a branch that is seldom taken, and the loop is unrolled.
+TEST(Emit, kinds_of_metadata_together) {
+    const ir::Kernel k = lowered(
+        "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
+        "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 3 : i32\n%4 = constant 1 : i32\n"
+        "%5 = for %6 = %2 to %3 step %4 carry (%7 = %1) : f32 {\n%8 = sin %7 : f32\nyield %8\n}\nstore arg1[%0], %5 : f32\nreturn\n}\n");
+    Target target;
+    target.width = 8;
+    target.isa = Isa::avx2;
+    target.sleef = true;
+    Variant variant;
+    variant.group = {64, 1, 1};
+    variant.streaming = true;
+    const std::string t = emit_llvm(k, target, variant).text;
+    EXPECT_GE(count(t, "!nontemporal !"), 1);
+    EXPECT_GE(count(t, "!prof !"), 1);
+    EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+}
+
+TEST(Emit, wide_offsets) {
+    const ir::Kernel k =
+        lower(ir::parse("kernel \"k\" math contract rank 2 (arg1: inout i32[2], arg2: in i64[1]) files [\"k.cpp\"] {\n"
+                        "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg1[%1, %0] : i32\n"
+                        "%3 = load arg2[%0] : i64\n%4 = load arg1[%3, %1] : i32\n%5 = add %2, %4 : i32\n"
+                        "store arg1[%1, %0], %5 : i32\nreturn\n}\n"),
+              true);
+    Target target;
+    target.width = 8;
+    const std::string t = emit_llvm(k, target, {{64, 2, 1}, true, false}).text;
+    EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
+    EXPECT_EQ(count(t, "= load <8 x i32>"), 1);                         // a row in place
+    EXPECT_EQ(count(t, "call <8 x i32> @llvm.masked.gather"), 2) << t;  // rows that the item names
+}
+
+TEST(Emit, host_functions) {
+    EXPECT_NE(host_function("pumice_cpu_digamma_f32"), nullptr);
+    EXPECT_NE(host_function("pumice_cpu_report"), nullptr);
+    EXPECT_EQ(host_function("pumice_cpu_digamma_i32"), nullptr);
+    EXPECT_EQ(host_function("sinf"), nullptr);
+}
+
+TEST(Emit, every_op_has_text_for_its_types) {
+    for (int o = 0; o < ir::scalar_op_count; ++o)
+        for (int t = 0; t < scalar_count; ++t)
+            if (accepts(ir::Op(o), Scalar(t))) {
+                const std::string_view cell = llvm_text(ir::Op(o), Scalar(t));
+                EXPECT_FALSE(cell.empty() || cell == "-") << row(ir::Op(o)).name << " of " << name_of(Scalar(t));
+            }
+}
+
+/// LLVM's time goes with the square of a block's length, before its passes and behind them.
+TEST(LongBlocks, AreCut) {
+    std::string body = "%2 = load arg2[%0] : i32\n";
+    int last = 2;
+    for (int n = 3; n < 4000; last = n++) body += text("%", n, " = ", n % 2 ? "xor" : "mul", " %", last, ", %1 : i32\n");
+    const std::string t = emitted(body + text("store arg1[%0], %", last, " : i32\n"));
+    const auto longest = [](const std::string& all) {
+        std::istringstream lines(all);
+        int most = 0, now = 0;
+        for (std::string line; std::getline(lines, line);) {
+            now = line.ends_with(":") || line.find(": ") != line.npos ? 0 : now + 1;
+            most = std::max(most, now);
+        }
+        return most;
+    };
+    EXPECT_LE(longest(t), 1100);
+    if (!llvm_unavailable().empty()) GTEST_SKIP() << "SKIPPED: " << llvm_unavailable();
+    EXPECT_LE(longest(make_object(t, host_machine(), true).optimised), 1100);
+}
+
+}  // namespace
+}  // namespace pumice::cpu

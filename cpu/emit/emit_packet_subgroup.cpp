@@ -1,0 +1,158 @@
+// Subgroup operations, whose subgroup is the packet, and what kernels report to the host.
+#include "core/host/ring.h"
+#include "core/ir/evaluate.h"
+#include "core/ir/neutral_element.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+#include "cpu/native/frame.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// A permutation of the lanes by constants: lane l takes that of source(l).
+std::string Emitter::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {
+    if (width == 1) return value;
+    std::string indices;
+    for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", source(l));
+    return let(text("shufflevector ", vector_type(type), " ", value, ", ", vector_type(type), " poison, <", width, " x i32> <",
+                    indices, ">"));
+}
+
+void Emitter::subgroup(const Inst& i) {
+    const Subgroup what = Subgroup(i.immediate);
+    const auto v = k.operands(i);
+    const Value r = k.result(i);
+    const Scalar type = v.empty() ? Scalar::boolean : k.type_of(v[0]);
+    const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
+    if (const auto op = combines(what)) return combine(i, *op, what);
+    const auto one = [&](const std::string& scalar) {
+        define(r, kind_of(r) == Kind::vector ? splat(scalar_type(i.type), scalar) : scalar);
+    };
+    switch (what) {
+        case Subgroup::any: return one(any(narrowed(running, vector(v[0]))));
+        case Subgroup::all: {
+            const std::string not_all =
+                any(narrowed(running, let(text("xor ", b, " ", vector(v[0]), ", ", splat_constant(Scalar::boolean, 1, true)))));
+            return one(let(text("xor i1 ", not_all, ", true")));
+        }
+        case Subgroup::elect: {
+            if (width == 1) return define(r, "true");
+            const std::string first = splat("i32", first_lane(running));
+            return define(r, let(text("icmp eq ", vector_type("i32"), " ", lanes("i32", 1), ", ", first)));
+        }
+        case Subgroup::ballot: {
+            if (i.leaf > 0) return one("0");
+            const Mask votes = narrowed(running, vector(v[0]));
+            if (width == 1) return one(let(text("zext i1 ", votes.text, " to i32")));
+            const std::string bits = let(text("bitcast ", b, " ", votes.text, " to i", width));
+            return one(let(text("zext i", width, " ", bits, " to i32")));
+        }
+        case Subgroup::broadcast_first: return one(extract(t, vector(v[0]), first_lane(running)));
+        case Subgroup::broadcast: {
+            const Held lane = held(v[1]);
+            const std::string from = lane.kind == Kind::uniform ? lane.scalar : extract("i32", vector(v[1]), first_lane(running));
+            return one(extract(t, vector(v[0]), from));
+        }
+        default: break;
+    }
+    if (width == 1) return define(r, scalar(v[0]));
+    // Lanes past the size give their own value; by way of the stack, which every type can take.
+    const std::string vi = vector_type("i32"), own = lanes("i32", 1), given = vector(v[1]);
+    std::string source = given;
+    if (what == Subgroup::shuffle_xor) source = let(text("xor ", vi, " ", own, ", ", given));
+    if (what == Subgroup::shuffle_up) source = let(text("sub ", vi, " ", own, ", ", given));
+    if (what == Subgroup::shuffle_down) source = let(text("add ", vi, " ", own, ", ", given));
+    const std::string inside = let(text("icmp ult ", vi, " ", source, ", ", splat("i32", std::to_string(width))));
+    source = let(text("select ", b, " ", inside, ", ", vi, " ", source, ", ", vi, " ", own));
+    const std::string memory = vector_type(memory_type(type)), array = alloca_of(memory, "lanes");
+    line(text("store ", memory, " ", to_memory(type, vector(v[0]), true), ", ptr ", array));
+    const std::string places = let(text("getelementptr ", memory_type(type), ", ptr ", array, ", ", vi, " ", source));
+    const std::string suffix = intrinsic_suffix(memory_type(type), true);
+    const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
+    declare(text("declare ", memory, " ", function, "(", vector_type("ptr"), ", i32, ", b, ", ", memory, ")"));
+    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", places, ", i32 ",
+                                       size_of(type), ", ", b, " splat (i1 true), ", memory, " zeroinitializer)"));
+    define(r, from_memory(type, taken, true));
+}
+
+/// Reductions and scans in log2(width) steps; lanes that do not run hold what changes nothing.
+void Emitter::combine(const Inst& i, Op op, Subgroup what) {
+    const Value given = k.operands(i)[0], r = k.result(i);
+    const Scalar type = k.type_of(given);
+    const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
+    const std::string nothing = splat_constant(type, identity(op, type), true);
+    std::string value = vector(given);
+    if (!running.all()) value = let(text("select ", b, " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
+    if (!is_scan(what)) {
+        for (int half = width / 2; half >= 1; half /= 2)
+            value = operation(op, type, {value, permuted(t, value, [&](int l) { return l ^ half; })}, width > 1, false);
+        const std::string all = extract(t, value, "0");
+        return define(r, kind_of(r) == Kind::vector ? splat(t, all) : all);
+    }
+    const auto moved = [&](const std::string& x, int by) {
+        std::string indices;
+        for (int l = 0; l < width; ++l) indices += text(l ? ", " : "", "i32 ", l >= by ? l - by : width);
+        return let(text("shufflevector ", whole, " ", x, ", ", whole, " ", nothing, ", <", width, " x i32> <", indices, ">"));
+    };
+    if (width == 1) return define(r, what >= Subgroup::exclusive_add ? nothing : value);
+    for (int by = 1; by < width; by *= 2) value = operation(op, type, {moved(value, by), value}, true, false);
+    if (what >= Subgroup::exclusive_add) value = moved(value, 1);
+    define_lanes(r, value);
+}
+
+/// Each item that runs, one after another, fills a record's values and hands them to the host's function.
+void Emitter::report(const Inst& i) {
+    const bool failure = i.op == Op::require;
+    const auto v = k.operands(i).subspan(failure ? 1 : 0);
+    const Mask outer = running;
+    const std::string end = label("reported"), go = label("report");
+    if (failure) {
+        const Held c = held(k.operands(i)[0]);
+        const std::string b = vector_type("i1");
+        if (c.kind == Kind::uniform && width == 1) {
+            branch(c.scalar, end, go);
+        } else {
+            running = narrowed(running, let(text("xor ", b, " ", vector(k.operands(i)[0]), ", splat (i1 true)")));
+            branch(any(running), go, end);
+        }
+        start(go);
+    }
+    size_t words = 0;
+    for (const Value o : v) words += ring::words_of(k.type_of(o));
+    const std::string record = alloca_of(text("[", words + 3, " x i32]"), "record");
+    functions.insert("pumice_cpu_report");
+    declare("declare void @pumice_cpu_report(ptr, i32, i32, ptr, i32)");
+    std::vector<std::string> vectors;
+    for (const Value o : v) vectors.push_back(vector(o));
+    each_lane({}, false, [&](const std::string& lane, const auto&) {
+        const auto put = [&](size_t word, const std::string& type, const std::string& value) {
+            line(text("store ", type, " ", value, ", ptr ", let(text("getelementptr i32, ptr ", record, ", i64 ", word)),
+                      ", align 4"));
+        };
+        for (int axis = 0; axis < 3; ++axis) {
+            const std::string here = let(text("add i32 ", origin[size_t(axis)], ", ", local_at[size_t(axis)]));
+            put(size_t(axis), "i32", axis == 0 && width > 1 ? let(text("add i32 ", here, ", ", lane)) : here);
+        }
+        size_t at = 3;
+        for (size_t n = 0; n < v.size(); ++n) {
+            const Scalar type = k.type_of(v[n]);
+            std::string one = extract(scalar_type(type), vectors[n], lane);
+            if (type == Scalar::boolean)
+                one = let(text("zext i1 ", one, " to i32")), put(at, "i32", one);
+            else if (type == Scalar::f16)
+                put(at, "float", cast(type, Scalar::f32, one, false));
+            else if (size_of(type) < 4)
+                put(at, "i32", cast(type, is_signed_int(type) ? Scalar::i32 : Scalar::u32, one, false));
+            else
+                put(at, scalar_type(type), one);
+            at += ring::words_of(type);
+        }
+        line(text("call void @pumice_cpu_report(ptr %frame, i32 ", failure ? 1 : 0, ", i32 ", i.immediate, ", ptr ", record,
+                  ", i32 ", words, ")"));
+    });
+    if (failure) start(end);
+    running = outer;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,243 @@
+// The packets of a group, row by row: whole ones without a mask, those at a row's ends with one.
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+#include "core/support/ascii.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int line_bytes = 64;
+constexpr int most_steps = 16;  ///< to an index
+}  // namespace
+
+// ---- packets ----
+
+int64_t Emitter::packets_a_row() const { return (variant.group[0] + width - 1) / width; }
+
+/// The packet's number in its group, an i32.
+std::string Emitter::packet_number() {
+    const std::string plane = let(text("mul i32 ", local_at[2], ", ", variant.group[1]));
+    const std::string row = let(text("mul i32 ", let(text("add i32 ", plane, ", ", local_at[1])), ", ", packets_a_row()));
+    return let(text("add i32 ", row, ", ", let(text("udiv i32 ", local_at[0], ", ", width))));
+}
+
+/// `for (n = 0; n < end; ++n)`.
+void Emitter::counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body) {
+    if (end == "1") return body("0");
+    const std::string slot = alloca_of("i32", stem), loop = label("loop"), inside = label("body"), exit = label("exit");
+    line(text("store i32 0, ptr ", slot));
+    start(loop);
+    const std::string n = let(text("load i32, ptr ", slot));
+    branch(let(text("icmp slt i32 ", n, ", ", end)), inside, exit);
+    start(inside);
+    body(n);
+    if (open) {
+        line(text("store i32 ", let(text("add nsw i32 ", n, ", 1")), ", ptr ", slot));
+        repeat(loop);
+    }
+    start(exit);
+}
+
+/// Ends the block that leads back to a loop over packets.
+void Emitter::repeat(const std::string& loop) {
+    if (!unrolled) return jump(loop);
+    line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
+    open = false;
+}
+
+/// A packet at local_at. What is computed in it is nobody else's.
+void Emitter::packet(const Mask& items, const Body& body) {
+    const std::vector<Held> outer_values = values;
+    const std::vector<bool> outer_has = has_value;
+    const std::string outer_return = return_label;
+    const auto outer_loads = std::exchange(loaded_before, {});
+    const auto outer_stores = std::exchange(joining, {});
+    return_label = label("done");
+    running = items;
+    lost = false;
+    in_packet = true;
+    body();
+    if (!joining.empty()) library_bug(text("a store of kernel ", k.name, " waits for others that do not come"));
+    if (open) jump(return_label);
+    start(return_label);
+    in_packet = false;
+    loaded_before = outer_loads, joining = outer_stores;
+    return_label = outer_return;
+    values = outer_values;
+    has_value = outer_has;
+}
+
+/// The packets of one row, which has `end` items. Those that are there whole run without a mask.
+void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
+    const int64_t items = variant.group[0];
+    const bool constant = ascii::is_digit(end[0]);
+    const int64_t known = constant ? std::atoll(end.c_str()) : items;
+    const std::string slot = alloca_of("i32", "x");
+    line(text("store i32 0, ptr ", slot));
+    if (known >= width) {
+        const std::string loop = label("loop"), inside = label("packet"), exit = label("exit");
+        start(loop);
+        local_at[0] = let(text("load i32, ptr ", slot), "x");
+        const std::string next = let(text("add nsw i32 ", local_at[0], ", ", width));
+        branch(let(text("icmp sle i32 ", next, ", ", end)), inside, exit);
+        start(inside);
+        packet({}, body);
+        line(text("store i32 ", next, ", ptr ", slot));
+        repeat(loop);
+        start(exit);
+    }
+    if (constant) {
+        local_at[0] = std::to_string(known / width * width);
+        if (known % width > 0) packet(first_items(known % width), body);
+        return;
+    }
+    if (width == 1 || (!trimmed && items % width == 0)) return;
+    const std::string tail = label("tail"), done = label("row_end");
+    local_at[0] = let(text("load i32, ptr ", slot), "x");
+    branch(let(text("icmp slt i32 ", local_at[0], ", ", end)), tail, done);
+    start(tail);
+    const std::string left = let(text("sub i32 ", end, ", ", local_at[0])), v = vector_type("i32");
+    const std::string exists = let(text("icmp slt ", v, " ", lanes("i32", 1), ", ", splat("i32", left)), "m");
+    packet({exists, 0, "0", left}, body);
+    jump(done);
+    start(done);
+}
+
+// ---- rows that begin within a line ----
+
+/// The access by which the packets of a row are laid out: it moves one element after the other along the row, from a place that
+/// follows from the item's indices. The first such store, since stores that cross from one line into the next are the slowest; else the
+/// first such load; null where packets begin with the range.
+const Inst* Emitter::main_access() const {
+    if (!variant.lead || has_barriers || width == 1 || width > target.width) return nullptr;
+    const std::vector<InstId> all_turned = turned_loads(k.body().insts);
+    if (!std::all_of(all_turned.begin(), all_turned.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
+    const auto along_row = [&](const Inst& i) {
+        if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
+        if (int(k[i.memory].element.size) != size_of(i.type)) return false;
+        const auto indices = indices_of(k, i);
+        int steps = most_steps;
+        return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) { return follows(v, steps); });
+    };
+    const auto& order = uniformity.structure().order();
+    for (const Op op : {Op::store, Op::load})
+        for (const InstId id : order)
+            if (k[id].op == op && along_row(k[id])) return &k[id];
+    return nullptr;
+}
+
+/// How many items a row's first packet begins before it: as many as the main access is behind the begin of a line, or of a
+/// vector where that is shorter. All groups of a row have the same. An i32, less than `most_lead`.
+std::string Emitter::lead_of_row() {
+    const auto before = std::make_tuple(origin, group_at, local_at);
+    origin[0] = let(text("sub i32 ", axis_text("start", 0), ", ", most_lead));
+    group_at[0] = "0", local_at[0] = std::to_string(most_lead);
+    const int size = size_of(main->type), bytes = std::min(line_bytes, size * width);
+    std::string lead;
+    packet({}, [&] {
+        for (const Value v : indices_of(k, *main)) follow(v);
+        const std::string place = let(text("ptrtoint ptr ", access(*main).pointer, " to i64"));
+        const std::string behind = let(text("and i64 ", place, ", ", bytes - 1));
+        lead = let(text("trunc i64 ", let(text("udiv i64 ", behind, ", ", size)), " to i32"), "lead");
+    });
+    std::tie(origin, group_at, local_at) = before;
+    return lead;
+}
+
+/// The packets of a row that begins so many items early. Items are counted from `most_lead` before the group's first one, which keeps
+/// their places in the row positive; the next group takes over where this one ends.
+void Emitter::row_with_lead(const Body& body) {
+    const std::string first = let(text("sub i32 ", most_lead, ", ", lead_of_row()));
+    const std::string begin = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_lead, ", i32 0"));
+    const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
+    const std::string range_end = let(text("add i32 ", let(text("sub i32 ", axis_text("extent", 0), ", ", base)), ", ", most_lead));
+    const std::string group_end = let(text("add i32 ", first, ", ", variant.group[0]));
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    const std::string end = let(text("call i32 @llvm.smin.i32(i32 ", range_end, ", i32 ", group_end, ")"));
+
+    const std::string slot = alloca_of("i32", "x"), row = label("row"), loop = label("loop"), whole = label("packet"),
+                      rest = label("rest"), part = label("part"), exit = label("exit");
+    line(text("store i32 ", first, ", ptr ", slot));
+    start(row);
+    // Whole packets, unless the first one is not.
+    std::string x = let(text("load i32, ptr ", slot));
+    const std::string until = let(text("select i1 ", let(text("icmp slt i32 ", x, ", ", begin)), ", i32 ", x, ", i32 ", end));
+    start(loop);
+    x = let(text("load i32, ptr ", slot), "x");
+    std::string next = let(text("add nsw i32 ", x, ", ", width));
+    branch(let(text("icmp sle i32 ", next, ", ", until)), whole, rest);
+    start(whole);
+    local_at[0] = x;
+    packet({}, body);
+    line(text("store i32 ", next, ", ptr ", slot));
+    jump(loop);
+    start(rest);
+    x = let(text("load i32, ptr ", slot), "x");
+    branch(let(text("icmp slt i32 ", x, ", ", end)), part, exit);
+    start(part);
+    local_at[0] = x;
+    const std::string v = vector_type("i32"), at = vector_of({Kind::affine, x, "", 1}, Scalar::i32);
+    const std::string above = let(text("icmp sge ", v, " ", at, ", ", splat("i32", begin)));
+    const std::string below = let(text("icmp slt ", v, " ", at, ", ", splat("i32", end)));
+    const std::string mask = let(text("and ", vector_type("i1"), " ", above, ", ", below), "m");
+    packet({mask, 0, let(text("sub i32 ", begin, ", ", x)), let(text("sub i32 ", end, ", ", x))}, body);
+    line(text("store i32 ", let(text("add nsw i32 ", x, ", ", width)), ", ptr ", slot));
+    jump(row);
+    start(exit);
+}
+
+// ---- the rows of a group ----
+
+/// The packets of a group, row by row: `counts` items along each axis.
+void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+    if (!turned.empty() && !trimmed) return turned_rows(body);
+    if (!turned.empty()) {
+        const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
+        std::string all = "true";
+        for (size_t axis = main ? 1 : 0; axis < 3; ++axis)
+            all = let(text("and i1 ", all, ", ", let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
+        branch(all, whole, part);
+        start(whole);
+        main ? turned_rows_with_lead(body) : turned_rows(body);
+        jump(end);
+        start(part);
+        plain_rows(counts, trimmed, body);
+        return start(end);
+    }
+    plain_rows(counts, trimmed, body);
+}
+
+void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
+    counted("z", counts[2], [&](const std::string& z) {
+        local_at = {"0", "0", z};
+        if (unrolled && !main) open_walks(row_insts);
+        along_walks([&] {
+            counted("y", counts[1], [&](const std::string& y) {
+                local_at[1] = y;
+                if (main)
+                    row_with_lead(body);
+                else
+                    packets_of_row(counts[0], trimmed, body);
+                next_in_walks();
+            });
+        });
+    });
+}
+
+/// Items of the group that are inside the range along an axis.
+std::string Emitter::rows_left(int axis) {
+    const size_t a = size_t(axis);
+    if (axis > 0 && variant.group[a] == 1) return "1";
+    const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));
+    const std::string left = let(text("sub i32 ", axis_text("extent", axis), ", ", base));
+    declare("declare i32 @llvm.smin.i32(i32, i32)");
+    return let(text("call i32 @llvm.smin.i32(i32 ", left, ", i32 ", variant.group[a], ")"));
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,135 @@
+// Open constructs: ifs and loops with a barrier inside, which run once for the group (see emit_barrier_regions.cpp).
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+/// A value that all items agree on, outside of packets: as the packet that ran last had it.
+std::string Emitter::outer_scalar(Value v) {
+    if (keeps[v.id].outer) return scalar(v);
+    const Scalar type = k.type_of(v);
+    if (keeps[v.id].place >= 0) {
+        const std::string place = let(text("getelementptr i8, ptr %kept, i64 ", keeps[v.id].place));
+        return from_memory(type, let(text("load ", memory_type(type), ", ptr ", place)), false);
+    }
+    return let(text("load ", scalar_type(type), ", ptr ", keeps[v.id].slot.name));
+}
+
+void Emitter::open_if(InstId id) {
+    const Inst& i = k[id];
+    const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"),
+                      end = label("end");
+    branch(condition, then, otherwise);
+    bool reached = false;
+    for (int arm = 0; arm < 2; ++arm) {
+        start(arm == 0 ? then : otherwise);
+        region_block(i.blocks[arm]);
+        reached = reached || open;
+        if (open) jump(end);
+    }
+    if (!reached) return;
+    start(end);
+    for (int r = 0; r < i.result_count; ++r)
+        if (keeps[k.result(i, r).id].outer) read(k.result(i, r), keeps[k.result(i, r).id].slot);
+}
+
+void Emitter::open_loop(InstId id) {
+    const Inst& i = k[id];
+    const auto v = k.operands(i);
+    const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
+    const auto& carried = k[i.blocks[0]].params;
+    OpenLoop l{&i, label("latch"), label("exit"), label("body"), {}};
+    const std::string header = label("loop");
+    std::string to, step;
+    Slot index;
+    if (i.op == Op::for_) {
+        index = {alloca_of(scalar_type(k.type_of(carried[0])), "index"), Kind::uniform, k.type_of(carried[0]), 0};
+        line(text("store ", scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
+        to = outer_scalar(v[1]), step = outer_scalar(v[2]);
+        l.step = step;
+    }
+    std::vector<size_t> spilled;
+    for (size_t c = 0; c < i.result_count; ++c) {
+        const Value p = carried[params + c];
+        if (!keeps[p.id].outer)
+            spilled.push_back(c);
+        else
+            line(text("store ", type_of(k.type_of(p), keeps[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ",
+                      keeps[p.id].slot.name));
+    }
+    if (!spilled.empty())
+        packets_of_group([&] {
+            for (const size_t c : spilled) bring_in(v[leading + c]);
+            std::vector<Held> taken;
+            for (const size_t c : spilled) taken.push_back(held(v[leading + c]));
+            for (size_t n = 0; n < spilled.size(); ++n)
+                keep(carried[params + spilled[n]], taken[n], keeps[carried[params + spilled[n]].id].place);
+        });
+    start(header);
+    for (size_t c = 0; c < i.result_count; ++c)
+        if (keeps[carried[params + c].id].outer) read(carried[params + c], keeps[carried[params + c].id].slot);
+    open_loops.push_back(l);
+    const std::string t = i.op == Op::for_ ? scalar_type(index.type) : "";
+    if (i.op == Op::for_) {
+        const std::string now = let(text("load ", t, ", ptr ", index.name));
+        values[carried[0].id] = {Kind::uniform, now, "", 0};
+        has_value[carried[0].id] = true;
+        // A result that breaks give differently to each item: without a break it is what the loop carries.
+        const std::string leave = label("leave");
+        branch(runs_on(i, index.type, now, to, step, false), l.body, leave);
+        start(leave);
+        std::vector<size_t> parted;
+        for (size_t c = 0; c < i.result_count; ++c)
+            if (keeps[carried[1 + c].id].outer && !keeps[k.result(i, int(c)).id].outer) parted.push_back(c);
+        if (!parted.empty())
+            packets_of_group([&] {
+                for (const size_t c : parted)
+                    keep(k.result(i, int(c)), held(carried[1 + c]), keeps[k.result(i, int(c)).id].place);
+            });
+        jump(l.exit);
+    } else {
+        region_block(i.blocks[0]);
+    }
+    start(l.body);
+    region_block(i.blocks[i.op == Op::for_ ? 0 : 1]);
+    if (open) jump(l.latch);
+    start(l.latch);
+    if (i.op == Op::for_) open_latch(i, l, index, step);
+    if (open) jump(header);
+    start(l.exit);
+    open_loops.pop_back();
+    for (size_t c = 0; c < i.result_count; ++c) {
+        const Value r = k.result(i, int(c));
+        if (keeps[r.id].outer) read(r, i.op == Op::for_ ? keeps[carried[params + c].id].slot : keeps[r.id].slot);
+    }
+}
+
+/// Past the type's limit the loop ends as it does at `to`.
+void Emitter::open_latch(const Inst& i, const OpenLoop& l, const Slot& index, const std::string& step) {
+    const std::string t = scalar_type(index.type), old = let(text("load ", t, ", ptr ", index.name));
+    uint64_t bits = 0;
+    if (k.constant(k.operands(i)[2], bits) && bits == 1) {
+        line(text("store ", t, " ", let(text("add ", t, " ", old, ", 1")), ", ptr ", index.name));
+        return;
+    }
+    const std::string function = text("@llvm.", is_unsigned_int(index.type) ? "u" : "s", "add.with.overflow.", t);
+    declare(text("declare { ", t, ", i1 } ", function, "(", t, ", ", t, ")"));
+    const std::string both = let(text("call { ", t, ", i1 } ", function, "(", t, " ", old, ", ", t, " ", step, ")"));
+    line(text("store ", t, " ", let(text("extractvalue { ", t, ", i1 } ", both, ", 0")), ", ptr ", index.name));
+    const std::string on = label("on");
+    branch(let(text("extractvalue { ", t, ", i1 } ", both, ", 1")), l.exit, on);
+    start(on);
+}
+
+void Emitter::outer_terminator(InstId id) {
+    const Inst& i = k[id];
+    if (i.op == Op::return_) return jump(return_label);
+    if (i.op == Op::yield) return;  // falls out of its block
+    const OpenLoop& l = open_loops.back();
+    if (i.op == Op::test) return branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
+    jump(i.op == Op::break_ ? l.exit : l.latch);
+}
+
+}  // namespace pumice::cpu

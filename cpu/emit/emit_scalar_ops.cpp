@@ -1,0 +1,371 @@
+// Scalar ops: the rows' LLVM texts filled, maths functions, casts.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/ir/ops.h"
+#include "core/support/ascii.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+/// Widths of the vectors that SLEEF's functions take, for 4-byte elements, and what its names end in.
+struct SleefIsa {
+    Isa isa;
+    int lanes;
+    const char* suffix;
+};
+constexpr SleefIsa sleef_isas[] = {
+    {Isa::sse2, 4, "sse2"},      {Isa::sse4, 4, "sse4"},   {Isa::avx2, 4, "avx2128"},    {Isa::avx2, 8, "avx2"},
+    {Isa::avx512, 4, "avx2128"}, {Isa::avx512, 8, "avx2"}, {Isa::avx512, 16, "avx512f"}, {Isa::neon, 4, "advsimd"},
+};
+
+/// The widest vectors of SLEEF's that do not exceed `lanes`; null where there are none.
+const SleefIsa* sleef_for(Isa isa, int lanes, int bytes) {
+    const SleefIsa* best = nullptr;
+    for (const SleefIsa& s : sleef_isas)
+        if (s.isa == isa && s.lanes * 4 / bytes <= lanes && (!best || s.lanes > best->lanes)) best = &s;
+    return best;
+}
+
+/// SLEEF's double functions give infinities or NaN for operands that these ops still have values for.
+bool in_all_its_range(Op op, Scalar type) {
+    constexpr Op short_ones[] = {Op::fmod, Op::remainder, Op::sinh, Op::cosh, Op::asinh, Op::acosh, Op::log1p};
+    return type == Scalar::f32 ? op != Op::fmod && op != Op::remainder
+                               : std::find(std::begin(short_ones), std::end(short_ones), op) == std::end(short_ones);
+}
+
+bool is_f16(Scalar t) { return t == Scalar::f16; }
+
+std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
+
+}  // namespace
+
+/// LLVM makes one instruction of a product and the sum it goes into where it goes into no other. Where it goes into several, and into
+/// nothing else, each of them can as well compute it: unless one takes in another product, which goes into no other, and needs this one.
+void Emitter::plan_products() {
+    std::vector<uint32_t> sums(k.values.size());
+    const Structure& where = uniformity.structure();
+    const auto& order = where.order();
+    products.assign(k.values.size(), false);
+    if (k.math == Math::strict || width == 1) return;
+    for (const InstId id : order) {
+        const Inst& i = k[id];
+        const bool adds = i.op == Op::atomic && sum_lanes[i.memory.id] > 1 && adds_together(i);
+        const auto v = k.operands(i);
+        const auto is_product = [&](Value o) {
+            const InstId source = k[o].inst;
+            return source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id) &&
+                   kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
+        };
+        const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
+        const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses[o.id] == 1 && is_product(o); });
+        for (const Value o : terms)
+            if (is_product(o) && !takes_other) ++sums[o.id];
+    }
+    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses[v];
+}
+
+bool Emitter::taken_in(Value v) const {
+    if (!products[v.id]) return false;
+    const auto factors = k.operands(k[k[v].inst]);
+    return has_value[factors[0].id] && has_value[factors[1].id];
+}
+
+/// x + y or x - y, vectors; a product that is taken in stands second.
+std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
+    if (!taken_in(y)) return operation(op, type, {x, vector(y)}, true, false);
+    const Inst& product = k[k[y].inst];
+    std::string factor = vector(k.operands(product)[0]);
+    if (op == Op::sub) factor = operation(Op::neg, type, {factor}, true, false);
+    return operation(Op::fma, type, {factor, vector(k.operands(product)[1]), x}, true, false);
+}
+
+/// The result's kind decides: scalars are computed once, for lane 0 where they are affine.
+void Emitter::pure(const Inst& i) {
+    const auto v = k.operands(i);
+    const Value r = k.result(i);
+    const Kind kind = kind_of(r);
+    const bool vectors = kind == Kind::vector && width > 1;
+    const Scalar from = k.type_of(v[i.op == Op::select ? 1 : 0]);
+    if (i.op == Op::select) {
+        const bool scalar_condition = kind_of(v[0]) == Kind::uniform;
+        const std::string condition = scalar_condition ? scalar(v[0]) : vector(v[0]), type = type_of(i.type, kind);
+        return define(r, let(text("select ", scalar_condition ? "i1" : vector_type("i1"), " ", condition, ", ", type, " ",
+                                  text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));
+    }
+    if (const Value other = vectors ? partner(i) : Value{}) {
+        const std::vector<std::string> both = sines({i.op, k[k[other].inst].op}, vector(v[0]));
+        define(r, both[0]);
+        return define(other, both[1]);
+    }
+    if (vectors && (i.op == Op::add || i.op == Op::sub) && taken_in(v[1])) return define(r, summed(i.op, from, vector(v[0]), v[1]));
+    if (vectors && i.op == Op::add && taken_in(v[0])) return define(r, summed(i.op, from, vector(v[1]), v[0]));
+    std::vector<std::string> operands;
+    for (const Value o : v) operands.push_back(text_of(o, kind));
+    if (i.op == Op::cast) return define(r, cast(from, i.type, operands[0], vectors));
+    if (i.op == Op::bitcast) {
+        const std::string a = type_of(from, kind), b = type_of(i.type, kind);
+        return define(r, a == b ? operands[0] : let(text("bitcast ", a, " ", operands[0], " to ", b)));
+    }
+    uint64_t bits = 0;
+    const bool constant_divisor = v.size() == 2 && k.constant(v[1], bits) && bits != 0 && bits >> (8 * size_of(from) - 1) == 0;
+    define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
+}
+
+/// f16 is computed in float and rounded to the result's type.
+std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
+    if (is_f16(type)) {
+        for (size_t o = 0; o < operands.size(); ++o)
+            if (operand_type(op, int(o), type) == Scalar::f16) operands[o] = cast(Scalar::f16, Scalar::f32, operands[o], vector);
+        // LLVM makes a minimum of halves of it otherwise, for which LLVM 15 has no instruction on x86-64 ("Cannot select").
+        if (op == Op::min || op == Op::max) {
+            const std::string t = vector ? vector_type("float") : "float", fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
+            declare(text("declare ", t, " ", fence, "(", t, ")"));
+            operands[0] = let(text("call ", t, " ", fence, "(", t, " ", operands[0], ")"));
+        }
+        const std::string r = operation(op, Scalar::f32, operands, vector, constant_divisor);
+        return row(op).result == Result::same ? cast(Scalar::f32, Scalar::f16, r, vector) : r;
+    }
+    const std::string_view cell = llvm_text(op, type);
+    const auto word = [&](std::string_view w) {
+        return cell.starts_with(w) && (cell.size() == w.size() || cell[w.size()] == ' ');
+    };
+    if (cell == "-") library_bug(text("op ", name_of(op), " has no LLVM text for ", name_of(type)));
+    if (type == Scalar::f32 && vector && width >= 4 && k.math != Math::strict) {
+        const bool all = target.isa == Isa::avx512;
+        if (op == Op::rsqrt && (all || target.isa == Isa::avx2)) return estimated_rsqrt(operands[0]);
+        if (op == Op::sqrt && all) return estimated_sqrt(operands[0]);
+        if (op == Op::div && all) return estimated_quotient(operands[0], operands[1]);
+    }
+    if (word("host")) return host_call(op, type, operands, vector);
+    if (word("sleef")) return maths(op, type, operands, vector);
+    if (word("divide")) return divide(std::string(cell.substr(7)), type, operands, vector, constant_divisor);
+    return expanded(cell, type, operands, vector);
+}
+
+/// Instructions parted by `; `: all but the last have names.
+std::string Emitter::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    std::map<std::string, std::string> locals;
+    while (true) {
+        const size_t end = cell.find("; ");
+        std::string_view one = cell.substr(0, end);
+        if (end == cell.npos) return let(instruction_text(one, type, operands, vector, locals));
+        cell.remove_prefix(end + 2);
+        const size_t equals = one.find(" = ");
+        const std::string local(one.substr(1, equals - 1));
+        locals[local] = let(instruction_text(one.substr(equals + 3), type, operands, vector, locals));
+    }
+}
+
+std::string Emitter::instruction_text(std::string_view one, Scalar type, const std::vector<std::string>& operands, bool vector,
+                                      const std::map<std::string, std::string>& locals) {
+    const auto typed = [&](const std::string& t) { return vector ? vector_type(t) : t; };
+    const std::string t = typed(scalar_type(type));
+    std::string filled;
+    for (size_t at = 0; at < one.size(); ++at) {
+        const char c = one[at];
+        if (c == '%') {
+            size_t end = at + 1;
+            while (end < one.size() && ascii::is_alphanumeric(one[end])) ++end;
+            filled += locals.at(std::string(one.substr(at + 1, end - at - 1)));
+            at = end - 1;
+        } else if (c != '$') {
+            filled += c;
+        } else {
+            const char what = one[++at];
+            if (what >= '0' && what <= '2')
+                filled += operands[size_t(what - '0')];
+            else if (what == 't')
+                filled += t;
+            else if (what == 'b')
+                filled += typed("i1");
+            else if (what == 'i')
+                filled += typed(integer_of_size(type));
+            else if (what == 's')
+                filled += intrinsic_suffix(scalar_type(type), vector);
+            else if (what == 'f')
+                filled += k.math == Math::strict ? "" : "contract arcp ";
+            else if (what == 'm')
+                filled += k.math == Math::strict ? "fma" : "fmuladd";
+            else if (what == 'w' && one[at + 1] != '(')
+                filled += typed(text("i", 16 * size_of(type)));
+            else {
+                const bool wide = what == 'w';
+                at += wide ? 1 : 0;
+                const size_t end = one.find(')', at);
+                const std::string_view constant = one.substr(at + 1, end - at - 1);
+                if (wide) {
+                    const std::string bits = std::to_string(8 * size_of(type));
+                    filled += text(" ", vector && width > 1 ? text("splat (i", 16 * size_of(type), " ", bits, ")") : bits);
+                } else
+                    filled += named_constant(constant, type, vector);
+                at = end;
+            }
+        }
+    }
+    // Intrinsics declare themselves: the operands' types are in the call.
+    if (const size_t call = filled.find("@llvm."); call != filled.npos) {
+        const size_t open_at = filled.find('(', call);
+        std::string types, part;
+        int depth = 0;
+        const std::string arguments = filled.substr(open_at + 1, filled.size() - open_at - 2) + ",";
+        for (const char c : arguments) {
+            depth += c == '<' || c == '(' ? 1 : c == '>' || c == ')' ? -1 : 0;
+            if (c == ',' && depth == 0) {
+                const size_t first = part.find_first_not_of(' ');
+                const size_t end = part[first] == '<' ? part.find('>') + 1 : part.find(' ', first);
+                types += (types.empty() ? "" : ", ") + part.substr(first, end - first);
+                part.clear();
+            } else
+                part += c;
+        }
+        const size_t result = filled.find("call ") + 5;
+        declare(text("declare ", filled.substr(result, call - result), filled.substr(call, open_at - call), "(", types, ")"));
+    }
+    return filled;
+}
+
+std::string Emitter::named_constant(std::string_view what, Scalar type, bool vector) const {
+    const int bits = 8 * size_of(type);
+    if (what == "min") return splat_constant(type, uint64_t(1) << (bits - 1), vector);
+    if (what == "bits") return splat_constant(type, uint64_t(bits - 1), vector);
+    if (what == "inf") return splat_constant(type, type == Scalar::f32 ? 0x7f800000u : 0x7ff0000000000000u, vector);
+    const int value = std::atoi(std::string(what).c_str());
+    if (type == Scalar::boolean) return splat_constant(type, value != 0, vector);
+    if (!is_float(type)) return splat_constant(type, uint64_t(int64_t(value)) & (~uint64_t(0) >> (64 - bits)), vector);
+    uint64_t word = 0;
+    const float f = float(value);
+    const double d = value;
+    if (type == Scalar::f32) {
+        uint32_t w;
+        std::memcpy(&w, &f, 4);
+        word = w;
+    } else
+        std::memcpy(&word, &d, 8);
+    return splat_constant(type, word, vector);
+}
+
+/// x / 0 and the smallest integer / -1 are divisions by 1 instead, which give the quotients and remainders that the ops define.
+/// Machines do not divide vectors of integers: where a double holds the operands, it does.
+std::string Emitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
+                            bool constant_divisor) {
+    const bool is_signed = op[0] == 's', quotient = op.ends_with("div");
+    if (constant_divisor) return expanded(op + " $t $0, $1", type, operands, vector);
+    const std::string guard_unsigned = "%z = icmp eq $t $1, $(0); select $b %z, $t $(1), $t $1";
+    const std::string guard_signed =
+        "%z = icmp eq $t $1, $(0); %m = icmp eq $t $0, $(min); %n = icmp eq $t $1, $(-1); %o = and $b %m, %n; "
+        "%u = or $b %z, %o; select $b %u, $t $(1), $t $1";
+    const std::string divisor = expanded(is_signed ? guard_signed : guard_unsigned, type, operands, vector);
+    if (!vector || width == 1 || size_of(type) > 4) return expanded(op + " $t $0, $1", type, {operands[0], divisor}, vector);
+    const std::string t = vector_type(scalar_type(type)), d = vector_type("double");
+    const std::string to = is_signed ? "sitofp" : "uitofp", back = is_signed ? "fptosi" : "fptoui";
+    const std::string a = convert(to.c_str(), t, operands[0], d), b = convert(to.c_str(), t, divisor, d);
+    // Exact: quotients of 32-bit integers are farther from whole numbers than a double's rounding moves them.
+    const std::string q = convert(back.c_str(), d, let(text("fdiv ", d, " ", a, ", ", b)), t);
+    if (quotient) return q;
+    return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
+}
+
+std::string Emitter::maths(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const bool written = type == Scalar::f32 && vector && width > 1 && writes_out(op);
+    return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
+}
+
+/// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
+std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const std::string name(row(op).name), scalar = scalar_type(type);
+    const SleefIsa* sleef =
+        target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
+    const bool f32 = type == Scalar::f32;
+    if (!sleef) {
+        // Where glibc has another name or none, or writes to a global, the host column's loop.
+        if (vector && width > 1) return host_call(op, type, operands, vector);
+        if (op == Op::lgamma || op == Op::exp10) return host_call(op, type, operands, vector);
+        // glibc's double cbrt errs by several units in the last place.
+        const bool own = op == Op::cbrt && target.sleef;
+        const std::string function = text(own ? "Sleef_" : "", name, f32 ? "f" : "", own ? "_u10" : "");
+        std::string arguments, types;
+        for (const std::string& o : operands) {
+            arguments += text(arguments.empty() ? "" : ", ", scalar, " ", o);
+            types += text(types.empty() ? "" : ", ", scalar);
+        }
+        functions.insert(function);
+        declare(text("declare ", scalar, " @", function, "(", types, ") nounwind memory(none)"));
+        return let(text("call ", scalar, " @", function, "(", arguments, ")"));
+    }
+    const int lanes = sleef->lanes * 4 / size_of(type);
+    const std::string part = text("<", lanes, " x ", scalar, ">");
+    const std::string_view cell = llvm_text(op, type), suffix = cell.substr(std::min(cell.size(), std::strlen("sleef ")));
+    const std::string function = text("Sleef_", name, f32 ? "f" : "d", lanes, "_", suffix, sleef->suffix);
+    functions.insert(function);
+    return in_parts(lanes, scalar, operands, scalar, [&](const std::vector<std::string>& pieces) {
+        std::string arguments, types;
+        for (const std::string& piece : pieces) {
+            arguments += text(arguments.empty() ? "" : ", ", part, " ", piece);
+            types += text(types.empty() ? "" : ", ", part);
+        }
+        declare(text("declare ", part, " @", function, "(", types, ") nounwind memory(none)"));
+        return let(text("call ", part, " @", function, "(", arguments, ")"));
+    });
+}
+
+/// Lanes `first` to `first + count` of the packet's vector.
+std::string Emitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
+    const std::string type = vector_type(scalar);
+    std::string indices;
+    for (int l = first; l < first + count; ++l) indices += text(l > first ? ", " : "", "i32 ", l);
+    return let(text("shufflevector ", type, " ", vector, ", ", type, " poison, <", count, " x i32> <", indices, ">"));
+}
+
+/// A function of vectors of `lanes` scalars, on the packet's vectors: parts of them are its operands, its results are joined.
+std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
+                              const std::string& result,
+                              const std::function<std::string(const std::vector<std::string>&)>& function) {
+    if (lanes == width) return function(operands);
+    const auto together = [&](const std::string& t, const std::string& a, const std::string& b, int count) {
+        std::string indices;
+        for (int l = 0; l < count; ++l) indices += text(l > 0 ? ", " : "", "i32 ", l);
+        return let(text("shufflevector ", t, " ", a, ", ", t, " ", b, ", <", count, " x i32> <", indices, ">"));
+    };
+    std::vector<std::string> results;
+    for (int first = 0; first < width; first += lanes) {
+        std::vector<std::string> pieces;
+        for (const std::string& o : operands) pieces.push_back(vector_part(scalar, o, first, lanes));
+        results.push_back(function(pieces));
+    }
+    for (int size = lanes; size < width; size *= 2) {
+        std::vector<std::string> joined;
+        for (size_t r = 0; r < results.size(); r += 2)
+            joined.push_back(together(text("<", size, " x ", result, ">"), results[r], results[r + 1], 2 * size));
+        results = joined;
+    }
+    return results[0];
+}
+
+/// The interpreter's loop for the op, over the packet's lanes by way of the stack.
+std::string Emitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
+    const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
+    functions.insert(function);
+    declare(text("declare void @", function, "(ptr, i32, ptr, ptr, ptr, ptr)"));
+    declare(text("@lane_numbers = private constant <", width, " x i16> ", width == 1 ? "<i16 0>" : lanes("i16", 1)));
+    const auto typed = [&](Scalar t) { return vector ? vector_type(memory_type(t)) : memory_type(t); };
+    std::string pointers[3] = {"null", "null", "null"};
+    for (size_t o = 0; o < operands.size(); ++o) {
+        const std::string t = typed(operand_type(op, int(o), type));
+        pointers[o] = alloca_of(t, "x");
+        line(text("store ", t, " ", operands[o], ", ptr ", pointers[o]));
+    }
+    const Scalar result = row(op).result == Result::same ? type : row(op).result == Result::i32 ? Scalar::i32 : Scalar::boolean;
+    const std::string r = alloca_of(typed(result), "r");
+    line(text("call void @", function, "(ptr @lane_numbers, i32 ", vector ? width : 1, ", ptr ", r, ", ptr ", pointers[0],
+              ", ptr ", pointers[1], ", ptr ", pointers[2], ")"));
+    return from_memory(result, let(text("load ", typed(result), ", ptr ", r)), vector);
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,467 @@
+// The body of one kernel as LLVM text.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/linear_index.h"
+#include "core/analysis/uniformity.h"
+#include "core/ir/ir.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/emit/llvm_emitter_parts.h"
+
+namespace pumice::cpu {
+
+/// Writes the function that runs groups. Values that a packet's items share are scalars, others vectors of `width`; with
+/// width 1 everything is a scalar. Conditions that items share are branches; others become masks.
+///
+/// A construct's values leave it through slots, never as names, so that the order of blocks in the text is free.
+class Emitter {
+public:
+    Emitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
+    Emitted module();
+
+private:
+    using Body = std::function<void()>;
+
+    // ---- text (llvm_spelling.cpp) ----
+    void line(const std::string& statement) { *out += "  " + statement + "\n", ++block_lines; }
+    std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
+    std::string label(const char* stem) { return stem + std::to_string(++names); }
+    std::string let(const std::string& instruction, const char* stem = "v");  ///< `%vN = instruction`; gives %vN
+    void start(const std::string& label);  ///< begins a block, into which an open one before it runs
+    void jump(const std::string& label);   ///< ends the block; nothing follows
+    void branch(const std::string& condition, const std::string& yes, const std::string& no);
+    std::string alloca_of(const std::string& type, const char* stem);
+    void declare(const std::string& declaration) { declarations.insert(declaration); }
+    /// The number, as `!3`, of the metadata node that is written so. A node with `$` in it, for its own number, is like no other.
+    std::string metadata(std::string node);
+
+    std::string scalar_type(Scalar t) const;
+    std::string vector_type(const std::string& scalar) const;
+    std::string type_of(Scalar t, Kind kind) const { return kind == Kind::vector ? vector_type(scalar_type(t)) : scalar_type(t); }
+    std::string intrinsic_suffix(const std::string& scalar, bool vector) const;
+    std::string constant(Scalar t, uint64_t bits) const;
+    std::string splat_constant(Scalar t, uint64_t bits, bool vector) const;
+    std::string splat(const std::string& type, const std::string& scalar);
+    std::string lanes(const std::string& type, int64_t step) const;  ///< <0, step, 2 step, ...>
+    std::string extract(const std::string& type, const std::string& vector, const std::string& lane);
+
+    // ---- values ----
+    std::optional<int64_t> lane_step(ir::Value v) const;
+    Kind kind_of(ir::Value v) const;
+    bool varying(ir::Value v) const { return width > 1 && uniformity.of(v) == ir::Scope::item; }
+    bool parts(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
+    const Held& held(ir::Value v);
+    std::string scalar(ir::Value v);  ///< of a value that is not a vector: the one scalar, or lane 0's
+    std::string vector(ir::Value v);
+    std::string vector_of(const Held& h, Scalar type);
+    std::string text_of(ir::Value v, Kind kind) { return kind == Kind::vector ? vector(v) : scalar(v); }
+    void define(ir::Value v, const std::string& text);
+    void define_lanes(ir::Value v, const std::string& vector);
+
+    // ---- masks ----
+    std::string mask_text(const Mask& m) const;
+    Mask first_items(int64_t count) const;
+    std::string resized(const std::string& scalar, const std::string& vector, int from, int to);
+    Mask narrowed(const Mask& m, const std::string& condition);  ///< m and condition
+    Mask united(const Mask& a, const Mask& b);
+    std::string any(const Mask& m);
+    std::string first_lane(const Mask& m);              ///< an i32: the first that runs
+    std::string first_bit(const std::string& bits);     ///< an i32: of lanes as bits of an integer
+    Slot mask_slot(const char* stem);
+    void write_mask(const Slot& s, const Mask& m);
+    Mask read_mask(const Slot& s);
+
+    // ---- slots ----
+    Slot slot_for(ir::Value v, const char* stem);
+    void write(const Slot& s, ir::Value v, const Mask& only) { write_held(s, held(v), only); }
+    void write_held(const Slot& s, const Held& now, const Mask& only);
+    void read(ir::Value v, const Slot& s);
+    void clear(const Slot& s);
+
+    // ---- scalar ops (emit_scalar_ops.cpp) ----
+    void pure(const ir::Inst& i);
+    void plan_products();
+    std::string summed(ir::Op op, Scalar type, const std::string& x, ir::Value y);
+    bool taken_in(ir::Value v) const;
+    std::string operation(ir::Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor);
+    std::string expanded(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string instruction_text(std::string_view text, Scalar type, const std::vector<std::string>& operands, bool vector,
+                                 const std::map<std::string, std::string>& locals);
+    std::string named_constant(std::string_view what, Scalar type, bool vector) const;
+    std::string divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
+                       bool constant_divisor);
+    std::string maths(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string called(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string vector_part(const std::string& scalar, const std::string& vector, int first, int count);
+    std::string in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands, const std::string& result,
+                         const std::function<std::string(const std::vector<std::string>&)>& function);
+    std::string host_call(ir::Op op, Scalar type, const std::vector<std::string>& operands, bool vector);
+    std::string saturated(Scalar from, Scalar to, const std::string& value);
+    std::string cast(Scalar from, Scalar to, const std::string& value, bool vector);
+    std::string convert(const char* instruction, const std::string& from, const std::string& value, const std::string& to);
+    void pure_value(const ir::Inst& i);  ///< any pure instruction
+    void in_range(ir::Value v);
+
+    // ---- functions of vectors of floats (emit_math_functions.cpp) ----
+    class Floats;
+    bool writes_out(ir::Op op) const;
+    std::string written_out(ir::Op op, const std::string& x);
+    std::string exponential(ir::Op op, const std::string& x);
+    std::string logarithm(ir::Op op, const std::string& x);
+    std::string near_sine(ir::Op op, const std::string& x);
+    ir::Value partner(const ir::Inst& i) const;
+    std::vector<std::string> sines(const std::vector<ir::Op>& ops, const std::string& x);
+    std::string estimated_rsqrt(const std::string& x);
+    std::string estimated_sqrt(const std::string& x);
+    std::string estimated_quotient(const std::string& x, const std::string& y);
+
+    // ---- memory (emit_memory.cpp) ----
+    Place access(const ir::Inst& i);
+    Place lane_access(const ir::Inst& i);  ///< private memory
+    int index_bits(const ir::Inst& i, ir::Value index) const;
+    std::optional<int64_t> index_step(const ir::Inst& i, ir::Value index, size_t axis = 0) const;
+    bool lies_in_row(const ir::Inst& i) const;
+    ir::Value without_constant(ir::Value v, int64_t& more) const;
+    Held offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
+    std::string extent_along(ir::MemoryId m, size_t dimension, bool wide);
+    Held integer(ir::Value v, bool wide);
+    std::string memory_text(ir::MemoryId m);
+    std::string private_text(ir::MemoryId m, uint32_t leaf);
+    std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
+    bool short_packet() const;
+    std::string at_row_begin(ir::Value v, int depth = 0);
+    std::string pointer_along(const ir::Inst& i, const std::string& index_type, const std::string& index);
+    void load(ir::InstId id);
+    void store(ir::InstId id);
+    std::string from_memory(Scalar type, const std::string& value, bool vector);
+    std::string to_memory(Scalar type, const std::string& value, bool vector);
+    std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
+
+    // ---- accesses at constant strides (interleaved_group.cpp) ----
+    int64_t stride_of(const ir::Inst& i) const;
+    std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
+    std::optional<Strided> strided(ir::InstId id) const;
+    bool masks_words(int bytes) const;
+    std::string concatenated(const std::string& type, int lanes, std::vector<std::string> parts);
+    bool in_one_vector(const Strided& s) const;
+    std::string word_mask(const Strided& s, int first, int last, const std::vector<bool>& words);
+    std::string mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of);
+    std::vector<std::string> parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted);
+    std::vector<std::string> joined(const Strided& s, const std::vector<std::string>& words);
+    std::string words_on(const Strided& s, const std::string& place, int words);
+    std::string first_word(const Strided& s);
+    void load_strided(const Strided& s);
+    void store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given);
+    bool loads_strided(ir::InstId id);
+    bool stores_strided(ir::InstId id);
+
+    // ---- memory ahead of its use (software_prefetch.cpp) ----
+    void ask_for(const std::string& there, int locality = 3);
+    void prefetch(ir::InstId id, const Place& a);
+    void prefetch_strided(const Strided& s, const std::string& place);
+    void ask_ahead(const std::string& place, int64_t bytes);
+    void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
+    bool is_index(ir::Value v, ir::Op op) const;
+    std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
+    bool leads(const ir::Inst& leader, const ir::Inst& follower) const;
+    std::string place_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
+    std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
+    using Way = std::vector<ir::InstId>;
+    std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
+    Place place_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
+    std::string pointer_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
+
+    // ---- stores past the caches (streaming_stores.cpp) ----
+    bool only_written(ir::MemoryId m) const;
+    bool streams(const ir::Inst& i) const;
+    std::string address(const std::string& pointer);
+    std::string aligned_for_streaming(const ir::Inst& i, const Place& a);
+    std::string nontemporal();
+    void past_cache(const ir::Inst& i, const std::string& value, const Place& a);
+    void part_past_cache(const ir::Inst& i, const std::string& value, const Place& a);
+    void move_past_cache(const ir::Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes);
+    void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
+
+    // ---- rows of which each item has its own (row_tile.cpp) ----
+    bool only_adds(const Tile& t) const;
+    std::string added(const Tile& t, const std::string& type, const std::string& a, const std::string& b);
+    bool walks_rows(ir::InstId i, ir::InstId loop) const;
+    std::vector<Tile> tiles_of(ir::InstId loop) const;
+    Tiling open_tiles(ir::InstId loop);
+    void fill_tiles(const ir::Inst& loop, Tiling& t);
+    void enter_tiles(const Tiling& t);
+    std::string places_at(const ir::Inst& i, ir::Value index, const std::string& now);
+    void flush_tiles(const Tiling& t);
+    void move_tile(const Tile& t, const Tiling& all, bool back);
+    std::string row_place(const Tile& t, const std::string& column, int lane, int bytes);
+    void transpose(const Tile& t, const Tiling& all, int first);
+    void transpose_back(const Tile& t, const Tiling& all, int first);
+
+    // ---- loads that the packets of several rows do together (transposed_loads.cpp) ----
+    bool follows(ir::Value v, int& steps) const;
+    void follow(ir::Value v);
+    bool turns(const ir::Inst& i) const;
+    std::vector<ir::InstId> turned_loads(std::span<const ir::InstId> insts) const;
+    bool stays_short() const;
+    bool only_turned(ir::MemoryId m) const;
+    void keep_staging_on_stack();
+    void place_staging();
+    bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_places[m.id] < 0; }
+    void turned_rows(const Body& body);
+    void turned_rows_with_lead(const Body& body);
+    std::string clamped(const std::string& x, const std::string& least, const std::string& most);
+    bool steps_evenly(const ir::Inst& load) const;
+    std::string step_of(ir::Value index, bool wide);
+    std::vector<std::string> lane_places(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
+    void fill_turned(const ir::Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps = {});
+
+    // ---- places that grow from row to row (pointer_strength_reduction.cpp) ----
+    bool walks(const ir::Inst& i) const;
+    void open_walks(std::span<const ir::InstId> insts);
+    void next_in_walks();
+    std::string place_in_walk(const ir::Inst& i, const Walk& w);
+    std::string walks_on_lines();
+    void along_walks(const Body& packets);
+
+    // ---- transposes in registers (register_transpose.cpp) ----
+    static constexpr int quad = 4;  ///< lanes that stay together: 128 bits
+    std::string shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
+                         const std::function<int(int)>& of);
+    void transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes);
+    std::vector<std::string> transposed(const std::string& type, std::vector<std::string> rows);
+    std::vector<std::string> transposed(const std::string& type, int rows, int columns,
+                                        const std::function<std::string(int row, int column)>& four);
+
+    // ---- atomics (emit_atomics.cpp) ----
+    void atomic(const ir::Inst& i);
+    void side_by_side(const ir::Inst& i, const Place& a);
+    void reduced_atomic(const ir::Inst& i, const std::string& pointer);
+    std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
+    struct Lanes {
+        std::string type, vector;
+    };
+    using LaneBody = std::function<void(const std::string& lane, const std::vector<std::string>& own)>;
+    void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
+
+    // ---- adds to memory that is the thread's own (emit_private_sums.cpp) ----
+    void plan_sums();
+    void plan_rows(ir::InstId loop);
+    bool in_loop(ir::InstId i) const;
+    bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
+    bool adds_together(const ir::Inst& i) const;
+    std::optional<int64_t> growth(ir::Value v, ir::InstId loop, int bits) const;
+    void in_lanes(const ir::Inst& i);
+    void add_in_lanes(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
+                      const std::string& mask);
+    void open_rows(ir::InstId loop);
+    void add_to_row(const ir::Inst& i);
+    void next_in_rows(ir::InstId loop);
+    void close_rows(ir::InstId loop);
+    int64_t constant_trips(ir::InstId loop) const;
+    bool unrolls(ir::InstId loop) const;
+    void add_row(const ir::Inst& i, const Row& row, const std::string& count);
+    std::string sum_of_row(const ir::Inst& i, const Row& row);
+
+    // ---- sums of products along rows (micro_gemv.cpp) ----
+    bool finds_product(const ir::Inst& add, Row& row) const;
+    bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
+    void transpose_products(std::span<const ir::InstId> insts);
+    std::vector<std::string> transposed_product(const Row& row);
+    std::string row_of_products(const Row& row);
+    std::string of_packets();
+
+    // ---- subgroups and reports (emit_subgroup.cpp) ----
+    void subgroup(const ir::Inst& i);
+    void combine(const ir::Inst& i, ir::Op op, ir::Subgroup what);
+    std::string permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source);
+    void report(const ir::Inst& i);
+
+    // ---- control flow (emit_control.cpp) ----
+    void sequence(std::span<const ir::InstId> insts);
+    void cut_long_block(std::span<const ir::InstId> before);
+    void instruction(ir::InstId id);
+    void loop(ir::InstId id);
+    void for_header(ir::InstId id, Loop& l, const Slot& index);
+    void for_latch(const ir::Inst& i, const Loop& l, const Slot& index);
+    void terminator(ir::InstId id);
+    void test(const ir::Inst& i);
+    void capture(const Loop& l, std::span<const ir::Value> values, const Mask& who);
+    void next_iteration(const Loop& l, std::span<const ir::Value> values);
+    void capture_carried(const Loop& l, const Mask& who);
+    void note_left(const Loop& l, const Mask& who);
+    bool loses(const ir::Inst& i) const;
+    bool loop_masks(ir::InstId loop) const;
+    bool masked_jump(ir::InstId i) const;
+    bool is_costly(const ir::Inst& i) const;
+    std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
+                        bool vector);
+
+    // ---- items of a packet (choose_width.cpp) ----
+    void choose_width();
+    bool has_long_lanes() const;
+    bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
+    bool loop_waits(int vectors, int spilled) const;
+    bool gathers(const ir::Inst& i) const;
+    int vectors_alive() const;
+
+    // ---- ifs (emit_branches.cpp) ----
+    void if_(ir::InstId id);
+    void parted_if(ir::InstId id);
+    void chosen(const ir::Inst& i, const std::string& condition);
+    bool cheap(ir::BlockId b) const;
+    bool worth_together(const ir::Inst& i) const;
+    std::string holds_for_all(ir::Value condition);
+
+    // ---- packets of a group's rows (emit_packets.cpp) ----
+    std::string rows_left(int axis);
+    int64_t packets_a_row() const;
+    std::string packet_number();
+    void packets_of_row(const std::string& end, bool trimmed, const Body& body);
+    const ir::Inst* main_access() const;
+    std::string lead_of_row();
+    void row_with_lead(const Body& body);
+    void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
+    void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
+    void repeat(const std::string& loop);
+    void packet(const Mask& items, const Body& body);
+
+    // ---- groups, the module (emit_entry_points.cpp) ----
+    void place_memories();
+    std::string frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset);
+    std::string argument_text(int parameter, Scalar type);
+    std::string extent_text(ir::MemoryId m, int axis);
+    std::string axis_text(const char* field, int axis);
+    std::string column_text(int which);
+    void function();
+    void first_group();
+    void next_group();
+    void group();
+    void group_without_barriers();
+    std::string parameters(bool call);
+
+    // ---- indices bent at a rim (boundary_index.cpp) ----
+    std::optional<Bend> bend_of(const ir::Inst& i, std::span<const Bend> before) const;
+    std::vector<Bend> find_bends() const;
+    std::string is_straight(const Bend& b);
+    void with_and_without_bends(std::span<const Bend> bends, const Body& body);
+    bool straight(const ir::Inst& i);
+
+    // ---- conditions that hold for all of a group (emit_condition_versioning.cpp) ----
+    bool follows_anywhere(ir::Value v, int& steps) const;
+    std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
+    bool is_guard(ir::Value condition) const;
+    std::string holds_in_group(ir::Value condition);
+    std::pair<std::string, std::string> extremes_in_group(ir::Value v);
+    std::string group_inside();
+    void find_guards(ir::BlockId block, std::vector<ir::Value>& found) const;
+    bool is_granted(ir::Value condition) const;
+    void with_and_without_guards(const Body& whole);
+
+    // ---- the plan of regions between barriers (plan_barrier_regions.cpp) ----
+    void plan_regions();
+    void plan_block(ir::BlockId b, int& region);
+    void plan_uses(std::span<const ir::Value> v, int region);
+    void plan_columns(ir::InstId construct);
+    void share_columns();
+    int64_t spill_place(ir::Value v);
+    bool computable_again(ir::Value v) const;
+    bool computable_within(int& budget, ir::Value v) const;
+
+    // ---- regions (emit_barrier_regions.cpp) ----
+    void group_with_barriers();
+    void packets_of_group(const Body& body, const std::string& row = "");
+    void region_block(ir::BlockId b);
+    void region(std::span<const ir::InstId> insts, ir::InstId end);
+    std::vector<ir::InstId> executed(std::span<const ir::InstId> insts) const;
+    bool unrolls(std::span<const ir::InstId> insts) const;
+    void bring_in(ir::Value v);
+    void bring_needed(ir::Value v, std::span<const ir::InstId> insts);
+    void defined_now(ir::Value v);
+    void keep(ir::Value v, const Held& h, int64_t place);
+    void hand_on(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
+
+    // ---- ifs and loops around barriers (emit_region_constructs.cpp) ----
+    std::string outer_scalar(ir::Value v);
+    void open_if(ir::InstId id);
+    void open_loop(ir::InstId id);
+    void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
+    void outer_terminator(ir::InstId id);
+
+    // ---- regions of which only the first items run (emit_iteration_space_narrowing.cpp) ----
+    ir::Value bound_of(std::span<const ir::InstId> insts) const;
+    ir::Value bound_in(ir::Value condition) const;
+    std::string bounded_row(ir::Value bound);
+
+    const ir::Kernel& k;
+    const Target& target;
+    const Variant& variant;
+    int width;
+    ir::Uniformity uniformity;
+    ir::Affine affine;
+    std::vector<uint32_t> uses;  ///< of each value, as an operand
+    std::vector<bool> products;  ///< the values that are products, and operands of nothing but several sums
+    std::map<const ir::Inst*, Row> sum_rows;
+    /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector, with its alignment where that is less; "" for loads of
+    /// what is only added to.
+    std::map<const ir::Inst*, std::string> in_tiles;
+    const ir::Inst* main = nullptr;  ///< the access by which a row's packets are laid out; null where they begin with the range
+    std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
+
+    std::string* out = nullptr;
+    std::string module_text;
+    std::string allocas, entry;  ///< the start of the function: both dominate everything
+    std::set<std::string> declarations, functions;
+    std::vector<std::string> nodes;  ///< of metadata
+    int names = 0;
+    int block_lines = 0;  ///< of the block that is being written
+    std::map<std::string, std::string> unread;  ///< by type: places on the stack that the ways around cuts store to
+    bool open = true;   ///< the current LLVM block has no terminator yet
+    bool lost = false;  ///< items may have left since the block began
+    Mask running;
+    std::span<const ir::InstId> row_insts;  ///< what the packets of the rows run that are being written
+    std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
+    std::map<const ir::Inst*, std::string> loaded_before;  ///< of loads to come in this packet: their vectors
+    std::vector<Joining> joining;
+    std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
+    std::map<uint32_t, std::string> rests;  ///< of bends by rem: i32s, the first lane's in this packet
+    std::map<uint32_t, ir::Value> straightened;  ///< bent values, in a packet away from the bends: what they are there
+    bool on_lines = false;                    ///< their stores past the caches take whole lines
+    std::vector<Held> values;
+    std::vector<bool> has_value;
+    std::vector<Loop> loops;
+    std::vector<Arm> arms;
+    std::string return_label;  ///< of the packet, or of the group outside of packets
+    std::array<std::string, 3> group_at, origin,
+        local_at;  ///< i32: the group's index; its first global index; the packet's first item
+    std::map<std::string, std::string> frame_texts;
+    std::array<std::string, 3> group_slots;  ///< where group_at is counted
+    bool all_in_range = false;
+    std::vector<ir::Value> granted;  ///< conditions that hold for all items of the group that is being written
+    int64_t scratch_bytes = 0;
+    std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
+    std::vector<std::vector<std::string>> private_names;
+
+    // barriers
+    bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
+    bool unrolled = false;  ///< the loops over packets that are being written
+    std::vector<bool> open_inst;
+    std::vector<int> region_of;  ///< of values; -1: outside of packets
+    std::vector<int> inst_region;
+    std::vector<Keep> keeps;
+    std::vector<std::vector<int64_t>> private_places;
+    int64_t packet_bytes = 0, alive_place = -1;
+    std::string packets_scope;  ///< a metadata node
+    std::string packet_area;  ///< ptr: the packet's part of the scratch memory
+    std::vector<OpenLoop> open_loops;
+};
+
+}  // namespace pumice::cpu

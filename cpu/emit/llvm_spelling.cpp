@@ -1,0 +1,254 @@
+// LLVM's types, constants, values, masks and slots as text.
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/ir/evaluate.h"
+#include "core/support/error.h"
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+std::string Emitter::let(const std::string& instruction, const char* stem) {
+    const std::string v = name(stem);
+    line(v + " = " + instruction);
+    return v;
+}
+
+std::string Emitter::metadata(std::string node) {
+    std::string number = text("!", nodes.size());
+    if (const size_t at = node.find('$'); at != std::string::npos) {
+        node.replace(at, 1, number);
+    } else if (const auto same = std::find(nodes.begin(), nodes.end(), node); same != nodes.end()) {
+        return text("!", same - nodes.begin());
+    }
+    nodes.push_back(std::move(node));
+    return number;
+}
+
+void Emitter::start(const std::string& l) {
+    if (open) jump(l);
+    *out += l + ":\n";
+    open = true;
+    block_lines = 0;
+}
+
+void Emitter::jump(const std::string& l) {
+    line("br label %" + l);
+    open = false;
+}
+
+void Emitter::branch(const std::string& condition, const std::string& yes, const std::string& no) {
+    line(text("br i1 ", condition, ", label %", yes, ", label %", no));
+    open = false;
+}
+
+std::string Emitter::alloca_of(const std::string& type, const char* stem) {
+    const std::string v = name(stem);
+    allocas += text("  ", v, " = alloca ", type, "\n");
+    return v;
+}
+
+// ---- types and constants ----
+
+std::string Emitter::scalar_type(Scalar t) const {
+    if (t == Scalar::boolean) return "i1";
+    if (t == Scalar::f16) return "half";
+    if (t == Scalar::f32) return "float";
+    if (t == Scalar::f64) return "double";
+    return text("i", 8 * size_of(t));
+}
+
+std::string Emitter::vector_type(const std::string& scalar) const {
+    return width == 1 ? scalar : text("<", width, " x ", scalar, ">");
+}
+
+std::string Emitter::intrinsic_suffix(const std::string& scalar, bool vector) const {
+    const std::string base = scalar == "float" ? "f32" : scalar == "double" ? "f64" : scalar == "half" ? "f16" : scalar;
+    return vector && width > 1 ? text("v", width, base) : base;
+}
+
+std::string Emitter::constant(Scalar t, uint64_t bits) const {
+    char hex[24];
+    switch (t) {
+        case Scalar::boolean: return bits ? "true" : "false";
+        case Scalar::f16: std::snprintf(hex, sizeof hex, "0xH%04X", unsigned(bits)); return hex;
+        case Scalar::f32:  // LLVM writes a float as the double of the same value; a NaN keeps its payload
+            std::snprintf(hex, sizeof hex, "0x%016llX",
+                          (unsigned long long)std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(bits)))));
+            return hex;
+        case Scalar::f64: std::snprintf(hex, sizeof hex, "0x%016llX", (unsigned long long)bits); return hex;
+        default: break;
+    }
+    const int unused = 64 - 8 * size_of(t);
+    return std::to_string(int64_t(bits << unused) >> unused);
+}
+
+std::string Emitter::splat_constant(Scalar t, uint64_t bits, bool vector) const {
+    if (!vector || width == 1) return constant(t, bits);
+    if (bits == 0) return "zeroinitializer";
+    return text("splat (", scalar_type(t), " ", constant(t, bits), ")");
+}
+
+std::string Emitter::splat(const std::string& type, const std::string& scalar) {
+    if (width == 1) return scalar;
+    if (scalar[0] != '%') return text("splat (", type, " ", scalar, ")");
+    const std::string v = vector_type(type);
+    const std::string one = let(text("insertelement ", v, " poison, ", type, " ", scalar, ", i64 0"));
+    return let(text("shufflevector ", v, " ", one, ", ", v, " poison, <", width, " x i32> zeroinitializer"));
+}
+
+std::string Emitter::lanes(const std::string& type, int64_t step) const {
+    if (width == 1) return "0";
+    std::string all = "<";
+    const int bits = std::atoi(type.c_str() + 1);
+    for (int lane = 0; lane < width; ++lane) {
+        const int64_t value = int64_t(uint64_t(step) * uint64_t(lane));
+        all += text(lane ? ", " : "", type, " ", int64_t(uint64_t(value) << (64 - bits)) >> (64 - bits));
+    }
+    return all + ">";
+}
+
+std::string Emitter::extract(const std::string& type, const std::string& vector, const std::string& lane) {
+    if (width == 1) return vector;
+    return let(text("extractelement ", vector_type(type), " ", vector, ", i32 ", lane));
+}
+
+// ---- values ----
+
+/// By how much an integer grows from lane to lane, in its own arithmetic, where that is a constant.
+std::optional<int64_t> Emitter::lane_step(Value v) const { return affine.of(v).step(8 * size_of(k.type_of(v))); }
+
+Kind Emitter::kind_of(Value v) const {
+    if (width == 1 || uniformity.of(v) != Scope::item) return Kind::uniform;
+    return is_int(k.type_of(v)) && affine.of(v).exact && lane_step(v) ? Kind::affine : Kind::vector;
+}
+
+const Held& Emitter::held(Value v) {
+    if (!has_value[v.id]) library_bug(text("the LLVM emitter uses value ", v.id, " before it is defined\n", print(k)));
+    return values[v.id];
+}
+
+std::string Emitter::scalar(Value v) {
+    const Held& h = held(v);
+    if (h.kind == Kind::vector) library_bug(text("the LLVM emitter takes a vector, value ", v.id, ", for a scalar\n", print(k)));
+    return h.scalar;
+}
+
+std::string Emitter::vector(Value v) {
+    const Held h = held(v);
+    return vector_of(h, k.type_of(v));
+}
+
+std::string Emitter::vector_of(const Held& h, Scalar t) {
+    if (h.kind == Kind::vector) return h.vector;
+    const std::string type = scalar_type(t);
+    if (h.kind == Kind::uniform || h.step == 0 || width == 1) return splat(type, h.scalar);
+    const std::string base = splat(type, h.scalar);
+    return let(text("add ", vector_type(type), " ", base, ", ", lanes(type, h.step)));
+}
+
+/// The text is of the value's kind: of lane 0 where that is affine.
+void Emitter::define(Value v, const std::string& defined) {
+    Held h;
+    h.kind = kind_of(v);
+    (h.kind == Kind::vector ? h.vector : h.scalar) = defined;
+    if (h.kind == Kind::affine) h.step = *lane_step(v);
+    values[v.id] = h;
+    has_value[v.id] = true;
+    defined_now(v);
+}
+
+// ---- masks ----
+
+std::string Emitter::mask_text(const Mask& m) const { return m.all() ? (width == 1 ? "true" : "splat (i1 true)") : m.text; }
+
+Mask Emitter::first_items(int64_t count) const {
+    std::string text = "<";
+    for (int lane = 0; lane < width; ++lane) text += pumice::text(lane ? ", " : "", "i1 ", lane < count ? "true" : "false");
+    return {text + ">", int(count)};
+}
+
+/// A vector's first elements, or a longer vector with zeros behind them.
+std::string Emitter::resized(const std::string& scalar, const std::string& vector, int from, int to) {
+    std::string indices;
+    for (int lane = 0; lane < to; ++lane) indices += text(lane ? ", " : "", "i32 ", std::min(lane, from));
+    const std::string type = text("<", from, " x ", scalar, ">");
+    return let(text("shufflevector ", type, " ", vector, ", ", type, " zeroinitializer, <", to, " x i32> <", indices, ">"));
+}
+
+/// A condition of items that do not run may be poison, which `select` stops and `and` does not.
+Mask Emitter::narrowed(const Mask& m, const std::string& condition) {
+    if (m.all()) return {condition};
+    const std::string type = vector_type("i1");
+    return {let(
+        text("select ", type, " ", m.text, ", ", type, " ", condition, ", ", type, width == 1 ? " false" : " zeroinitializer"),
+        "m")};
+}
+
+Mask Emitter::united(const Mask& a, const Mask& b) {
+    if (a.all() || b.all()) return {};
+    return {let(text("or ", vector_type("i1"), " ", a.text, ", ", b.text), "m")};
+}
+
+std::string Emitter::any(const Mask& m) {
+    if (m.all()) return "true";
+    if (width == 1) return m.text;
+    const std::string bits = let(text("bitcast ", vector_type("i1"), " ", m.text, " to i", width));
+    return let(text("icmp ne i", width, " ", bits, ", 0"));
+}
+
+std::string Emitter::first_lane(const Mask& m) {
+    if (m.all() || width == 1) return "0";
+    return first_bit(let(text("bitcast ", vector_type("i1"), " ", m.text, " to i", width)));
+}
+
+std::string Emitter::first_bit(const std::string& bits) {
+    const std::string type = text("i", width);
+    declare(text("declare ", type, " @llvm.cttz.", type, "(", type, ", i1)"));
+    const std::string zeros = let(text("call ", type, " @llvm.cttz.", type, "(", type, " ", bits, ", i1 true)"));
+    return width == 32 ? zeros : let(text(width < 32 ? "zext " : "trunc ", type, " ", zeros, " to i32"));
+}
+
+Slot Emitter::mask_slot(const char* stem) { return {alloca_of(vector_type("i1"), stem), Kind::vector, Scalar::boolean, 0}; }
+
+void Emitter::write_mask(const Slot& s, const Mask& m) {
+    line(text("store ", vector_type("i1"), " ", mask_text(m), ", ptr ", s.name));
+}
+
+Mask Emitter::read_mask(const Slot& s) { return {let(text("load ", vector_type("i1"), ", ptr ", s.name), "m")}; }
+
+// ---- slots ----
+
+Slot Emitter::slot_for(Value v, const char* stem) {
+    Slot s;
+    s.kind = kind_of(v);
+    s.type = k.type_of(v);
+    if (s.kind == Kind::affine) s.step = *lane_step(v);
+    s.name = alloca_of(type_of(s.type, s.kind), stem);
+    return s;
+}
+
+/// What items outside `only` have in the slot stays, where the slot has a place for each.
+void Emitter::write_held(const Slot& s, const Held& now, const Mask& only) {
+    const std::string type = type_of(s.type, s.kind);
+    if (s.kind != Kind::vector && now.kind == Kind::vector) library_bug("a vector for a slot of one scalar in kernel " + k.name);
+    std::string value = s.kind == Kind::vector ? vector_of(now, s.type) : now.scalar;
+    if (s.kind == Kind::vector && !only.all()) {
+        const std::string old = let(text("load ", type, ", ptr ", s.name));
+        value = let(text("select ", vector_type("i1"), " ", only.text, ", ", type, " ", value, ", ", type, " ", old));
+    }
+    line(text("store ", type, " ", value, ", ptr ", s.name));
+}
+
+void Emitter::read(Value v, const Slot& s) { define(v, let(text("load ", type_of(s.type, s.kind), ", ptr ", s.name))); }
+
+void Emitter::clear(const Slot& s) {
+    const std::string type = type_of(s.type, s.kind);
+    line(text("store ", type, " zeroinitializer, ptr ", s.name));
+}
+
+}  // namespace pumice::cpu

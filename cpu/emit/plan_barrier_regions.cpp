@@ -1,0 +1,191 @@
+// The plan of a kernel with barriers: which constructs are open, which instructions make a region, and what is kept where for
+// another region (see emit_barrier_regions.cpp).
+#include <algorithm>
+#include <climits>
+
+#include "cpu/emit/llvm_emitter.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+constexpr int most_recomputed = 8;  ///< instructions that a region computes again rather than keep their result
+}
+
+void Emitter::plan_regions() {
+    const Structure& where = uniformity.structure();
+    open_inst.assign(k.insts.size(), false);
+    inst_region.assign(k.insts.size(), -1);
+    region_of.assign(k.values.size(), -1);
+    keeps.assign(k.values.size(), {});
+    const auto open_around = [&](InstId i) {
+        for (InstId c = where.around(i); c.id != none; c = where.around(c)) open_inst[c.id] = true;
+    };
+    for (const InstId i : where.order()) {
+        const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
+        if (k[i].op == Op::barrier || together) open_around(i);
+    }
+    // A jump of an open loop ends the group's iteration.
+    for (const InstId i : where.order())
+        if (open_inst[i.id] && is_loop(k[i].op))
+            for (const InstId jump : where.jumps_to(i)) open_around(jump);
+    for (const InstId i : where.order()) {
+        const InstId around = where.around(i);
+        if (k[i].op == Op::return_ && around.id != none && !open_inst[around.id]) packet_returns = true;
+    }
+    int region = 0;
+    plan_block(BlockId{0}, region);
+    for (const InstId i : where.order()) {
+        const Inst& inst = k[i];
+        if (open_inst[i.id]) {
+            plan_columns(i);
+            for (uint32_t o = 0; o < leading_operands(inst.op); ++o) keeps[k.operands(inst)[o].id].exported = true;
+            plan_uses(k.operands(inst), -2);
+        } else if (inst_region[i.id] >= 0) {
+            plan_uses(k.operands(inst), inst_region[i.id]);
+            if (inst.op == Op::test && open_inst[where.around(i).id]) keeps[k.operands(inst)[0].id].exported = true;
+        }
+    }
+    share_columns();
+    for (size_t m = 0; m < keeps.size(); ++m) {
+        Keep& keep = keeps[m];
+        const Value v{uint32_t(m)};
+        if (keep.outer) keep.spilled = keep.exported = false;
+        // What is uniform goes by a slot, the rest to its packet's memory.
+        if (keep.spilled && kind_of(v) == Kind::uniform && uniformity.of(v) <= Scope::group)
+            keep.spilled = false, keep.exported = true;
+        if (keep.spilled && keep.place < 0) keep.place = spill_place(v);
+        if (keep.exported && keep.slot.name.empty())
+            keep.slot = {alloca_of(scalar_type(k.type_of(v)), "export"), Kind::uniform, k.type_of(v), 0};
+    }
+    if (packet_returns) alive_place = packet_bytes, packet_bytes += 64;
+    packet_bytes = (packet_bytes + 63) / 64 * 64;
+}
+
+int64_t Emitter::spill_place(Value v) {
+    const int64_t bytes = std::max(int64_t(size_of(k.type_of(v))) * width, int64_t(1));
+    const int64_t align = std::min<int64_t>(bytes, 64);
+    packet_bytes = (packet_bytes + align - 1) / align * align;
+    const int64_t place = packet_bytes;
+    packet_bytes += bytes;
+    return place;
+}
+
+/// Numbers the regions of an open block, and finds what is computed once for the group.
+void Emitter::plan_block(BlockId b, int& region) {
+    const auto assign = [&](InstId i) {
+        inst_region[i.id] = region;
+        for (int r = 0; r < k[i].result_count; ++r) region_of[k.result(k[i], r).id] = region;
+        for (const BlockId inner : k[i].blocks)
+            if (inner.id != none)
+                for (const Value p : k[inner].params) region_of[p.id] = region;
+    };
+    for (const InstId id : k[b].insts) {
+        const Inst& i = k[id];
+        if (i.op == Op::barrier) {
+            ++region;
+        } else if (open_inst[id.id]) {
+            ++region;
+            for (int r = 0; r < i.result_count; ++r)
+                if (uniformity.of(k.result(i, r)) <= Scope::group) keeps[k.result(i, r).id].outer = true;
+            for (const BlockId inner : i.blocks) {
+                if (inner.id == none) continue;
+                for (const Value p : k[inner].params)
+                    if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
+                        keeps[p.id].outer = true;
+                plan_block(inner, region);
+                ++region;
+            }
+        } else {
+            const auto v = k.operands(i);
+            const bool outer = is_pure(i.op) && uniformity.of(k.result(i)) <= Scope::group &&
+                               std::all_of(v.begin(), v.end(), [&](Value o) { return keeps[o.id].outer; });
+            assign(id);
+            each_inside(k, i, assign);
+            if (outer) keeps[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
+        }
+    }
+}
+
+/// Values that a region uses (-2: the code outside of packets) and does not compute.
+void Emitter::plan_uses(std::span<const Value> v, int region) {
+    for (const Value o : v) {
+        Keep& keep = keeps[o.id];
+        if (keep.outer || region_of[o.id] == region) continue;
+        if (computable_again(o)) {
+            // Its operands are needed where it is computed again, and those that it has may be too far.
+            if (k[o].inst.id != none) plan_uses(k.operands(k[k[o].inst]), region);
+            continue;
+        }
+        keep.spilled = true;
+    }
+}
+
+/// Cheap and without effect, down to the indices and to what is there for the whole group.
+bool Emitter::computable_again(Value v) const {
+    int budget = most_recomputed;
+    return computable_within(budget, v);
+}
+
+bool Emitter::computable_within(int& budget, Value v) const {
+    if (keeps[v.id].outer) return true;
+    const InstId source = k[v].inst;
+    if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --budget < 0) return false;
+    for (const Value o : k.operands(k[source]))
+        if (!computable_within(budget, o)) return false;
+    return true;
+}
+
+/// Where an open construct's results and carried values are: in slots what the group shares, else in the packets' memory.
+void Emitter::plan_columns(InstId id) {
+    const Inst& i = k[id];
+    for (uint32_t c = 0; c < i.result_count; ++c) {
+        const Value result = k.result(i, int(c));
+        if (!is_loop(i.op)) {
+            if (keeps[result.id].outer)
+                keeps[result.id].slot = slot_for(result, "if");
+            else
+                keeps[result.id].spilled = true, keeps[result.id].place = spill_place(result);
+            continue;
+        }
+        const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
+        // A for's results are what it carries when it ends, and so are a while's that its test hands through.
+        const bool one = i.op == Op::for_ || k.operands(last_inst(k, i.blocks[0]))[1 + c] == param;
+        for (const Value v : {param, result}) {
+            Keep& keep = keeps[v.id];
+            if (keep.outer) {
+                keep.slot = slot_for(v, "carried");
+            } else {
+                keep.spilled = true;
+                keep.place = v == result && one && !keeps[param.id].outer ? keeps[param.id].place : spill_place(v);
+            }
+        }
+    }
+}
+
+/// What an iteration carries on lies where the carried value does, once that is not needed any more: nothing is copied then.
+void Emitter::share_columns() {
+    const Structure& where = uniformity.structure();
+    std::vector<int> last(k.values.size(), -1);  // the regions that need the values last
+    for (const InstId i : where.order())
+        for (const Value v : k.operands(k[i])) last[v.id] = std::max(last[v.id], open_inst[i.id] ? INT_MAX : inst_region[i.id]);
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (!open_inst[id.id] || !is_loop(i.op)) continue;
+        const BlockId body = i.blocks[i.op == Op::for_ ? 0 : 1];
+        if (last_inst(k, body).op != Op::yield) continue;
+        const auto given = k.operands(last_inst(k, body));
+        for (size_t c = 0; c < given.size(); ++c) {
+            const Value now = k[i.blocks[0]].params[leading_params(i.op) + c], next = given[c];
+            const Keep& column = keeps[now.id];
+            Keep& keep = keeps[next.id];
+            const bool vectors = kind_of(now) == Kind::vector && kind_of(next) == Kind::vector;
+            const bool own = k[next].inst.id != none && where.block_of(k[next].inst) == body;
+            if (column.outer || keep.outer || !keep.spilled || keep.place >= 0 || !vectors || !own) continue;
+            if (last[now.id] <= region_of[next.id] && std::count(given.begin(), given.end(), next) == 1) keep.place = column.place;
+        }
+    }
+}
+
+}  // namespace pumice::cpu

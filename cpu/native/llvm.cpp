@@ -1,0 +1,449 @@
+#include "cpu/native/llvm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <mutex>
+
+#include "core/support/debug.h"
+#include "core/support/error.h"
+#include "cpu/native/llvm_versions.h"
+
+#ifdef PUMICE_HAVE_LLVM
+#include <dlfcn.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include <llvm-c/OrcEE.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#endif
+
+namespace pumice::cpu {
+
+bool Machine::has(std::string_view feature) const {
+    const std::string all = "," + features + ",", wanted = ",+" + std::string(feature) + ",";
+    return all.find(wanted) != all.npos;
+}
+
+int native_width(const Machine& machine) {
+    if (machine.has("avx512f") && machine.has("avx512vl") && machine.has("avx512dq") && machine.has("avx512bw")) return 16;
+    return machine.has("avx2") && machine.has("fma") ? 8 : 4;
+}
+
+#ifdef PUMICE_HAVE_LLVM
+namespace {
+
+// The functions that are used, by the names of LLVM's C API.
+#define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
+    X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMConsumeError)                \
+    X(LLVMContextCreate) X(LLVMContextDispose) X(LLVMParseIRInContext) X(LLVMDisposeModule) X(LLVMCloneModule)                   \
+    X(LLVMVerifyModule) X(LLVMPrintModuleToString) X(LLVMSetTarget) X(LLVMSetModuleDataLayout) X(LLVMCreateTargetDataLayout)     \
+    X(LLVMDisposeTargetData) X(LLVMCreateMemoryBufferWithMemoryRangeCopy) X(LLVMGetBufferStart) X(LLVMGetBufferSize)             \
+    X(LLVMDisposeMemoryBuffer) X(LLVMGetDefaultTargetTriple) X(LLVMGetHostCPUName) X(LLVMGetHostCPUFeatures)                     \
+    X(LLVMGetTargetFromTriple) X(LLVMCreateTargetMachine) X(LLVMDisposeTargetMachine) X(LLVMTargetMachineEmitToMemoryBuffer)     \
+    X(LLVMCreatePassBuilderOptions) X(LLVMDisposePassBuilderOptions) X(LLVMPassBuilderOptionsSetLoopVectorization)               \
+    X(LLVMPassBuilderOptionsSetSLPVectorization) X(LLVMPassBuilderOptionsSetLoopInterleaving) X(LLVMRunPasses)                   \
+    X(LLVMInitializeX86TargetInfo) X(LLVMInitializeX86Target) X(LLVMInitializeX86TargetMC) X(LLVMInitializeX86AsmPrinter)        \
+    X(LLVMInitializeX86AsmParser) X(LLVMInitializeAArch64TargetInfo) X(LLVMInitializeAArch64Target)                              \
+    X(LLVMInitializeAArch64TargetMC) X(LLVMInitializeAArch64AsmPrinter) X(LLVMInitializeAArch64AsmParser)                        \
+    X(LLVMOrcCreateLLJITBuilder) X(LLVMOrcCreateLLJIT) X(LLVMOrcDisposeLLJIT) X(LLVMOrcLLJITGetExecutionSession)                 \
+    X(LLVMOrcLLJITMangleAndIntern) X(LLVMOrcLLJITGetObjLinkingLayer)                                                             \
+    X(LLVMOrcExecutionSessionCreateBareJITDylib) X(LLVMOrcExecutionSessionSetErrorReporter) X(LLVMOrcJITDylibClear)              \
+    X(LLVMOrcLLJITAddObjectFile) X(LLVMOrcExecutionSessionLookup) X(LLVMOrcRetainSymbolStringPoolEntry)                          \
+    X(LLVMOrcReleaseSymbolStringPoolEntry)                                                                                       \
+    X(LLVMOrcSymbolStringPoolEntryStr) X(LLVMOrcCreateCustomCAPIDefinitionGenerator) X(LLVMOrcJITDylibAddGenerator)              \
+    X(LLVMOrcAbsoluteSymbols) X(LLVMOrcJITDylibDefine) X(LLVMOrcDisposeMaterializationUnit)                                     \
+    X(LLVMGetFirstFunction) X(LLVMGetNextFunction) X(LLVMGetFirstBasicBlock) X(LLVMGetNextBasicBlock) X(LLVMGetFirstInstruction) \
+    X(LLVMGetNextInstruction) X(LLVMGetInstructionOpcode) X(LLVMGetOperand) X(LLVMIsAInstruction) X(LLVMTypeOf)                  \
+    X(LLVMGetTypeKind) X(LLVMGetElementType) X(LLVMGetVectorSize) X(LLVMGetIntTypeWidth) X(LLVMVectorType)                       \
+    X(LLVMFloatTypeInContext) X(LLVMDoubleTypeInContext) X(LLVMCreateBuilderInContext) X(LLVMDisposeBuilder)                     \
+    X(LLVMPositionBuilderBefore) X(LLVMBuildBitCast) X(LLVMBuildSelect) X(LLVMReplaceAllUsesWith) X(LLVMInstructionEraseFromParent)
+
+/// In the order of preference: the one that most tests run with, then newer and older ones.
+constexpr int versions[] = {19, 20, 21, 22, 18, 17, 16, 15};
+
+struct Llvm {
+#define X(name) decltype(&::name) name = nullptr;
+    PUMICE_LLVM_FUNCTIONS(X)
+#undef X
+    decltype(&::LLVMGetVersion) LLVMGetVersion = nullptr;  ///< null before version 16
+    // For version 17 alone: create_jit().
+    decltype(&::LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator) LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator = nullptr;
+    decltype(&::LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+        LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager = nullptr;
+    bool complete = false;
+    std::string unavailable;
+    Machine host;
+    std::string version;
+    unsigned major = 0;
+
+    /// The first version that is installed and whole, unless the debug switch asks for one.
+    Llvm() {
+        const std::string& asked = debug::value("PUMICE_CPU_LLVM");
+        std::string absent;
+        for (const int version : versions) {
+            if (!asked.empty() && asked != text(version)) continue;
+            if (void* const library = loaded(version)) {
+                if (take_functions(library, version)) break;
+            } else if (const char* const why = dlerror(); absent.empty() && why) absent = why;
+        }
+        if (!complete) {
+            if (unavailable.empty()) unavailable = missing(asked, absent);
+            return;
+        }
+        unavailable.clear();
+        unsigned minor = 0, patch = 0;
+        if (LLVMGetVersion) LLVMGetVersion(&major, &minor, &patch);
+        version = text(major, ".", minor, ".", patch);
+        LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC();
+        LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();
+        LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC();
+        LLVMInitializeAArch64AsmPrinter(), LLVMInitializeAArch64AsmParser();
+        host = {taken(LLVMGetDefaultTargetTriple()), taken(LLVMGetHostCPUName()), taken(LLVMGetHostCPUFeatures())};
+    }
+
+    /// RTLD_LOCAL, so that drivers with an LLVM of their own (lavapipe) are not given this one's functions.
+    static void* loaded(int version) {
+        for (const std::string& name : {text("libLLVM.so.", version, ".1"), text("libLLVM-", version, ".so.1"),
+                                        text("libLLVM-", version, ".so"), text("libLLVM.so.", version)})
+            if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+        return nullptr;
+    }
+    /// False, with the reason in `unavailable`, for a library that lacks a function.
+    bool take_functions(void* library, int version) {
+        const char* lacks = nullptr;
+#define X(function)                                                             \
+    function = reinterpret_cast<decltype(function)>(dlsym(library, #function)); \
+    if (!function && !lacks) lacks = #function;
+        PUMICE_LLVM_FUNCTIONS(X)
+#undef X
+        complete = !lacks;
+        if (!complete && unavailable.empty())
+            unavailable = text("The library libLLVM ", version, " of this machine lacks the function ", lacks, ".");
+        major = unsigned(version);
+#define X(function) function = reinterpret_cast<decltype(function)>(dlsym(library, #function));
+        X(LLVMGetVersion)
+        X(LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator)
+        X(LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+#undef X
+        return complete;
+    }
+    static std::string missing(const std::string& asked, const std::string& absent) {
+        const auto [oldest, newest] = std::minmax_element(std::begin(versions), std::end(versions));
+        if (asked.empty())
+            return text("No LLVM of version ", *oldest, " to ", *newest, " is installed (", absent,
+                        "); Debian has version 19 in the package libllvm19.");
+        if (std::find_if(std::begin(versions), std::end(versions), [&](int v) { return asked == text(v); }) == std::end(versions))
+            return text("PUMICE_CPU_LLVM is \"", asked, "\"; it is a version from ", *oldest, " to ", *newest, ".");
+        return text("LLVM ", asked, ", which PUMICE_CPU_LLVM asks for, is not installed (", absent, ").");
+    }
+
+    /// A string that LLVM allocated.
+    std::string taken(char* message) const {
+        std::string copy = message ? message : "";
+        if (message) LLVMDisposeMessage(message);
+        return copy;
+    }
+    /// "" where there is no error.
+    std::string taken(LLVMErrorRef error) const {
+        if (!error) return "";
+        char* message = LLVMGetErrorMessage(error);
+        std::string copy = message;
+        LLVMDisposeErrorMessage(message);
+        return copy;
+    }
+    std::string taken(LLVMMemoryBufferRef buffer) const {
+        std::string bytes(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+        LLVMDisposeMemoryBuffer(buffer);
+        return bytes;
+    }
+};
+
+const Llvm& llvm() {
+    static const Llvm* const one = new Llvm;  // never unloaded: code may run until the process ends
+    return *one;
+}
+
+const Llvm& required() {
+    if (!llvm().unavailable.empty()) throw Error(llvm().unavailable);
+    return llvm();
+}
+
+// What pays on text that is vectorised already: slots become values, loops turn and are unrolled, equal values meet. default<O2>
+// takes two to three times as long for code of the same speed: its passes between functions find one function only.
+std::string pipeline(unsigned major) {
+    // Before version 18 instcombine looked for no fixed point, and had no such option.
+    const char* const instcombine = major >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
+    return text("function(sroa,early-cse<memssa>,simplifycfg,", instcombine, ",loop-mssa(loop-rotate,licm),simplifycfg,",
+                "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm))");
+}
+
+/// Versions 15 and 16 crash on some shuffles of bytes by AVX-512BW (a null node in the x86 DAG combiner); AVX2 has others.
+std::string features_for_version(const Machine& machine, unsigned major) {
+    if (major >= 17 || !machine.has("avx512bw")) return machine.features;
+    return machine.features + ",-avx512bw";
+}
+
+/// One text on its way to an object.
+class Compilation {
+public:
+    Compilation(const Llvm& l, const std::string& given, const Machine& machine)
+        : l(l), source(text_for_version(given, l.major)) {
+        char* message = nullptr;
+        LLVMTargetRef target = nullptr;
+        if (l.LLVMGetTargetFromTriple(machine.triple.c_str(), &target, &message))
+            fail("LLVM makes no code for ", machine.triple, ": ", l.taken(message));
+        const std::string features = features_for_version(machine, l.major);
+        this->machine = l.LLVMCreateTargetMachine(target, machine.triple.c_str(), machine.cpu.c_str(), features.c_str(),
+                                                  LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+        context = l.LLVMContextCreate();
+        LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(source.data(), source.size(), "kernel");
+        if (l.LLVMParseIRInContext(context, buffer, &module, &message)) refuse("parse", l.taken(message));
+        const LLVMTargetDataRef layout = l.LLVMCreateTargetDataLayout(this->machine);
+        l.LLVMSetTarget(module, machine.triple.c_str());
+        l.LLVMSetModuleDataLayout(module, layout);
+        l.LLVMDisposeTargetData(layout);
+        const bool broken = l.LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+        const std::string why = l.taken(message);
+        if (broken) refuse("verify", why);
+    }
+    ~Compilation() {
+        l.LLVMDisposeModule(module);
+        l.LLVMContextDispose(context);
+        l.LLVMDisposeTargetMachine(machine);
+    }
+
+    void optimise() const {
+        const LLVMPassBuilderOptionsRef options = l.LLVMCreatePassBuilderOptions();
+        l.LLVMPassBuilderOptionsSetLoopVectorization(options, false);
+        l.LLVMPassBuilderOptionsSetSLPVectorization(options, false);
+        l.LLVMPassBuilderOptionsSetLoopInterleaving(options, false);
+        const std::string problem = l.taken(l.LLVMRunPasses(module, pipeline(l.major).c_str(), machine, options));
+        l.LLVMDisposePassBuilderOptions(options);
+        if (!problem.empty()) refuse("optimise", problem);
+    }
+    /// With AVX-512, LLVM up to version 22 gives a masked vpternlog with an operand in memory another table of bits than the text's
+    /// (llvm-project issue 157929): `select c, (a & M) | (b & ~M), b` is wrong. Such selections of integers are made ones of floats,
+    /// which are not merged with the operation. The last pass: instcombine would undo it.
+    void part_selections_from_logic() const {
+        const LLVMBuilderRef builder = l.LLVMCreateBuilderInContext(context);
+        for (LLVMValueRef function = l.LLVMGetFirstFunction(module); function; function = l.LLVMGetNextFunction(function))
+            for (LLVMBasicBlockRef block = l.LLVMGetFirstBasicBlock(function); block; block = l.LLVMGetNextBasicBlock(block))
+                for (LLVMValueRef next = l.LLVMGetFirstInstruction(block); next;) {
+                    const LLVMValueRef one = next;
+                    next = l.LLVMGetNextInstruction(one);
+                    if (const LLVMTypeRef floats = floats_to_select(one)) select_as(floats, one, builder);
+                }
+        l.LLVMDisposeBuilder(builder);
+    }
+    std::string readable() const { return l.taken(l.LLVMPrintModuleToString(module)); }
+    /// Making code changes the module, so what is wanted twice is made of a copy.
+    std::string code(LLVMCodeGenFileType kind, bool of_a_copy) const {
+        const LLVMModuleRef from = of_a_copy ? l.LLVMCloneModule(module) : module;
+        LLVMMemoryBufferRef buffer = nullptr;
+        char* message = nullptr;
+        const bool failed = l.LLVMTargetMachineEmitToMemoryBuffer(machine, from, kind, &message, &buffer);
+        if (of_a_copy) l.LLVMDisposeModule(from);
+        if (failed) refuse("make code of", l.taken(message));
+        return l.taken(buffer);
+    }
+
+private:
+    [[noreturn]] void refuse(const char* step, const std::string& why) const {
+        library_bug(text("LLVM cannot ", step, " the text that Pumice made of a kernel: ", why, "\n", source));
+    }
+
+    /// The vector of floats of the same size where the instruction selects between vectors of integers, one of which logic makes, or
+    /// what the code generator may turn into logic. Else null.
+    LLVMTypeRef floats_to_select(LLVMValueRef instruction) const {
+        if (l.LLVMGetInstructionOpcode(instruction) != LLVMSelect) return nullptr;
+        const LLVMTypeRef type = l.LLVMTypeOf(instruction);
+        if (l.LLVMGetTypeKind(type) != LLVMVectorTypeKind || l.LLVMGetTypeKind(l.LLVMGetElementType(type)) != LLVMIntegerTypeKind) return nullptr;
+        const unsigned bits = l.LLVMGetIntTypeWidth(l.LLVMGetElementType(type));
+        const bool logic = is_logic(l.LLVMGetOperand(instruction, 1)) || is_logic(l.LLVMGetOperand(instruction, 2));
+        if (!logic || (bits != 32 && bits != 64)) return nullptr;
+        return l.LLVMVectorType(bits == 32 ? l.LLVMFloatTypeInContext(context) : l.LLVMDoubleTypeInContext(context), l.LLVMGetVectorSize(type));
+    }
+    bool is_logic(LLVMValueRef value) const {
+        if (!l.LLVMIsAInstruction(value)) return false;
+        const LLVMOpcode opcode = l.LLVMGetInstructionOpcode(value);
+        return opcode == LLVMOr || opcode == LLVMXor || opcode == LLVMSelect || opcode == LLVMBitCast;
+    }
+    void select_as(LLVMTypeRef floats, LLVMValueRef instruction, LLVMBuilderRef builder) const {
+        l.LLVMPositionBuilderBefore(builder, instruction);
+        const auto as = [&](LLVMTypeRef type, LLVMValueRef value) { return l.LLVMBuildBitCast(builder, value, type, ""); };
+        const LLVMValueRef chosen = l.LLVMBuildSelect(builder, l.LLVMGetOperand(instruction, 0), as(floats, l.LLVMGetOperand(instruction, 1)),
+                                                      as(floats, l.LLVMGetOperand(instruction, 2)), "");
+        l.LLVMReplaceAllUsesWith(instruction, as(l.LLVMTypeOf(instruction), chosen));
+        l.LLVMInstructionEraseFromParent(instruction);
+    }
+
+    const Llvm& l;
+    const std::string source;
+    LLVMTargetMachineRef machine = nullptr;
+    LLVMContextRef context = nullptr;
+    LLVMModuleRef module = nullptr;
+};
+
+/// ORC, with a library of its own for each object, so that their names never meet.
+class OrcLoader final : public Loader, public std::enable_shared_from_this<OrcLoader> {
+public:
+    OrcLoader(const Llvm& l, Resolve resolve) : l(l), resolve(std::move(resolve)) {
+        const std::string problem = l.taken(create_jit());
+        if (!problem.empty()) fail("LLVM cannot make native code on this machine: ", problem, ".");
+        session = l.LLVMOrcLLJITGetExecutionSession(jit);
+        l.LLVMOrcExecutionSessionSetErrorReporter(session, [](void* self, LLVMErrorRef error) {
+            static_cast<OrcLoader*>(self)->report(error);
+        }, this);
+    }
+    ~OrcLoader() override { l.LLVMConsumeError(l.LLVMOrcDisposeLLJIT(jit)); }
+
+    std::shared_ptr<Code> load(const std::string& object, const std::string& symbol, std::string& reason) override {
+        const std::lock_guard lock(mutex);
+        reported.clear();
+        const LLVMOrcJITDylibRef library = take_library();
+        LLVMMemoryBufferRef buffer = l.LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "object");
+        reason = l.taken(l.LLVMOrcLLJITAddObjectFile(jit, library, buffer));
+        LLVMOrcExecutorAddress address = 0;
+        if (reason.empty()) reason = find(library, symbol, address);
+        if (!reason.empty() && !reported.empty()) reason += text(" (", reported, ")");
+        if (reason.empty() && address != 0) {
+            auto code = std::make_shared<Loaded>();
+            code->loader = shared_from_this();
+            code->library = library;
+            code->entry = reinterpret_cast<void*>(address);
+            return code;
+        }
+        give_back(library);
+        return nullptr;
+    }
+
+private:
+    struct Loaded : Code {
+        std::shared_ptr<OrcLoader> loader;
+        LLVMOrcJITDylibRef library = nullptr;
+        ~Loaded() override {
+            const std::lock_guard lock(loader->mutex);
+            loader->give_back(library);
+        }
+    };
+
+    LLVMErrorRef create_jit() {
+        const LLVMOrcLLJITBuilderRef builder = l.LLVMOrcCreateLLJITBuilder();
+        // JITLink, which version 17 took for x86-64, asks the process for a function that is in libLLVM: dlopen has kept it local.
+        // Versions before it take RTDyld by themselves, and later ones do not ask.
+        if (l.major == 17 && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
+            l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
+            l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
+                return static_cast<OrcLoader*>(self)->l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(made);
+            }, this);
+        return l.LLVMOrcCreateLLJIT(&jit, builder);
+    }
+    /// A library without code. ORC cannot remove one, so they are used again.
+    LLVMOrcJITDylibRef take_library() {
+        if (!unused.empty()) {
+            const LLVMOrcJITDylibRef library = unused.back();
+            unused.pop_back();
+            return library;
+        }
+        const LLVMOrcJITDylibRef library =
+            l.LLVMOrcExecutionSessionCreateBareJITDylib(session, text("kernel", ++libraries).c_str());
+        l.LLVMOrcJITDylibAddGenerator(library, l.LLVMOrcCreateCustomCAPIDefinitionGenerator(&OrcLoader::define, this, nullptr));
+        return library;
+    }
+    void give_back(LLVMOrcJITDylibRef library) {
+        l.LLVMConsumeError(l.LLVMOrcJITDylibClear(library));
+        unused.push_back(library);
+    }
+
+    void report(LLVMErrorRef error) { reported += l.taken(error); }
+
+    std::string find(LLVMOrcJITDylibRef library, const std::string& symbol, LLVMOrcExecutorAddress& address) {
+        struct Found {
+            const Llvm* l;
+            LLVMOrcExecutorAddress* address;
+            std::string problem;
+        } found{&l, &address, ""};
+        LLVMOrcCJITDylibSearchOrderElement order{library, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
+        LLVMOrcCLookupSetElement wanted{l.LLVMOrcLLJITMangleAndIntern(jit, symbol.c_str()),
+                                        LLVMOrcSymbolLookupFlagsRequiredSymbol};
+        // LLJIT has no thread of its own: the answer comes before the call returns.
+        l.LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
+            [](LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void* context) {
+                Found& out = *static_cast<Found*>(context);
+                out.problem = out.l->taken(error);
+                if (out.problem.empty() && count == 1) *out.address = pairs[0].Sym.Address;
+            }, &found);
+        return found.problem;
+    }
+
+    /// ORC asks for the functions that an object calls.
+    static LLVMErrorRef define(LLVMOrcDefinitionGeneratorRef, void* self, LLVMOrcLookupStateRef*, LLVMOrcLookupKind,
+                               LLVMOrcJITDylibRef library, LLVMOrcJITDylibLookupFlags, LLVMOrcCLookupSet wanted, size_t count) {
+        const OrcLoader& loader = *static_cast<OrcLoader*>(self);
+        const Llvm& l = loader.l;
+        std::vector<LLVMOrcCSymbolMapPair> pairs;
+        for (size_t i = 0; i < count; ++i) {
+            void* const address = loader.resolve(l.LLVMOrcSymbolStringPoolEntryStr(wanted[i].Name));
+            if (!address) continue;
+            l.LLVMOrcRetainSymbolStringPoolEntry(wanted[i].Name);
+            const LLVMJITSymbolFlags flags{LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+            pairs.push_back({wanted[i].Name, {reinterpret_cast<LLVMOrcExecutorAddress>(address), flags}});
+        }
+        if (pairs.empty()) return nullptr;
+        const LLVMOrcMaterializationUnitRef unit = l.LLVMOrcAbsoluteSymbols(pairs.data(), pairs.size());
+        const LLVMErrorRef error = l.LLVMOrcJITDylibDefine(library, unit);
+        if (error) l.LLVMOrcDisposeMaterializationUnit(unit);
+        return error;
+    }
+
+    const Llvm& l;
+    const Resolve resolve;
+    LLVMOrcLLJITRef jit = nullptr;
+    LLVMOrcExecutionSessionRef session = nullptr;
+    std::mutex mutex;  ///< over all below
+    std::vector<LLVMOrcJITDylibRef> unused;
+    int libraries = 0;
+    std::string reported;
+};
+
+}  // namespace
+
+const std::string& llvm_unavailable() { return llvm().unavailable; }
+std::string llvm_version() { return llvm().version; }
+const Machine& host_machine() { return required().host; }
+
+Object make_object(const std::string& source, const Machine& machine, bool readable) {
+    const Compilation compilation(required(), source, machine);
+    compilation.optimise();
+    if (machine.has("avx512f")) compilation.part_selections_from_logic();
+    Object object;
+    if (readable) {
+        object.optimised = compilation.readable();
+        object.assembly = compilation.code(LLVMAssemblyFile, true);
+    }
+    object.bytes = compilation.code(LLVMObjectFile, false);
+    return object;
+}
+
+std::shared_ptr<Loader> make_loader(Loader::Resolve resolve) { return std::make_shared<OrcLoader>(required(), std::move(resolve)); }
+
+#else  // without LLVM's headers
+
+const std::string& llvm_unavailable() {
+    static const std::string reason = "Pumice was built without LLVM's headers (Debian has them in the package llvm-19-dev).";
+    return reason;
+}
+std::string llvm_version() { return ""; }
+const Machine& host_machine() { throw Error(llvm_unavailable()); }
+Object make_object(const std::string&, const Machine&, bool) { throw Error(llvm_unavailable()); }
+std::shared_ptr<Loader> make_loader(Loader::Resolve) { throw Error(llvm_unavailable()); }
+
+#endif
+
+}  // namespace pumice::cpu

@@ -1,0 +1,144 @@
+#include "cpu/plan/cpu_group_size.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "core/interp/interp_program.h"
+#include "core/support/error.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/plan/index_polynomial.h"
+
+namespace pumice::cpu {
+namespace {
+
+/// Rows, or planes, of a stencil that a group takes side by side. Of these and the two beside them each piece comes into the first cache
+/// once, which for rows one by one is done for each of the three that need it. More rows would be more streams than are foreseen.
+constexpr int64_t rows_together = 4;
+
+/// The axes of the range along which groups differ in a value, as bits.
+uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
+    const ir::InstId source = k[v].inst;
+    if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
+    const ir::Inst& i = k[source];
+    if (i.op == ir::Op::global_index || i.op == ir::Op::group_index) return 1u << i.immediate;
+    uint32_t axes = 0;
+    for (const ir::Value o : k.operands(i)) axes |= axes_of(k, o, depth + 1);
+    return axes;
+}
+
+/// Whether an index that is counted out by hand is apart by strides along axes of the range, and along which.
+bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32_t& along) {
+    const Terms place = terms_of(k, index);
+    along = by.constant == 0 ? 0 : 1;
+    bool known = by.constant == 0 || place.axis_of(k, {}) == 0;
+    for (const auto& [step, times] : by.counts) {
+        if (times == 0) continue;
+        const int axis = place.axis_of(k, step);
+        known = known && axis >= 0;
+        along |= axis >= 0 ? 1u << axis : 0;
+    }
+    return known;
+}
+
+/// The first of these steps that holds the extent, or the last.
+int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
+    for (const int64_t s : steps)
+        if (extent <= s) return s;
+    return *(steps.end() - 1);
+}
+
+}  // namespace
+
+int argument_across(const ir::Kernel& k, int axis) {
+    const uint32_t columns = 1u << axis;
+    const auto across = [&](const ir::Inst& i) {
+        if ((i.op != ir::Op::load && i.op != ir::Op::store) || k[i.memory].kind != ir::MemoryKind::array) return false;
+        const auto indices = ir::indices_of(k, i);
+        uint32_t rows = 0;
+        for (size_t d = 0; d + 1 < indices.size(); ++d) rows |= axes_of(k, indices[d]);
+        return (rows & 1) != 0 && (axes_of(k, indices.back()) & (columns | 1)) == columns;
+    };
+    const auto found = std::find_if(k.insts.begin(), k.insts.end(), across);
+    return found == k.insts.end() ? -1 : k[found->memory].argument;
+}
+
+ir::Kernel with_axes_swapped(const ir::Kernel& kernel) {
+    ir::Kernel swapped = kernel;
+    for (ir::Inst& i : swapped.insts) switch (i.op) {
+            case ir::Op::global_index:
+            case ir::Op::global_size:
+            case ir::Op::local_index:
+            case ir::Op::group_index:
+            case ir::Op::group_size:
+            case ir::Op::group_count:
+                if (i.immediate > 0) i.immediate = 3 - i.immediate;
+                break;
+            default: break;
+        }
+    return swapped;
+}
+
+uint32_t axes_of_stencils(const ir::Kernel& k) {
+    std::map<uint32_t, const ir::Inst*> first;  // load of each array
+    uint32_t axes = 0;
+    for (const ir::Inst& i : k.insts) {
+        if (i.op != ir::Op::load || k[i.memory].kind != ir::MemoryKind::array) continue;
+        const ir::Inst& other = *first.try_emplace(i.memory.id, &i).first->second;
+        const auto here = ir::indices_of(k, i), there = ir::indices_of(k, other);
+        uint32_t apart = 0;
+        bool same_rows = here.size() == there.size();
+        for (size_t d = 0; same_rows && d < here.size(); ++d) {
+            const Terms by = difference(k, here[d], there[d]);
+            if (by.is_constant() && by.constant == 0) continue;
+            uint32_t along = axes_of(k, here[d]);
+            same_rows = by.is_constant() && std::has_single_bit(along) && along == axes_of(k, there[d]);
+            if (!same_rows) same_rows = strides_apart(k, here[d], by, along);
+            apart |= along;
+        }
+        if (same_rows) axes |= apart;
+    }
+    return axes & 6;
+}
+
+std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes) {
+    std::array<int64_t, 3> group{step(extent[0], {16, 64, 256}), 1, 1};
+    group[axes & 4 ? 2 : 1] = rows_together;
+    group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
+    // Inside of an array's rim rows begin within lines, for which a group then has room: it would leave another next to nothing.
+    if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_lead;
+    return group;
+}
+
+int64_t local_bytes(const ir::Kernel& kernel, const std::array<int64_t, 3>& group) {
+    int64_t bytes = 0;
+    for (const ir::Memory& memory : kernel.memories)
+        if (memory.kind == ir::MemoryKind::local) bytes += interp::local_elements(kernel, memory, group) * memory.element.size;
+    return bytes;
+}
+
+std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<int64_t, 3>& extent, int rank) {
+    bool local = false;
+    for (const ir::Memory& memory : kernel.memories) local = local || memory.kind == ir::MemoryKind::local;
+    std::array<int64_t, 3> group{1, 1, 1};
+    // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it.
+    if (rank == 1) {
+        group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
+    } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
+        group = group_across;
+    } else {
+        group[0] = step(extent[0], {16, 64, 256});
+        group[1] = std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16}));
+    }
+    const auto too_large = [&] {
+        try {
+            return local_bytes(kernel, group) > max_local_bytes;
+        } catch (const Error&) {
+            return false;  // the launch says it
+        }
+    };
+    while (group[0] * group[1] > 1 && local && too_large()) *std::max_element(group.begin(), group.end()) /= 2;
+    return group;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,111 @@
+#include "cpu/plan/index_polynomial.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pumice::cpu {
+
+namespace {
+constexpr int most_depth = 8;                       ///< of sums of sums
+constexpr size_t most_terms = 4, most_factors = 4;  ///< of sums that are multiplied out,
+constexpr int64_t most_times = 1 << 20;             ///< and of their numbers
+
+/// Whether it is worth multiplying out.
+bool short_enough(const Terms& sum) {
+    const auto small = [](int64_t number) { return number >= -most_times && number <= most_times; };
+    return sum.counts.size() <= most_terms && small(sum.constant) &&
+           std::all_of(sum.counts.begin(), sum.counts.end(),
+                       [&](const auto& term) { return small(term.second) && term.first.size() <= most_factors; });
+}
+
+/// Numbers wrap as those of 64 bits do, and modulo 2^64 nothing is lost.
+int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+int64_t product(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+
+Terms product_of(const Terms& a, const Terms& b) {
+    Terms all;
+    all.constant = product(a.constant, b.constant);
+    const auto add = [&](const Terms::Product& of, int64_t times) { all.counts[of] = sum(all.counts[of], times); };
+    for (const auto& [factors, times] : a.counts) add(factors, product(times, b.constant));
+    for (const auto& [factors, times] : b.counts) add(factors, product(times, a.constant));
+    for (const auto& [left, left_times] : a.counts)
+        for (const auto& [right, right_times] : b.counts) {
+            Terms::Product both;
+            std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
+            add(both, product(left_times, right_times));
+        }
+    return all;
+}
+
+}  // namespace
+
+void Terms::add(const ir::Kernel& k, ir::Value v, int64_t times, int depth) {
+    const ir::InstId source = k[v].inst;
+    const int bits = 8 * size_of(k.type_of(v));
+    const ir::Op op = source.id == ir::none || bits < 32 || depth >= most_depth ? ir::Op::get : k[source].op;
+    uint64_t number = 0;
+    if (k.constant(v, number)) {
+        constant = sum(constant, product(times, int64_t(number << (64 - bits)) >> (64 - bits)));
+    } else if (op == ir::Op::add || op == ir::Op::sub) {
+        add(k, k.operands(k[source])[0], times, depth + 1);
+        add(k, k.operands(k[source])[1], op == ir::Op::add ? times : product(times, -1), depth + 1);
+    } else {
+        Terms whole;
+        whole.counts[{v.id}] = 1;
+        if (op == ir::Op::mul) {
+            Terms factors[2];
+            for (const size_t o : {0, 1}) factors[o].add(k, k.operands(k[source])[o], 1, depth + 1);
+            if (short_enough(factors[0]) && short_enough(factors[1])) whole = product_of(factors[0], factors[1]);
+        }
+        constant = sum(constant, product(times, whole.constant));
+        for (const auto& [factors, count] : whole.counts) counts[factors] = sum(counts[factors], product(times, count));
+    }
+}
+
+void Terms::cut(int bits) {
+    const auto cut_one = [&](int64_t number) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); };
+    constant = cut_one(constant);
+    for (auto& [factors, times] : counts) times = cut_one(times);
+    std::erase_if(counts, [](const auto& term) { return term.second == 0; });
+}
+
+Terms terms_of(const ir::Kernel& k, ir::Value v) {
+    Terms all;
+    all.add(k, v, 1);
+    all.cut(8 * size_of(k.type_of(v)));
+    return all;
+}
+
+bool Terms::is_constant() const { return counts.empty(); }
+
+int Terms::axis_of(const ir::Kernel& k, const Product& step) const {
+    int axis = -1;
+    for (const auto& [product, times] : counts) {
+        Product rest;
+        std::set_difference(product.begin(), product.end(), step.begin(), step.end(), std::back_inserter(rest));
+        if (times != 1 || product.size() != step.size() + 1 || rest.size() != 1) continue;
+        const ir::InstId place = k[ir::Value{rest[0]}].inst;
+        if (place.id == ir::none || k[place].op != ir::Op::global_index) continue;
+        if (axis >= 0) return -1;
+        axis = int(k[place].immediate);
+    }
+    return axis;
+}
+
+Terms difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
+    Terms apart;
+    apart.add(k, to, 1);
+    apart.add(k, from, -1);
+    apart.cut(8 * std::min(size_of(k.type_of(to)), size_of(k.type_of(from))));
+    return apart;
+}
+
+std::optional<int64_t> past_item(const ir::Kernel& k, ir::Value index, int axis) {
+    const Terms terms = terms_of(k, index);
+    if (terms.counts.size() != 1 || terms.counts.begin()->second != 1 || terms.counts.begin()->first.size() != 1) return std::nullopt;
+    const ir::InstId source = k[ir::Value{terms.counts.begin()->first[0]}].inst;
+    const bool item = source.id != ir::none && k[source].op == ir::Op::global_index && int(k[source].immediate) == axis;
+    return item ? std::optional(terms.constant) : std::nullopt;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,66 @@
+#include "cpu/plan/ownership_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/host/array.h"
+#include "core/kernel/kernel.h"
+#include "core/language/indices.h"
+#include "core/language/memory.h"
+
+namespace pumice::cpu {
+namespace {
+
+TEST(SharesOfLaunches, OwnersOfElements) {
+    const auto k = kernel("owners", [](InOut<float, 2> rows, InOut<float, 2> columns, InOut<float, 2> shifted, InOut<float, 2> both_ways,
+                                       InOut<float, 2> two_rows, InOut<float, 2> flat, InOut<float, 2> modulo) {
+        const auto at = global_index<2>();
+        const auto i = at[0], j = at[1];
+        for (int n = 0; n < 2; ++n) {
+            atomic_add(rows(i, j / 2 + n), 1.0f);
+            atomic_add(columns(i + n, j), 1.0f);
+            atomic_add(shifted(j / 2 + n, i + 3), 1.0f);
+            atomic_add(both_ways(n ? i : j, n ? j : i), 1.0f);
+            atomic_add(two_rows(i + n, 0), 1.0f);
+        }
+        atomic_add(flat[i], 1.0f);
+        atomic_add(modulo(i % 4, 0), 1.0f);
+    });
+    std::vector<int> axes;
+    for (const ir::MemoryId m : {ir::MemoryId{0}, {1}, {2}, {3}, {4}, {5}, {6}}) axes.push_back(axis_of_owners(*k.recorded(), m));
+    EXPECT_EQ(axes, (std::vector<int>{1, 0, 1, -1, -1, -1, -1}));
+}
+
+/// Each group is in one share, and shares of a phase have no slab in common.
+TEST(SharesOfLaunches, TakeEachGroupOnce) {
+    for (const int threads : {2, 3, 5})
+        for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})
+            for (const std::array<int64_t, 3>& groups : {std::array<int64_t, 3>{20, 23, 31}, {40, 20, 21}, {20, 1, 1}, {1, 57, 3}}) {
+                const Shares shares(owners, groups, threads);
+                if (!shares.any()) continue;
+                std::set<std::array<int64_t, 3>> seen;
+                for (int64_t phase = 0; phase < shares.phases(); ++phase) {
+                    std::array<std::set<int64_t>, 3> taken;
+                    for (int64_t n = 0; n < shares.in_phase(); ++n) {
+                        const Shares::Box box = shares.share(phase, n);
+                        for (int64_t z = box.begin[2]; z < box.end[2]; ++z)
+                            for (int64_t y = box.begin[1]; y < box.end[1]; ++y)
+                                for (int64_t x = box.begin[0]; x < box.end[0]; ++x) EXPECT_TRUE(seen.insert({x, y, z}).second);
+                        std::set<size_t> cut;
+                        for (int a = 0; a < int(owners.size()); ++a)
+                            if (shares.cover(a)) cut.insert(size_t(owners[size_t(a)]));
+                        for (const size_t axis : cut)
+                            for (int64_t g = box.begin[axis]; g < box.end[axis]; ++g) EXPECT_TRUE(taken[axis].insert(g).second) << "axis " << axis;
+                    }
+                }
+                EXPECT_EQ(int64_t(seen.size()), groups[0] * groups[1] * groups[2]);
+            }
+    EXPECT_FALSE(Shares({-1, 1}, {100, 7, 1}, 2).any());  // too few groups along the axis
+    EXPECT_FALSE(Shares({0}, {100, 100, 1}, 1).any());    // one thread adds to the arrays in any case
+    EXPECT_FALSE(Shares({0, 1, 2}, {100, 100, 100}, 2).cover(2));
+}
+
+}  // namespace
+}  // namespace pumice::cpu

@@ -1,0 +1,209 @@
+// Loops that add to arrays at places that the group's items share: cut into blocks, with a barrier before each, so that all packets
+// of the group run one block before the next. What they add to then stays in the first-level cache, instead of being passed over
+// once a packet. Where there are barriers, loops are cut for another reason, too: what is the same for the whole group in an
+// iteration, and costly, is computed once for the block, by the items side by side, and kept in tables of local memory.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/analysis/uniformity.h"
+#include "core/ir/ops.h"
+#include "core/ir/rewriter.h"
+#include "cpu/emit/emit_module.h"
+#include "cpu/runtime/reduction_privatisation.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t block_bytes = 24 << 10;  ///< of the elements that a block adds to, a vector each
+constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 128;
+
+class Blocking : public Rewriter {
+public:
+    explicit Blocking(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k.values.size()) {
+        for (const MemoryId m : only_added_to(k)) added[m.id] = true;
+        const auto& order = uniformity.structure().order();
+        for (const InstId id : order) {
+            for (const Value v : k.operands(k[id])) ++uses[v.id];
+            returns = returns || (k[id].op == Op::return_ && uniformity.structure().around(id).id != none);
+        }
+        barriers = std::any_of(order.begin(), order.end(),
+                               [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
+    }
+
+private:
+    /// How many adds of an iteration go to a place that the group's items share.
+    int64_t shared_adds(InstId id) const {
+        int64_t adds = 0;
+        each_inside(from, from[id], [&](InstId inner) { adds += adds_to(inner) && shared(inner); });
+        return adds;
+    }
+    bool adds_to(InstId id) const {
+        const Inst& i = from[id];
+        return i.op == Op::atomic && added[i.memory.id] && uses[from.result(i).id] == 0;
+    }
+    bool shared(InstId id) const {
+        const auto indices = indices_of(from, from[id]);
+        return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::group; });
+    }
+
+    /// The step, 1 or -1, of a loop that can be cut: all the group's items run it alike. Else 0.
+    int64_t step_of(InstId id) const {
+        const Inst& loop = from[id];
+        if (returns || loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
+        if (!uniformity.structure().jumps_to(id).empty() || uniformity.parting(id) > Scope::group) return 0;
+        bool whole = true;
+        each_inside(from, loop, [&](InstId inner) {
+            const Op op = from[inner].op;
+            whole = whole && op != Op::barrier && op != Op::return_ && op != Op::subgroup && op != Op::print && op != Op::require;
+            if (adds_to(inner)) whole = whole && shared(inner);
+        });
+        const auto v = from.operands(loop);
+        uint64_t step = 0;
+        if (!whole || from.type_of(v[0]) != Scalar::i32 || !from.constant(v[2], step)) return 0;
+        const int64_t by = int32_t(step);
+        return by == 1 || by == -1 ? by : 0;
+    }
+
+    // ---- tables ----
+
+    /// Whether every item can compute, for any iteration, what it is in this one: from the index and what is known before the loop.
+    bool repeatable(const Inst& loop, Value v) const {
+        const Structure& where = uniformity.structure();
+        const BlockId body = loop.blocks[0];
+        const InstId source = from[v].inst;
+        if (uniformity.of(v) > Scope::group) return false;
+        if (source.id == none) return v == from[body].params[0] || from[v].block != body;
+        if (where.block_of(source) != body) return !inside(loop, source);
+        const Inst& i = from[source];
+        if (!is_pure(i.op) && !(i.op == Op::load && from[i.memory].access == Access::in)) return false;
+        const auto o = from.operands(i);
+        return std::all_of(o.begin(), o.end(), [&](Value operand) { return repeatable(loop, operand); });
+    }
+    bool inside(const Inst& loop, InstId id) const {
+        bool found = false;
+        each_inside(from, loop, [&](InstId inner) { found = found || inner == id; });
+        return found;
+    }
+    bool is_costly(const Inst& i) const {
+        if (!is_scalar_op(i.op)) return false;
+        const std::string_view cell = llvm_text(i.op, from.type_of(from.operands(i)[0]));
+        return cell.starts_with("sleef") || cell == "host";
+    }
+
+    std::vector<InstId> tabulated(const Inst& loop) const {
+        std::vector<InstId> found;
+        for (const InstId id : from[loop.blocks[0]].insts)
+            if (is_costly(from[id]) && repeatable(loop, from.result(from[id]))) found.push_back(id);
+        return found;
+    }
+
+    /// The number of an item among those of its group that are in the range, along axis 0 first; and the number of these.
+    void members(Value& rank, Value& count) {
+        for (int axis = (from.rank == 0 ? 3 : from.rank) - 1; axis >= 0; --axis) {
+            const Value present = members_along(axis);
+            rank = rank ? b.op(Op::add, {b.op(Op::mul, {rank, present}), b.index(Op::local_index, axis)}) : b.index(Op::local_index, axis);
+            count = count ? b.op(Op::mul, {count, present}) : present;
+        }
+    }
+
+    /// `for n from the item's number to last - first by the group's items { table[n] = what the iteration first + n has }`
+    void fill(const Inst& loop, std::span<const InstId> costly, Value first, Value last, int64_t step) {
+        std::set<uint32_t> needed;
+        const std::function<void(InstId)> need = [&](InstId id) {
+            if (id.id == none || uniformity.structure().block_of(id) != loop.blocks[0] || !needed.insert(id.id).second) return;
+            for (const Value o : from.operands(from[id])) need(from[o].inst);
+        };
+        for (const InstId id : costly) need(id);
+        Value rank, count;
+        members(rank, count);
+        const Value bounds[] = {rank, step > 0 ? b.op(Op::sub, {last, first}) : b.op(Op::sub, {first, last}), count};
+        const Scalar types[] = {Scalar::i32};
+        control(loop, bounds, types, [&](int, std::span<const Value> params) {
+            map(from[loop.blocks[0]].params[0], b.op(step > 0 ? Op::add : Op::sub, {first, params[0]}));
+            for (const InstId id : from[loop.blocks[0]].insts)
+                if (needed.count(id.id)) copy(id);
+            for (const InstId id : costly) b.store(tables.at(id.id).memory, 0, {&params[0], 1}, of(from.result(from[id])));
+            b.terminate(Op::yield);
+        });
+        b.barrier();
+    }
+
+    MemoryId table_of(const Inst& i, int64_t elements) {
+        Memory memory;
+        memory.kind = MemoryKind::local;
+        memory.name = text("table", to.memories.size());
+        memory.element = Element::of(i.type);
+        memory.extents = {elements};
+        memory.loc = i.loc;
+        to.memories.push_back(memory);
+        return {uint32_t(to.memories.size() - 1)};
+    }
+
+    // ---- blocks ----
+
+    void inst(InstId id) override {
+        if (const auto t = tables.find(id.id); t != tables.end()) {
+            b.loc = from[id].loc;
+            return map(from.result(from[id]), b.load(t->second.memory, 0, {&t->second.at, 1}));
+        }
+        const int64_t step = step_of(id), adds = step ? shared_adds(id) : 0;
+        const std::vector<InstId> costly = step && barriers ? tabulated(from[id]) : std::vector<InstId>();
+        if (adds == 0 && costly.empty()) return copy(id);
+        const int64_t fitting = adds ? block_bytes / (element_bytes * adds) : most_iterations;
+        cut(from[id], step, std::clamp(fitting, least_iterations, most_iterations), costly);
+    }
+
+    void cut(const Inst& loop, int64_t step, int64_t iterations, std::span<const InstId> costly) {
+        b.loc = loop.loc;
+        std::vector<Value> outer = of(from.operands(loop));
+        const Value limit = outer[1], by = outer[2];
+        outer[2] = b.constant_int(Scalar::i32, step * iterations);
+        std::vector<Scalar> types;
+        for (const Value p : from[loop.blocks[0]].params) types.push_back(from.type_of(p));
+        for (const InstId id : costly) tables[id.id].memory = table_of(from[id], iterations);
+        const InstId made = control(loop, outer, types, [&](int, std::span<const Value> params) {
+            b.barrier();
+            const std::vector<Value> carried(params.begin() + 1, params.end());
+            // In the last block, which the step may take past the largest integer, at most 2^32 - 1 iterations are left.
+            const Value first = params[0], left = step > 0 ? b.op(Op::sub, {limit, first}) : b.op(Op::sub, {first, limit});
+            const Value size = b.constant(Scalar::u32, uint64_t(iterations)), cut_short = b.op(Op::lt, {b.bitcast(Scalar::u32, left), size});
+            const Value whole = b.op(Op::add, {first, b.constant_int(Scalar::i32, step * iterations)});
+            const Value last = b.select(cut_short, limit, whole);
+            if (!costly.empty()) fill(loop, costly, first, last, step);
+            std::vector<Value> inner{first, last, by};
+            inner.insert(inner.end(), carried.begin(), carried.end());
+            const InstId block = control(loop, inner, types, [&](int, std::span<const Value> now) {
+                for (size_t p = 0; p < now.size(); ++p) map(from[loop.blocks[0]].params[p], now[p]);
+                for (const InstId id : costly)
+                    tables[id.id].at = step > 0 ? b.op(Op::sub, {now[0], first}) : b.op(Op::sub, {first, now[0]});
+                insts(loop.blocks[0]);
+            });
+            std::vector<Value> results;
+            for (int r = 0; r < loop.result_count; ++r) results.push_back(to.result(to[block], r));
+            b.terminate(Op::yield, results);
+        });
+        to.insts[made.id].immediate = 0;
+        map_results(loop, made);
+    }
+
+    struct Table {
+        MemoryId memory;
+        Value at;  ///< of the iteration that is being written
+    };
+    const Uniformity uniformity;
+    std::vector<bool> added;
+    std::vector<int> uses;
+    bool returns = false;   ///< from within something: guard refuses barriers behind that, even where all items return
+    bool barriers = false;  ///< there are some, or will be for the sake of sums
+    std::map<uint32_t, Table> tables;  ///< of the instructions whose results they hold
+};
+
+}  // namespace
+
+Kernel block(const Kernel& kernel) { return Blocking(kernel).run(); }
+
+}  // namespace pumice::cpu

@@ -1,0 +1,116 @@
+#include "cpu/runtime/alignment_peeling.h"
+
+#include <algorithm>
+
+#include "cpu/plan/index_polynomial.h"
+#include "cpu/runtime/cpu_memory.h"
+
+namespace pumice::cpu {
+namespace {
+
+using namespace ir;
+
+constexpr int64_t line_bytes = 64;
+/// Shorter rows, and ranges of fewer items, gain less by whole lines than rows' ends cost; what longer rows gain costs nothing.
+constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
+constexpr int64_t most_loads = 2;  ///< for each store, where stores matter
+
+const Inst* source(const Kernel& k, Value v, Op op) {
+    const InstId i = k[v].inst;
+    return i.id != none && k[i].op == op ? &k[i] : nullptr;
+}
+
+/// Of a product of a group's index and size along one axis, that axis; -1 for other values.
+int origin_axis(const Kernel& k, Value v) {
+    const Inst* i = source(k, v, Op::mul);
+    if (!i) return -1;
+    const auto o = k.operands(*i);
+    for (const size_t first : {0, 1}) {
+        const Inst* index = source(k, o[first], Op::group_index);
+        const Inst* size = source(k, o[1 - first], Op::group_size);
+        if (index && size && index->immediate == size->immediate) return int(index->immediate);
+    }
+    return -1;
+}
+
+/// Of an item's group and its place in the group a kernel may ask for the sum: the item's place in the range.
+bool uses_well(const Kernel& k, const Inst& i) {
+    const auto o = k.operands(i);
+    for (size_t n = 0; n < o.size(); ++n) {
+        const Inst* local = source(k, o[n], Op::local_index);
+        const int axis = local ? int(local->immediate) : origin_axis(k, o[n]);
+        if (axis >= 0) {
+            if (i.op != Op::add) return false;
+            const Inst* beside = source(k, o[1 - n], Op::local_index);
+            if (local ? origin_axis(k, o[1 - n]) != axis : !beside || int(beside->immediate) != axis) return false;
+        } else if (source(k, o[n], Op::group_index) || source(k, o[n], Op::group_size)) {
+            if (i.op != Op::mul || origin_axis(k, k.result(i)) < 0) return false;
+        }
+    }
+    return true;
+}
+
+bool tells_group(const Kernel& k, const Inst& i) {
+    switch (i.op) {
+        case Op::group_count:
+        case Op::in_range:
+        case Op::barrier:
+        case Op::uniform:
+        case Op::subgroup:
+        case Op::subgroup_size:
+        case Op::subgroup_lane:
+        case Op::subgroup_index:
+        case Op::subgroup_count: return true;
+        default: return !uses_well(k, i);
+    }
+}
+
+}  // namespace
+
+bool mostly_stores(const Kernel& k, int64_t most) {
+    // A recorded subscript that is only assigned to is a load, too.
+    std::vector<bool> used(k.values.size());
+    for (const Value v : k.pool) used[v.id] = true;
+    int64_t loads = 0, stores = 0;
+    for (const Inst& i : k.insts) {
+        if (i.op == Op::for_ || i.op == Op::while_) return false;
+        if (i.memory.id == none || i.op == Op::extent || k[i.memory].kind != MemoryKind::array) continue;
+        stores += i.op == Op::store;
+        loads += i.op != Op::store && used[k.result(i).id];
+    }
+    return loads <= most * stores;
+}
+
+namespace {
+
+/// Whether a row that a recorded kernel stores, or loads where it stores none, does not begin with a line, as far as indices and the
+/// launch's arrays tell; taken to be so where they do not.
+bool begins_within_lines(const Kernel& k, const Launch& launch) {
+    for (const Op op : {Op::store, Op::load})
+        for (const Inst& i : k.insts) {
+            if (i.op != op || k[i.memory].kind != MemoryKind::array || k[i.memory].element.leaves.size() > 1) continue;
+            const Launch::Array& array = launch.arguments[size_t(k[i.memory].argument)].array;
+            const auto past = past_item(k, indices_of(k, i).back(), 0);
+            if (!past || !array.memory) return true;
+            const int64_t size = k[i.memory].element.size, rows = launch.extent[1] * launch.extent[2];
+            const auto address = int64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data)) + array.offset;
+            return (address + (launch.start[0] + *past) * size) % line_bytes != 0 || (rows > 1 && array.extents[0] * size % line_bytes != 0);
+        }
+    return false;
+}
+
+}  // namespace
+
+bool movable(const Kernel& k) {
+    const auto local = [](const ir::Memory& m) { return m.kind == MemoryKind::local; };
+    return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), [&](const Inst& i) { return tells_group(k, i); }) &&
+           std::none_of(k.memories.begin(), k.memories.end(), local);
+}
+
+bool worth_lead(const Kernel& k, const Launch& launch, bool streaming) {
+    if (launch.extent[0] < least_row || launch.extent[0] * launch.extent[1] * launch.extent[2] < least_items) return false;
+    // Loads from both sides of a row's items cross lines in any case.
+    return (streaming || launch.extent[0] >= long_row || mostly_stores(k, most_loads)) && begins_within_lines(k, launch);
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,298 @@
+#include "cpu/runtime/cpu_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "core/host/next_launch_hint.h"
+#include "core/host/ring.h"
+#include "core/passes/passes.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
+#include "cpu/plan/cpu_group_size.h"
+#include "cpu/runtime/cpu_launch.h"
+
+namespace pumice::cpu {
+namespace {
+
+struct PointEvent final : EventState {
+    PointEvent(std::shared_ptr<Device> device, Streams& streams, Point point)
+        : device(std::move(device)), streams(streams), point(point) {}
+    void wait() override {
+        streams.wait(point);
+        device->settle();
+    }
+    bool done() override { return streams.poll(point); }
+
+    const std::shared_ptr<Device> device;
+    Streams& streams;
+    const Point point;
+};
+
+/// A debug switch that is a number, or `fallback` where it is not set.
+int number(std::string_view name, int fallback, std::string_view meaning, bool (*allowed)(int)) {
+    const std::string& set = debug::value(name);
+    if (set.empty()) return fallback;
+    const bool digits = set.size() < 6 && set.find_first_not_of("0123456789") == set.npos;
+    if (!digits || !allowed(std::stoi(set))) fail(name, " is \"", set, "\"; it is ", meaning);
+    return std::stoi(set);
+}
+
+std::string name_for(const Machine& machine, int width, int threads) {
+    return text("cpu (", machine.cpu, ", ", width > 0 ? width : native_width(machine), " wide, ", threads,
+                threads == 1 ? " thread)" : " threads)");
+}
+
+Limits limits_for(const Machine& machine, int width) {
+    Limits l;
+    l.max_group_size = max_group_items;
+    l.max_group_extent = {max_group_items, max_group_items, max_group_items};
+    l.local_memory = max_local_bytes;
+    l.max_array_bytes = l.memory = physical_memory();
+    l.subgroup_size = width > 0 ? width : native_width(machine);
+    return l;
+}
+
+}  // namespace
+
+Settings settings() {
+    Settings s;
+    s.width = number("PUMICE_CPU_WIDTH", 0, "1, 4, 8 or 16", [](int n) { return n == 1 || n == 4 || n == 8 || n == 16; });
+    const unsigned there = std::max(1u, std::thread::hardware_concurrency());
+    s.threads = number("PUMICE_CPU_THREADS", int(there), "a number from 1 to 1024", [](int n) { return n >= 1 && n <= 1024; });
+    s.fixed_parts = number("PUMICE_CPU_STATIC", 0, "0 or 1", [](int n) { return n == 0 || n == 1; }) == 1;
+    return s;
+}
+
+std::string unavailable_reason() { return llvm_unavailable(); }
+std::string name() { return name_for(target_machine(), settings().width, settings().threads); }
+Limits limits() { return limits_for(target_machine(), settings().width); }
+std::shared_ptr<Backend> open() {
+    const Settings s = settings();
+    try {
+        std::thread([] {}).join();  // oneTBB asks for its threads only when there is work, and cannot do without
+    } catch (const std::system_error& e) {
+        fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")");
+    }
+    return std::make_shared<Device>(s.width, s.threads, s.fixed_parts);
+}
+
+Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
+    : compiler(std::make_shared<Compiler>(width, machine)),
+      owned_team(std::make_unique<Team>(threads, fixed_parts)),
+      owned_streams(std::make_unique<Streams>(*owned_team)),
+      team(*owned_team),
+      streams(*owned_streams) {
+    debug::log_line(text("opened ", name(), compiler->target.sleef ? " with SLEEF" : ""));
+}
+
+Device::~Device() {
+    const auto end = [streams = owned_streams.release(), team = owned_team.release()] {
+        delete streams;  // waits for its work, which the team does
+        delete team;
+    };
+    try {
+        streams.finish();
+        std::vector<Point> unfinished;
+        if (take_reports(unfinished)) reports.deliver_lines();
+    } catch (...) {
+        // Nobody is left to be told.
+    }
+    // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
+    if (!Team::on_its_thread()) {
+        end();
+        return;
+    }
+    try {
+        std::thread(end).detach();
+    } catch (const std::system_error&) {
+        // No thread is to be had: they stay.
+    }
+}
+
+std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, team.threads); }
+Limits Device::limits() const { return limits_for(compiler->machine, compiler->target.width); }
+
+// ---- memory --------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
+    const auto memory = std::make_shared<Memory>(in_use, pool, bytes, name());
+    if (zero && !memory->zero())
+        team.run(Priority::normal, bytes, bytes_piece, [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
+    return memory;
+}
+
+void Device::wait_for_uses(Memory& memory, bool write) {
+    std::vector<Point> points;
+    {
+        const std::lock_guard lock(streams.mutex);
+        conflicts(memory, nullptr, streams[0], write, points);
+    }
+    for (const Point& point : points) streams.wait(point);
+    settle();
+}
+
+void Device::transfer(void* to, const void* from, int64_t bytes) {
+    team.run(Priority::normal, bytes, bytes_piece, [=](int64_t first, int64_t count) {
+        std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, size_t(count));
+    });
+}
+
+void Device::write(Allocation& to, int64_t offset, const void* from, int64_t bytes) {
+    Memory& memory = memory_of(to);
+    wait_for_uses(memory, true);
+    transfer(memory.data + offset, from, bytes);
+}
+
+void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
+    Memory& memory = memory_of(from);
+    wait_for_uses(memory, false);
+    transfer(to, memory.data + offset, bytes);
+}
+
+void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) {
+    FillWork work;
+    if (pattern_size > int64_t(work.pattern.size())) library_bug(text("a fill by a pattern of ", pattern_size, " bytes"));
+    work.to = memory_of(to).shared_from_this();
+    work.offset = offset, work.bytes = bytes, work.pattern_size = pattern_size;
+    std::memcpy(work.pattern.data(), pattern, size_t(pattern_size));
+    const Use use{&memory_of(to), true};
+    submit(stream, work, {&use, 1});
+}
+
+void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) {
+    CopyWork work;
+    work.held[0] = memory_of(from).shared_from_this(), work.held[1] = memory_of(to).shared_from_this();
+    work.from = work.held[0]->data + from_offset, work.to = work.held[1]->data + to_offset, work.bytes = bytes;
+    const Use uses[] = {{work.held[0].get(), false}, {work.held[1].get(), true}};
+    submit(stream, work, uses);
+}
+
+void Device::write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) {
+    CopyWork work;
+    work.held[0] = memory_of(to).shared_from_this();
+    work.from = static_cast<const std::byte*>(from), work.to = work.held[0]->data + offset, work.bytes = bytes;
+    const Use use{work.held[0].get(), true};
+    submit(stream, work, {&use, 1});
+}
+
+void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) {
+    CopyWork work;
+    work.held[0] = memory_of(from).shared_from_this();
+    work.from = work.held[0]->data + offset, work.to = static_cast<std::byte*>(to), work.bytes = bytes;
+    const Use use{work.held[0].get(), false};
+    submit(stream, work, {&use, 1});
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+    const auto is_group = [](const ir::Inst& i) { return i.op == ir::Op::group; };
+    // The program's analyses of the kernel look for barriers and for accesses to local memory.
+    if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group))
+        kernel = std::make_shared<const ir::Kernel>(ir::group_by_memory(ir::inlining(*kernel)));
+    return std::make_shared<Program>(compiler, std::move(kernel));
+}
+
+std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
+    return cpu::choose_group(kernel, launch.extent, launch.rank);
+}
+
+template <class Kind>
+Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool followed) {
+    std::unique_lock lock(streams.mutex);
+    Stream& on = streams[stream];
+    std::vector<Point> after;
+    for (const Use& use : uses) conflicts(*use.memory, &on, streams[0], use.write, after);
+    const Point point{&on, on.submitted + 1};
+    for (const Use& use : uses) note_use(*use.memory, point, use.write);
+    streams.submit(on, work, std::move(after), [&] { return std::make_unique<Kind>(std::move(work)); }, lock, followed);
+    return point;
+}
+
+void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
+    Program& program = static_cast<Program&>(*executable);
+    const bool followed = detail::Followed::now();
+    const Launch launch = program.arranged(asked, team.threads, followed);
+    const ir::Kernel& kernel = *program.kernel;
+    LaunchWork work(program.variant(launch, team.threads), launch, program.across, program.shares(launch, team.threads), pool);
+    std::vector<Use> uses;
+    uses.reserve(launch.arguments.size());
+    work.held.reserve(launch.arguments.size());
+    for (size_t i = 0; i < launch.arguments.size(); ++i) {
+        if (!launch.arguments[i].array.memory) continue;
+        Memory& memory = memory_of(*launch.arguments[i].array.memory);
+        uses.push_back({&memory, kernel[kernel.params[i].memory].access != ir::Access::in});
+        work.held.push_back(memory.shared_from_this());
+    }
+    if (!program.reports) return void(submit(launch.stream, work, uses, followed));
+    std::vector<Point> unfinished;
+    // Room is made first where what earlier launches print may fill the ring.
+    // A range has at most 2^48 items; a ring holds less.
+    const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
+    const int64_t words = words_printed(kernel) * items;
+    while (expected + words > int64_t(ring::words) && !take_reports(unfinished)) {
+        if (CallWork::inside()) break;
+        for (const Point& point : unfinished) streams.wait(point);
+    }
+    reports.deliver_lines();
+    const std::lock_guard lock(reporting);
+    if (ring.empty()) {
+        ring.resize(ring::words);
+        ring::clear(ring);
+    }
+    work.report(ring.data(), reports.add(program.kernel, {launch.start, launch.extent, launch.group, launch.rank}));
+    reporting_work.push_back(submit(launch.stream, work, uses));
+    expected += words;
+    reported = true;
+}
+
+/// Takes what was reported where no launch that reports is unfinished; else gives those.
+bool Device::take_reports(std::vector<Point>& unfinished) {
+    const std::lock_guard lock(reporting);
+    std::erase_if(reporting_work, [](const Point& point) { return point.reached(); });
+    unfinished = reporting_work;
+    if (!unfinished.empty()) return false;
+    if (reported) reports.take(ring);
+    if (reported) ring::clear(ring);
+    reported = false;
+    expected = 0;
+    return true;
+}
+
+void Device::settle() {
+    if (!reported) return;
+    std::vector<Point> unfinished;
+    while (!take_reports(unfinished)) {
+        if (CallWork::inside()) return;  // another wait hands them over
+        for (const Point& point : unfinished) streams.wait(point);
+    }
+    reports.deliver();
+}
+
+void Device::synchronize() {
+    streams.finish();
+    settle();
+}
+
+// ---- streams -------------------------------------------------------------------------------------------------------
+
+void Device::call(int stream, std::function<void()> act) {
+    CallWork work;
+    work.act = std::move(act);
+    submit(stream, work, {});
+}
+
+std::shared_ptr<EventState> Device::record(int stream) {
+    return std::make_shared<PointEvent>(std::static_pointer_cast<Device>(shared_from_this()), streams, streams.last(stream));
+}
+
+void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
+    const auto* own = dynamic_cast<const PointEvent*>(event.get());
+    if (!own || own->device.get() != this) return event->wait();
+    streams.wait_for(stream, own->point);
+}
+
+}  // namespace pumice::cpu

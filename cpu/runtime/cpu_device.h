@@ -1,0 +1,80 @@
+// The CPU device: memory, streams and launches put together.
+#pragma once
+#include "cpu/native/cpu_target.h"
+#include "cpu/runtime/cpu.h"
+#include "cpu/runtime/cpu_memory.h"
+#include "cpu/runtime/cpu_program.h"
+#include "cpu/runtime/cpu_streams.h"
+
+namespace pumice::cpu {
+
+class Device final : public Backend {
+public:
+    Device(int width, int threads, bool fixed_parts, const Machine& machine = target_machine());
+    ~Device() override;
+
+    std::string name() const override;
+    Limits limits() const override;
+    bool supports(Feature) const override { return true; }
+
+    std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override;
+    void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override;
+    void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override;
+    void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) override;
+    void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) override;
+    void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
+    void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
+
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
+    std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
+    bool splits_ranges() const override { return true; }
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+
+    int create_stream(Priority priority) override { return streams.create(priority); }
+    void release_stream(int stream) override { streams.release(stream); }
+    void call(int stream, std::function<void()> act) override;
+    std::shared_ptr<EventState> record(int stream) override;
+    void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
+    void synchronize() override;
+
+    /// After a wait: hands over what kernels have reported; throws Error for a requirement that failed.
+    void settle();
+
+private:
+    struct Use {
+        Memory* memory = nullptr;
+        bool write = false;
+    };
+    /// Gives the stream work that uses memory. `Kind` is copied where it is not done at once.
+    template <class Kind>
+    Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
+    /// Blocks until the memory's uses that conflict with the host's are done.
+    void wait_for_uses(Memory& memory, bool write);
+    void transfer(void* to, const void* from, int64_t bytes);
+
+    const std::shared_ptr<Compiler> compiler;
+    bool take_reports(std::vector<Point>& unfinished);
+
+    std::mutex reporting;              ///< over the next two, and while a launch that reports is given to its stream
+    std::vector<uint32_t> ring;        ///< where kernels report to; empty until one does
+    std::atomic<int64_t> expected = 0; ///< words that launches since then write if every item prints each line once
+    std::vector<Point> reporting_work; ///< launches since the ring was last taken
+    std::atomic<bool> reported = false;
+
+    const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
+    const std::shared_ptr<Pool> pool = new_pool();
+    std::unique_ptr<Team> owned_team;
+    std::unique_ptr<Streams> owned_streams;
+    Team& team;
+    Streams& streams;
+};
+
+/// What the debug switches ask for. Throws Error for what they cannot be.
+struct Settings {
+    int width = 0;    ///< 0: the machine's own
+    int threads = 1;
+    bool fixed_parts = false;
+};
+Settings settings();
+
+}  // namespace pumice::cpu

@@ -1,0 +1,257 @@
+#include "cpu/runtime/cpu_launch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "core/support/error.h"
+#include "cpu/runtime/cache_sizes.h"
+
+namespace pumice::cpu {
+namespace {
+
+// Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
+constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
+
+/// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array come
+/// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows. The
+/// pieces begin with pages where the array's rows do: the processor foresees no further than a page, which is 1024 floats. Groups that
+/// begin early load again what those before them did, which is still in a cache where the pieces are shorter.
+constexpr int64_t patch_columns = 32, patch_rows = 4096, patch_rows_with_lead = 1024;
+
+struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+}  // namespace
+
+double now_ns() {
+    return double(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+std::byte* thread_scratch(int64_t bytes) {
+    thread_local std::unique_ptr<std::byte[], Free> memory;
+    thread_local int64_t size = 0;
+    if (size < bytes) {
+        const int64_t rounded = (bytes + 4095) / 4096 * 4096;
+        memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, size_t(rounded))));
+        size = memory ? rounded : 0;
+        if (!memory) fail("cannot allocate ", rounded, " bytes of local memory on cpu: the system gives no more memory");
+    }
+    return memory.get();
+}
+
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const Shares& given, const std::shared_ptr<Pool>& pool)
+    : native(std::move(code)), shares(given) {
+    const size_t n = launch.arguments.size();
+    arguments.resize(n);
+    extents.resize(n);
+    for (size_t i = 0; i < n; ++i) {
+        const Launch::Argument& given = launch.arguments[i];
+        extents[i] = given.array.extents;
+        arguments[i].bits = given.array.memory ? uint64_t(reinterpret_cast<uintptr_t>(memory_of(*given.array.memory).data + given.array.offset))
+                                               : given.bits;
+        arguments[i].extents = extents[i].data();
+    }
+    for (size_t axis = 0; axis < 3; ++axis) {
+        // What a row's groups begin early, its last one lacks at the end: that may take one more.
+        const int64_t extent = launch.extent[axis] + (axis == 0 && native->lead ? most_lead - 1 : 0);
+        const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
+        frame.start[axis] = int32_t(launch.start[axis]);
+        frame.extent[axis] = int32_t(launch.extent[axis]);
+        frame.count[axis] = int32_t(count);
+        groups *= count;
+    }
+    frame.columns[1] = frame.count[0];
+    slowest = size_t(launch.rank - 1);
+    row_items = launch.group[slowest];
+    frame.arguments = arguments.data();
+    units = groups;
+    patch[0] = std::max<int64_t>(1, patch_columns / launch.group[0]);
+    patch[1] = std::max<int64_t>(1, (native->lead ? patch_rows_with_lead : patch_rows) / launch.group[1]);
+    if (crosses >= 0 && frame.count[0] > patch[0] && frame.count[1] > 1) {
+        across = (frame.count[0] + patch[0] - 1) / patch[0];
+        const auto& e = extents[size_t(crosses)];
+        const int64_t elements = std::max<int64_t>(1, std::accumulate(e.begin(), e.end(), int64_t(1), std::multiplies<>()));
+        const int64_t bytes = std::max<int64_t>(1, launch.arguments[size_t(crosses)].array.bytes / elements) * launch.group[1];
+        const int64_t phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
+        // Of the short ones at both ends, one goes with its neighbour.
+        begin = phase <= patch[1] / 2 ? -phase : patch[1] - phase;
+        down = std::max<int64_t>(1, (frame.count[1] - begin + patch[1] / 2) / patch[1]);
+        units = across * down * frame.count[2];
+    } else {
+        patch[0] = 0;
+    }
+    if (native->sums.empty()) return;
+    std::vector<SumCopies::Array> summed;
+    for (const ArraySum& sum : native->sums) {
+        const auto& e = extents[size_t(sum.argument)];
+        summed.push_back({e[0] * e[1] * e[2], sum.lanes == 1 && shares.cover(sum.argument)});
+    }
+    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) shares = {};
+    sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
+}
+
+// The vectors' elements stay where they are, and with them what points to them.
+LaunchWork::LaunchWork(LaunchWork&& other) = default;
+
+/// The patch's groups, row by row; their number.
+int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
+    const int64_t x = number % across * patch[0], at = number / across % down, z = number / across / down;
+    const int64_t y = at == 0 ? 0 : begin + at * patch[1], end = at == down - 1 ? frame.count[1] : begin + (at + 1) * patch[1];
+    const int64_t wide = std::min(patch[0], frame.count[0] - x);
+    own.columns[0] = int32_t(x), own.columns[1] = int32_t(x + wide);
+    native->entry(&own, (z * frame.count[1] + y) * frame.count[0] + x, wide * (end - y));
+    return wide * (end - y);
+}
+
+/// A share's groups, plane by plane; their number.
+int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
+    const Shares::Box box = shares.share(phase, number);
+    const int64_t wide = box.end[0] - box.begin[0], high = box.end[1] - box.begin[1], deep = box.end[2] - box.begin[2];
+    own.columns[0] = int32_t(box.begin[0]), own.columns[1] = int32_t(box.end[0]);
+    for (int64_t z = box.begin[2]; z < box.end[2]; ++z)
+        native->entry(&own, (z * frame.count[1] + box.begin[1]) * frame.count[0] + box.begin[0], wide * high);
+    return wide * high * deep;
+}
+
+/// `some` runs groups in a frame of the thread's and gives their number.
+template <class Some>
+void LaunchWork::run_some(const Some& some) const {
+    Frame own = frame_with(thread_scratch(native->scratch_bytes));
+    if (sums) own.arguments = sums->own();
+    const double start = now_ns();
+    const int64_t done = some(own);
+    if (native->streaming) finish_stores();
+    note_group(float((now_ns() - start) / double(done)));
+}
+
+void LaunchWork::run_groups(int64_t first, int64_t count) const {
+    run_some([&](Frame& own) {
+        if (patch[0] == 0) return native->entry(&own, first, count), count;
+        int64_t done = 0;
+        for (int64_t p = first; p < first + count; ++p) done += run_patch(own, p);
+        return done;
+    });
+}
+
+void LaunchWork::note_group(float took) const {
+    const float known = native->group_ns.load(std::memory_order_relaxed);
+    // Other threads read it all the time, and would miss it in their caches.
+    if (took > known * 0.9f && took < known * 1.1f) return;
+    // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
+    native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
+}
+
+void LaunchWork::run(const Crew& crew) {
+    run_all(crew);
+    if (sums) sums->add_up(crew);
+}
+
+void LaunchWork::run_all(const Crew& crew) {
+    if (units == 1 || !worth_sharing()) return run_groups(0, units);
+    if (sums && shares.any()) {
+        const int64_t piece = int64_t(range_ns * double(shares.in_phase() * shares.phases()) / cost());
+        for (int64_t phase = 0; phase < shares.phases(); ++phase)
+            crew.run(shares.in_phase(), piece, [this, phase](int64_t first, int64_t count) {
+                run_some([&](Frame& own) {
+                    int64_t done = 0;
+                    for (int64_t n = first; n < first + count; ++n) done += run_share(own, phase, n);
+                    return done;
+                });
+            });
+        return;
+    }
+    const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
+    crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
+             native->clears ? Order::backwards : Order::forwards);
+}
+
+// ---- rows of groups ----
+
+bool LaunchWork::worth_sharing() const { return cost() >= worth_sharing_ns; }
+
+/// Whether rows may be done in any order.
+bool LaunchWork::in_rows() const { return patch[0] == 0 && !sums && !frame.ring && !native->streaming; }
+
+LaunchWork::Rows LaunchWork::rows() const {
+    return {frame.start[slowest], row_items, slowest == 0 && native->lead ? most_lead - 1 : 0, frame.count[slowest]};
+}
+
+Frame LaunchWork::frame_with(std::byte* memory) const {
+    Frame own = frame;
+    own.scratch = memory;
+    return own;
+}
+
+void LaunchWork::run_rows(const Frame& own, int64_t first, int64_t count) const {
+    const int64_t wide = groups / frame.count[slowest];
+    native->entry(&own, first * wide, count * wide);
+}
+
+void LaunchWork::note_pace(double times) const { note_group(float(native->group_ns.load(std::memory_order_relaxed) * times)); }
+
+std::vector<RowsTouched> LaunchWork::touched() const {
+    std::vector<RowsTouched> all;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const RowAccess& access = native->accesses[i];
+        const auto& e = extents[i];
+        if (access.touches && arguments[i].bits)
+            all.push_back({access, arguments[i].bits, e[0] * e[1] * e[2] * access.element_bytes, e[size_t(access.rank - 1)]});
+    }
+    return all;
+}
+
+void LaunchWork::report(uint32_t* ring, uint32_t number) {
+    frame.ring = reinterpret_cast<std::byte*>(ring);
+    frame.launch = number;
+}
+
+namespace {
+thread_local bool in_a_call = false;
+}
+bool CallWork::inside() { return in_a_call; }
+
+void CallWork::run(const Crew&) {
+    struct Inside {
+        const bool before = std::exchange(in_a_call, true);
+        ~Inside() { in_a_call = before; }
+    } inside;
+    act();
+}
+
+void FillWork::run(const Crew& crew) {
+    const bool past_caches = bytes >= bytes_in_caches(crew.threads());
+    const bool one_byte = std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
+    const int64_t size = one_byte ? 1 : pattern_size;
+    const auto fill = [this, size, past_caches](int64_t first, int64_t count) {
+        std::byte* const begin = to->data + offset + first * size;
+        const int64_t all = count * size, step = std::min<int64_t>(all, 8192 / size * size);
+        if (size == 1 && !past_caches) return void(std::memset(begin, int(pattern[0]), size_t(all)));
+        // Doubles what is filled: few long copies instead of many short ones, in steps that stay within the first-level cache.
+        std::memcpy(begin, pattern.data(), size_t(size));
+        for (int64_t done = size; done < step;) {
+            const int64_t next = std::min(done, step - done);
+            std::memcpy(begin + done, begin, size_t(next));
+            done += next;
+        }
+        for (int64_t done = step; done < all; done += step) copy_bytes(begin + done, begin, std::min(step, all - done), past_caches);
+        if (past_caches) finish_stores();
+    };
+    crew.run(bytes / size, bytes_piece / size, fill);
+}
+
+void CopyWork::run(const Crew& crew) {
+    const bool overlap = from < to + bytes && to < from + bytes;
+    if (overlap || bytes < 2 * bytes_piece) return void(std::memmove(to, from, size_t(bytes)));
+    const bool past_caches = 2 * bytes >= bytes_in_caches(crew.threads());
+    crew.run(bytes, bytes_piece, [this, past_caches](int64_t first, int64_t count) {
+        copy_bytes(to + first, from + first, count, past_caches);
+        if (past_caches) finish_stores();
+    });
+}
+
+}  // namespace pumice::cpu

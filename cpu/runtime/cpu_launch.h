@@ -1,0 +1,108 @@
+// The kinds of work that streams of the CPU device do.
+#pragma once
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cpu/runtime/cpu_memory.h"
+#include "cpu/runtime/cpu_program.h"
+#include "cpu/runtime/cpu_streams.h"
+
+namespace pumice::cpu {
+
+/// Host copies and fills move as many bytes in a nanosecond, roughly, for one thread.
+inline constexpr double bytes_per_ns = 8;
+/// The fewest bytes that are worth another thread.
+inline constexpr int64_t bytes_piece = 256 << 10;
+
+/// All groups of a kernel.
+class LaunchWork final : public Work {
+public:
+    /// `across`: the argument whose rows the kernel goes through along axis 1 of the range; -1: there is none.
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const Shares& shares, const std::shared_ptr<Pool>& pool);
+    LaunchWork(LaunchWork&& other);
+    /// The kernel reports into this ring, as the launch of this number.
+    void report(uint32_t* ring, uint32_t number);
+    void run(const Crew& crew) override;
+    std::unique_ptr<Work> with(const Work& next, int threads) const override;
+    double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
+
+    /// Groups as rows across the slowest axis of the range.
+    struct Rows {
+        int64_t start = 0;  ///< the first item's place along it
+        int64_t items = 1;  ///< places of a row
+        int64_t early = 0;  ///< a row may begin and end so many places earlier
+        int64_t count = 1;
+    };
+    Rows rows() const;
+    /// A thread's own frame, with scratch() bytes of its memory.
+    Frame frame_with(std::byte* memory) const;
+    int64_t scratch() const { return native->scratch_bytes; }
+    void run_rows(const Frame& own, int64_t first, int64_t count) const;
+    double row_ns() const { return cost() / double(frame.count[slowest]); }
+    /// Notes that a row took so many times as long as row_ns().
+    void note_pace(double times) const;
+
+private:
+    bool in_rows() const;
+    bool worth_sharing() const;
+    std::vector<RowsTouched> touched() const;
+    void run_all(const Crew& crew);
+    void run_groups(int64_t first, int64_t count) const;
+    template <class Some>
+    void run_some(const Some& some) const;
+    int64_t run_share(Frame& own, int64_t phase, int64_t number) const;
+    void note_group(float ns) const;
+    int64_t run_patch(Frame& own, int64_t number) const;
+
+    std::shared_ptr<Native> native;
+    std::unique_ptr<SumCopies> sums;  ///< where the kernel has some
+    Shares shares;
+    std::vector<FrameArgument> arguments;
+    std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
+    Frame frame;
+    int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
+    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
+    size_t slowest = 0;                    ///< axis of the range
+    int64_t row_items = 1;                 ///< of a group along that axis
+    int64_t begin = 0, down = 1;           ///< along axis 1 patch n begins at `begin` + n * patch[1]; the first and last go to the ends
+
+public:
+    std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
+};
+
+/// `bytes` of memory that hold a pattern again and again.
+struct FillWork final : Work {
+    std::shared_ptr<Memory> to;
+    int64_t offset = 0, bytes = 0, pattern_size = 1;
+    std::array<std::byte, 64> pattern{};
+    void run(const Crew& crew) override;
+    double cost() const override { return double(bytes) / bytes_per_ns; }
+};
+
+/// Bytes from one place to another; within one allocation they may overlap.
+struct CopyWork final : Work {
+    std::shared_ptr<Memory> held[2];
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    int64_t bytes = 0;
+    void run(const Crew& crew) override;
+    double cost() const override { return double(bytes) / bytes_per_ns; }
+};
+
+/// A function of the user's.
+struct CallWork final : Work {
+    std::function<void()> act;
+    void run(const Crew&) override;
+    /// Whether the calling thread is in such a function: it may not wait for what comes after it.
+    static bool inside();
+    double cost() const override { return 1e6; }  // unknown: never on the thread that gives it
+};
+
+/// The calling thread's memory for kernels, at least so long, aligned to 64 bytes.
+std::byte* thread_scratch(int64_t bytes);
+/// Since some moment.
+double now_ns();
+
+}  // namespace pumice::cpu

@@ -1,0 +1,97 @@
+#include "cpu/runtime/cpu_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/support/error.h"
+
+namespace pumice::cpu {
+namespace {
+
+// From here on memory is mapped of its own.
+constexpr int64_t large = 256 << 10;
+
+constexpr size_t most_few = 16;
+
+}  // namespace
+
+int64_t physical_memory() {
+    static const int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGE_SIZE));
+    return bytes;
+}
+
+std::shared_ptr<Pool> new_pool() { return std::make_shared<Pool>(std::min<int64_t>(256 << 20, physical_memory() / 16)); }
+
+Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, const std::string& device)
+    : in_use(std::move(counter)), pool(std::move(given_pool)) {
+    // The system would promise more than there is, and end the process when it is used.
+    if (size > physical_memory() - *in_use)
+        fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(),
+             " bytes of memory its arrays take ", in_use->load(), " already");
+    if (size > physical_memory() - *in_use - pool->kept()) pool->trim();
+    if (size >= large) {
+        block = pool->take(size);
+    } else {
+        block.bytes = (size + 63) / 64 * 64;
+        block.data = static_cast<std::byte*>(std::aligned_alloc(64, size_t(block.bytes)));
+    }
+    if (!block.data) fail("cannot allocate ", size, " bytes on ", device, ": the system gives no more memory");
+    data = block.data;
+    *in_use += bytes = size;
+}
+
+Memory::~Memory() {
+    if (bytes >= large) pool->give(block);
+    else std::free(data);
+    *in_use -= bytes;
+}
+
+void Uses::put(const Point& point) {
+    if (!many.empty()) {
+        many[point.stream] = point;
+        if (many.size() < prune_at) return;
+        std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+        prune_at = 2 * many.size() + 4 * most_few;
+        return;
+    }
+    for (Point& use : few)
+        if (use.stream == point.stream) {
+            use.number = point.number;
+            return;
+        }
+    std::erase_if(few, [](const Point& use) { return use.reached(); });
+    few.push_back(point);
+    if (few.size() <= most_few) return;
+    for (const Point& use : few) many[use.stream] = use;
+    few.clear();
+    prune_at = 4 * most_few;
+}
+
+void Uses::all(const Stream* except, std::vector<Point>& to) {
+    std::erase_if(many, [](const auto& use) { return use.second.reached(); });
+    for (const auto& [stream, use] : many)
+        if (stream != except) to.push_back(use);
+    for (const Point& use : few)
+        if (use.stream != except && !use.reached()) to.push_back(use);
+}
+
+void Uses::of(const Stream& stream, std::vector<Point>& to) const {
+    if (const auto use = many.find(&stream); use != many.end() && !use->second.reached()) to.push_back(use->second);
+    for (const Point& use : few)
+        if (use.stream == &stream && !use.reached()) to.push_back(use);
+}
+
+void note_use(Memory& memory, const Point& point, bool write) { (write ? memory.writes : memory.reads).put(point); }
+
+void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after) {
+    const auto add = [&](Uses& uses) {
+        if (!stream || stream == &standard) uses.all(stream, after);
+        else uses.of(standard, after);
+    };
+    add(memory.writes);
+    if (write) add(memory.reads);
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,261 @@
+#include "cpu/runtime/cpu_program.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "core/interp/interp_program.h"
+#include "core/ir/cache_key.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
+#include "cpu/plan/cpu_group_size.h"
+#include "cpu/runtime/alignment_peeling.h"
+#include "cpu/runtime/cache_sizes.h"
+
+namespace pumice::cpu {
+namespace {
+
+Isa isa_of(const Machine& machine) {
+    if (machine.triple.rfind("aarch64", 0) == 0) return Isa::neon;
+    if (native_width(machine) == 16) return Isa::avx512;
+    if (native_width(machine) == 8) return Isa::avx2;
+    if (machine.has("sse4.1")) return Isa::sse4;
+    return machine.has("sse2") ? Isa::sse2 : Isa::none;
+}
+
+/// Nanoseconds that a group may take, from the number of instructions: good enough until one was timed.
+double guess(const ir::Kernel& k, ir::BlockId block, double times) {
+    double sum = 0;
+    for (const ir::InstId id : k[block].insts) {
+        const ir::Inst& inst = k[id];
+        const double inner = times * (inst.op == ir::Op::for_ || inst.op == ir::Op::while_ ? 1000 : 1);
+        sum += times;
+        for (const ir::BlockId b : inst.blocks)
+            if (b.id != ir::none) sum += guess(k, b, inner);
+    }
+    return sum;
+}
+
+constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
+
+}  // namespace
+
+struct Compiler::Unloaded {
+    std::string symbol, object;
+    int64_t scratch_bytes = 0;
+    std::vector<ArraySum> sums;
+
+    std::string pack() const {
+        std::string bytes(layout);
+        for (const uint64_t number : {uint64_t(scratch_bytes), uint64_t(symbol.size()), uint64_t(sums.size())})
+            bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+        bytes.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(ArraySum));
+        return bytes + symbol + object;
+    }
+    static std::optional<Unloaded> unpack(const std::string& bytes) {
+        uint64_t numbers[3];
+        if (!bytes.starts_with(layout) || bytes.size() < layout.size() + sizeof numbers) return std::nullopt;
+        std::memcpy(numbers, bytes.data() + layout.size(), sizeof numbers);
+        size_t at = layout.size() + sizeof numbers;
+        if (numbers[2] > (bytes.size() - at) / sizeof(ArraySum)) return std::nullopt;
+        std::vector<ArraySum> sums(numbers[2]);
+        if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + at, sums.size() * sizeof(ArraySum));
+        at += sums.size() * sizeof(ArraySum);
+        if (numbers[1] > bytes.size() - at) return std::nullopt;
+        return Unloaded{bytes.substr(at, numbers[1]), bytes.substr(at + numbers[1]), int64_t(numbers[0]), std::move(sums)};
+    }
+};
+
+Compiler::Compiler(int width, const Machine& of) : machine(of), cache(debug::cache_folder()) {
+    target.width = width > 0 ? width : native_width(machine);
+    target.isa = isa_of(machine);
+    target.triple = machine.triple;
+    sleef = dlopen("libsleef.so.3", RTLD_NOW | RTLD_LOCAL);
+    target.sleef = sleef != nullptr;
+    if (!sleef) debug::log_line("libsleef.so.3 (Debian's package libsleef3) is not there: vector maths is done one item after another");
+    loader = std::async(std::launch::async, [machine = machine, sleef = sleef] {
+        auto ready = make_loader([sleef](const char* name) -> void* {
+            if (void* own = host_function(name)) return own;
+            if (void* vector = sleef ? dlsym(sleef, name) : nullptr) return vector;
+            return dlsym(RTLD_DEFAULT, name);
+        });
+        make_object("define void @warm(ptr %p) { store <16 x float> zeroinitializer, ptr %p ret void }", machine);
+        return ready;
+    }).share();
+}
+
+Compiler::~Compiler() { loader.wait(); }
+
+std::string Compiler::key(const ir::Kernel& kernel, const Variant& variant) const {
+    static const std::string build = build_stamp();
+    CacheKey key;
+    key.add(build), key.add(llvm_version()), key.add(machine.triple), key.add(machine.cpu), key.add(machine.features), key.add(target), key.add(variant);
+    key.add(kernel);
+    return key.hash() + ".object";
+}
+
+Compiler::Unloaded Compiler::make(const ir::Kernel& kernel, const Variant& variant) const {
+    std::vector<std::string_view> stages = pass_names();
+    stages.insert(stages.end(), {"ir", "llvm", "optimised", "asm"});
+    debug::check_dump(stages);
+
+    const bool readable = debug::dumps("optimised") || debug::dumps("asm");
+    const auto start = std::chrono::steady_clock::now();
+    const Emitted emitted = emit_llvm(lower(kernel, variant.wide_offsets, variant.sums), target, variant);
+    if (debug::dumps("llvm")) debug::dump_text("llvm", kernel.name, "ll", emitted.text);
+    const Object object = make_object(emitted.text, machine, readable);
+    if (debug::dumps("optimised")) debug::dump_text("optimised", kernel.name, "ll", object.optimised);
+    if (debug::dumps("asm")) debug::dump_text("asm", kernel.name, "s", object.assembly);
+    if (debug::time()) {
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        std::fputs(text("pumice: ", kernel.name, ": ", fixed_text(took.count(), 2), " ms to native code, ", object.bytes.size(),
+                        " bytes\n")
+                       .c_str(),
+                   stderr);
+    }
+    return {emitted.symbol, object.bytes, emitted.scratch_bytes, emitted.sums};
+}
+
+std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& reason) {
+    auto native = std::make_shared<Native>();
+    native->code = loader.get()->load(unloaded.object, unloaded.symbol, reason);
+    if (!native->code) return nullptr;
+    native->entry = reinterpret_cast<Entry*>(native->code->entry);
+    native->scratch_bytes = unloaded.scratch_bytes;
+    native->sums = unloaded.sums;
+    return native;
+}
+
+std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
+    std::string reason;
+    // What is to be dumped has to be compiled.
+    const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty();
+    const std::string entry = cached ? key(kernel, variant) : "";
+    std::shared_ptr<Native> native;
+    if (cached)
+        if (const auto stored = cache.read(entry))
+            if (const auto unloaded = Unloaded::unpack(*stored)) native = load(*unloaded, reason);
+    if (native) {
+        if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", kernel.name.c_str());
+    } else {
+        if (cached) debug::log_line(text("the code of kernel ", kernel.name, " is not in the disk cache ", reason));
+        const Unloaded unloaded = make(kernel, variant);
+        native = load(unloaded, reason);
+        if (!native) library_bug(text("the code of kernel \"", kernel.name, "\" cannot be loaded: ", reason));
+        if (cached) cache.write(entry, unloaded.pack());
+    }
+    const double items = double(variant.group[0] * variant.group[1] * variant.group[2]);
+    native->group_ns = float(guess(kernel, ir::BlockId{0}, 1) * items / target.width);
+    return native;
+}
+
+namespace {
+
+std::vector<int> owners_of(const ir::Kernel& k, std::span<const ir::MemoryId> arrays) {
+    std::vector<int> owners(k.params.size(), -1);
+    for (const ir::MemoryId m : arrays) owners[size_t(k[m].argument)] = axis_of_owners(k, m);
+    const bool any = std::any_of(owners.begin(), owners.end(), [](int axis) { return axis >= 0; });
+    return any ? owners : std::vector<int>();
+}
+
+/// Whether a kernel, whose items may run in any order, has rows of an array along axis 2 of the range, and none along axis 1. Where axis 2
+/// stands for several dimensions, items that follow each other along it are not side by side.
+bool gains_by_swap(const ir::Kernel& k) {
+    return k.rank == 3 && k.folded == 1 && movable(k) && !reports(k) && argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
+}
+
+}  // namespace
+
+Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
+    : swapped(gains_by_swap(*given)),
+      kernel(swapped ? std::make_shared<const ir::Kernel>(with_axes_swapped(*given)) : std::move(given)),
+      movable(cpu::movable(*kernel)),
+      stencil(movable ? axes_of_stencils(*kernel) : 0),
+      across(argument_across(*kernel)),
+      asks_range(!kernel->whole_groups || std::any_of(kernel->insts.begin(), kernel->insts.end(),
+                                                      [](const ir::Inst& i) { return i.op == ir::Op::in_range; })),
+      owners(owners_of(*kernel, added_to)),
+      compiler(std::move(compiler)) {}
+
+namespace {
+
+/// Whether what is only written goes past the caches: the launch's arrays are more than these hold.
+bool streams(const Launch& launch, int threads) {
+    int64_t bytes = 0;
+    for (const Launch::Argument& argument : launch.arguments) bytes += argument.array.memory ? argument.array.bytes : 0;
+    return bytes >= bytes_in_caches(threads);
+}
+
+}  // namespace
+
+Launch Program::arranged(const Launch& asked, int threads, bool followed) const {
+    Launch launch = asked;
+    if (swapped)
+        for (auto* const each : {&launch.start, &launch.extent, &launch.group}) std::swap((*each)[1], (*each)[2]);
+    launch.group = group_of(launch, threads, followed);
+    return launch;
+}
+
+std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool followed) const {
+    const auto& e = launch.extent;
+    if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
+    // One by one, too, rows are still in the first-level cache when they are needed again, and what follows finds all that was touched there.
+    if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
+    if (across >= 0 && worth_lead(*kernel, launch, streams(launch, threads))) return group_across_with_lead;
+    return swapped ? group_across : launch.group;
+}
+
+/// None for arrays that are small beside the range: copies of these cost little, and threads go on in the order in which memory lies.
+Shares Program::shares(const Launch& launch, int threads) const {
+    constexpr int64_t most_items_an_element = 16;
+    if (owners.empty() || across >= 0 || !alone(launch)) return {};
+    int64_t elements = 0, items = 1;
+    for (size_t p = 0; p < owners.size(); ++p) {
+        const auto& e = launch.arguments[p].array.extents;
+        if (owners[p] >= 0) elements += e[0] * e[1] * e[2];
+    }
+    std::array<int64_t, 3> groups{};
+    for (size_t axis = 0; axis < 3; ++axis) {
+        items *= launch.extent[axis];
+        groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    }
+    return items > most_items_an_element * elements ? Shares() : Shares(owners, groups, threads);
+}
+
+std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
+    Variant wanted;
+    wanted.group = launch.group;
+    // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
+    wanted.full = asks_range;
+    for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
+    for (const Launch::Argument& argument : launch.arguments) {
+        const auto& e = argument.array.extents;
+        wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
+    }
+    const Shares shared = shares(launch, threads);
+    if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, shared, launch, compiler->target.width, threads);
+    wanted.streaming = streams(launch, threads);
+    // Groups that begin early are not those of the same places in all rows.
+    wanted.lead = movable && !shared.any() && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
+                  worth_lead(*kernel, launch, wanted.streaming);
+    wanted.full = wanted.full && !wanted.lead;
+    const std::lock_guard lock(mutex);
+    for (const Made& m : made)
+        if (m.variant == wanted) return m.native;
+    interp::check_local_memory(*kernel, launch.group, local_bytes(*kernel, launch.group), max_local_bytes, "cpu");
+    try {
+        made.push_back({wanted, compiler->compile(*kernel, wanted)});
+        made.back().native->streaming = wanted.streaming;
+        made.back().native->lead = wanted.lead;
+        made.back().native->clears = mostly_stores(*kernel, 0);
+        made.back().native->accesses = row_accesses(*kernel);
+    } catch (const Error& e) {
+        throw e.within(text("while compiling kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), ") for cpu"));
+    }
+    return made.back().native;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,267 @@
+#include "cpu/runtime/cpu_streams.h"
+
+#include <algorithm>
+
+namespace pumice::cpu {
+namespace {
+
+// What it takes to wake a thread, in nanoseconds: less work than that is left to whoever waits for it.
+constexpr double worth_a_thread = 20'000;
+// Work that the thread which gives it does at once.
+constexpr double done_at_once = 5'000;
+// More tasks than this are not left lying, however small they are.
+constexpr size_t many_tasks = 256;
+
+/// Work that a thread runs, the innermost first: a function that a stream calls may wait, and so run what it waits for.
+struct RunningHere {
+    const Stream* stream;
+    const RunningHere* outer;
+};
+thread_local const RunningHere* running_here = nullptr;
+
+/// True where the calling thread is within work of the stream's, which cannot go on before that has ended.
+bool within_work_of(const Stream& stream) {
+    for (const RunningHere* r = running_here; r; r = r->outer)
+        if (r->stream == &stream) return true;
+    return false;
+}
+
+const Point* unmet(const Stream::Task& task) {
+    for (const Point& point : task.after)
+        if (!point.reached()) return &point;
+    return nullptr;
+}
+
+}  // namespace
+
+bool Point::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
+
+void Crew::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
+    const auto publish = [this](const std::shared_ptr<Job>& job) {
+        const std::lock_guard lock(streams.mutex);
+        stream.current = job;
+        if (streams.waiting) streams.changed.notify_all();
+    };
+    streams.team.run(stream.priority, count, piece, std::move(body), publish, order);
+}
+
+int Crew::threads() const { return streams.team.threads; }
+
+Streams::Streams(Team& team) : team(team) { all.push_back(std::make_unique<Stream>()); }
+
+Streams::~Streams() {
+    try {
+        finish();
+    } catch (...) {
+        // Nobody is left to be told.
+    }
+    std::unique_lock lock(mutex);
+    ++waiting;
+    changed.wait(lock, [&] { return coming == 0; });
+}
+
+int Streams::create(Priority priority) {
+    const std::lock_guard lock(mutex);
+    if (unused.empty()) {
+        all.push_back(std::make_unique<Stream>());
+        unused.reserve(all.size());  // so that a release cannot fail
+        unused.push_back(int(all.size()) - 1);
+    }
+    const int number = unused.back();
+    unused.pop_back();
+    all[size_t(number)]->priority = priority;
+    return number;
+}
+
+void Streams::release(int number) {
+    const std::lock_guard lock(mutex);
+    Stream& stream = *all.at(size_t(number));
+    unused.push_back(number);
+    stream.after.clear();
+    if (!stream.pending.empty()) call(stream);
+}
+
+Stream& Streams::operator[](int number) { return *all.at(size_t(number)); }
+
+uint64_t Streams::submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
+                         std::unique_lock<std::mutex>& lock, bool followed) {
+    for (const Point& point : stream.after) after.push_back(point);
+    stream.after.clear();
+    std::erase_if(after, [](const Point& point) { return point.reached(); });
+    const uint64_t number = ++stream.submitted;
+    const double cost = work.cost();
+    if (cost <= done_at_once && !stream.running && stream.pending.empty() && after.empty()) {
+        stream.running = true;
+        run_one(stream, work, number, number, lock);
+        stream.running = false;
+        if (!stream.pending.empty()) call(stream);
+        if (waiting) changed.notify_all();
+        return number;
+    }
+    stream.pending.push_back({number, keep(), std::move(after), followed});
+    stream.pending_cost += cost;
+    if (!stream.running && !followed && (stream.pending_cost > worth_a_thread || stream.pending.size() > many_tasks)) call(stream);
+    return number;
+}
+
+void Streams::wait_for(int number, const Point& point) {
+    const std::lock_guard lock(mutex);
+    if (!point.reached()) (*this)[number].after.push_back(point);
+}
+
+Point Streams::last(int number) {
+    const std::lock_guard lock(mutex);
+    Stream& stream = (*this)[number];
+    return {&stream, stream.submitted};
+}
+
+/// Runs the work of a task, or of several, without the lock, while `running` keeps others off the stream.
+void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    std::exception_ptr fault;
+    const RunningHere here{&stream, running_here};
+    running_here = &here;
+    try {
+        work.run({*this, stream});
+    } catch (...) {
+        fault = std::current_exception();
+    }
+    running_here = here.outer;
+    lock.lock();
+    stream.current = nullptr;
+    if (fault) {
+        stream.faults.push_back({first, std::move(fault)});
+        stream.faulty = true;
+    }
+    completed(stream, last);
+}
+
+void Streams::completed(Stream& stream, uint64_t number) {
+    stream.completed.store(number, std::memory_order_release);
+    for (Stream* dependent : std::exchange(stream.dependents, {})) call(*dependent);
+}
+
+/// Does the stream's work up to a number, as far as nothing keeps it from beginning. Call with the lock held.
+void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock) {
+    stream.running = true;
+    bool blocked = false;
+    while (!stream.pending.empty() && stream.pending.front().number <= until) {
+        if (const Point* point = unmet(stream.pending.front())) {
+            point->stream->dependents.push_back(&stream);
+            if (!point->stream->running) call(*point->stream);
+            blocked = true;
+            break;
+        }
+        {
+            const auto take = [&stream] {
+                Stream::Task task = std::move(stream.pending.front());
+                stream.pending.pop_front();
+                stream.pending_cost = stream.pending.empty() ? 0 : stream.pending_cost - task.work->cost();
+                return task;
+            };
+            const Stream::Task task = take();
+            const Stream::Task* next = task.followed && !stream.pending.empty() ? &stream.pending.front() : nullptr;
+            const bool now = next && next->number <= until && !unmet(*next);
+            const std::unique_ptr<Work> both = now ? task.work->with(*next->work, team.threads) : nullptr;
+            const Stream::Task other = both ? take() : Stream::Task();
+            run_one(stream, both ? *both : *task.work, task.number, both ? other.number : task.number, lock);
+            lock.unlock();  // the task may hold the last reference to memory
+        }
+        lock.lock();
+    }
+    stream.running = false;
+    if (!stream.pending.empty() && !blocked) call(stream);
+    if (waiting) changed.notify_all();
+}
+
+/// Asks a thread of the team to drain the stream.
+void Streams::call(Stream& stream) {
+    if (stream.called) return;
+    stream.called = true;
+    ++coming;
+    team.enqueue(stream.priority, stream.pending_cost, [this, &stream] { come(stream); });
+}
+
+void Streams::come(Stream& stream) {
+    std::unique_lock lock(mutex);
+    stream.called = false;
+    if (!stream.running) {
+        drain(stream, ~uint64_t(0), lock);
+    } else if (const std::shared_ptr<Job> job = stream.current) {
+        lock.unlock();
+        job->participate(Arenas::slot());
+        lock.lock();
+    }
+    if (--coming == 0 && waiting) changed.notify_all();
+}
+
+/// One step towards the point: does work that it waits for, or waits until another thread has changed something.
+void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
+    // Along what the work waits for, to something that can be done now. There is no circle: points name work given earlier.
+    Point next = point;
+    while (!next.stream->running && !next.stream->pending.empty()) {
+        const Point* earlier = unmet(next.stream->pending.front());
+        if (!earlier) return drain(*next.stream, next.number, lock);
+        next = *earlier;
+    }
+    if (next.stream->running && within_work_of(*next.stream))
+        throw Error("a function that a stream calls waits for work that comes after it");
+    const std::shared_ptr<Job> job = next.stream->current;
+    if (job) {
+        lock.unlock();
+        job->participate(0);
+        lock.lock();
+        if (point.reached()) return;
+    }
+    // What changes soon is not worth sleeping for: of a job whose ranges are all taken little is left. The next work's job may be there by
+    // now: nobody is woken for it but who sleeps.
+    for (int round = 0; round < (job ? 40 : 10); ++round) {
+        if (next.reached() || !next.stream->running || next.stream->current != job) return;
+        lock.unlock();
+        for (int spin = 0; spin < 50; ++spin) pause();
+        lock.lock();
+    }
+    if (next.reached() || !next.stream->running || next.stream->current != job) return;
+    ++waiting;
+    changed.wait(lock);
+    --waiting;
+}
+
+void Streams::wait(const Point& point) {
+    if (!point.stream) return;
+    if (point.reached() && !point.stream->faulty.load(std::memory_order_acquire)) return;
+    std::unique_lock lock(mutex);
+    while (!point.reached()) help(point, lock);
+    auto& faults = point.stream->faults;
+    if (faults.empty() || faults.front().number > point.number) return;
+    const std::exception_ptr first = faults.front().what;
+    std::erase_if(faults, [&](const Stream::Fault& fault) { return fault.number <= point.number; });
+    point.stream->faulty = !faults.empty();
+    std::rethrow_exception(first);
+}
+
+bool Streams::poll(const Point& point) {
+    if (point.reached()) return true;
+    const std::lock_guard lock(mutex);
+    if (!point.stream->running && !point.stream->pending.empty()) call(*point.stream);
+    return point.reached();
+}
+
+void Streams::finish() {
+    std::vector<Point> points;
+    {
+        const std::lock_guard lock(mutex);
+        for (const auto& stream : all) points.push_back({stream.get(), stream->submitted});
+    }
+    std::exception_ptr first;
+    for (const Point& point : points) {
+        try {
+            wait(point);
+        } catch (...) {
+            if (!first) first = std::current_exception();
+        }
+    }
+    if (first) std::rethrow_exception(first);
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,154 @@
+#include "cpu/runtime/launch_fusion.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "cpu/plan/index_polynomial.h"
+#include "cpu/runtime/cache_sizes.h"
+#include "cpu/runtime/cpu_launch.h"
+
+namespace pumice::cpu {
+
+// ---- what launches have to do with each other --------------------------------------------------------------------------
+
+std::vector<RowAccess> row_accesses(const ir::Kernel& k) {
+    std::vector<RowAccess> all(k.params.size());
+    for (const ir::Inst& i : k.insts) {
+        if (i.memory.id == ir::none || i.op == ir::Op::extent || k[i.memory].kind != ir::MemoryKind::array) continue;
+        const ir::Memory& memory = k[i.memory];
+        RowAccess& access = all[size_t(memory.argument)];
+        access.touches = true;
+        access.writes = access.writes || i.op != ir::Op::load;
+        access.rank = memory.rank;
+        access.element_bytes = memory.element.size;
+        const auto indices = ir::indices_of(k, i);
+        const auto row = int(indices.size()) == memory.rank ? past_item(k, indices[0], k.rank - 1) : std::nullopt;
+        if (row) access.first = std::min(access.first, *row), access.last = std::max(access.last, *row);
+        else access.known = false;
+    }
+    return all;
+}
+
+std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind) {
+    Lag lag{INT64_MAX, INT64_MIN};
+    bool together = false;
+    for (const RowsTouched& a : before) lag.bytes += a.bytes;
+    for (const RowsTouched& b : behind) {
+        bool again = false;
+        for (const RowsTouched& a : before) {
+            if (a.begin + uint64_t(a.bytes) <= b.begin || b.begin + uint64_t(b.bytes) <= a.begin) continue;
+            again = true;
+            if (!a.access.writes && !b.access.writes) continue;
+            if (!a.access.known || !b.access.known || a.begin != b.begin || a.bytes != b.bytes || a.rows != b.rows) return std::nullopt;
+            lag.first = std::min(lag.first, b.access.first - a.access.last);
+            lag.last = std::max(lag.last, b.access.last - a.access.first);
+        }
+        if (!again) lag.bytes += b.bytes;
+        together = together || again;
+    }
+    if (!together) return std::nullopt;
+    if (lag.first > lag.last) lag.first = lag.last = 0;  // only read by both: in the same places at about the same time
+    return lag;
+}
+
+// ---- doing both --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int64_t ranges_a_thread = 16;  ///< fewer than of one launch: where ranges meet, the second launch waits for rows of both
+constexpr int64_t seam_share = 4;        ///< of a thread's rows those where it meets another are one in so many, or fewer
+constexpr int64_t seams_at_once = 16;    ///< more are shared between threads
+
+int64_t divide_down(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+int64_t divide_up(int64_t a, int64_t b) { return -divide_down(-a, b); }
+
+class LaunchPair final : public Work {
+public:
+    LaunchPair(const LaunchWork& leading, const LaunchWork& following, Lag lag)
+        : first(leading), second(following), a(first.rows()), b(second.rows()), lag(lag) {}
+
+    double cost() const override { return first.cost() + second.cost(); }
+
+    /// The fewest rows of the first launch that are worth a thread.
+    int64_t piece() const { return divide_up(seam_share * (lag.last - lag.first + a.items + b.items), a.items); }
+
+    void run(const Crew& crew) override {
+        // Few rows at once: stores that find their lines in the first-level cache cost next to nothing beside the loads that wait for memory.
+        const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / lag.bytes);
+        std::mutex mutex;
+        std::vector<Run> runs;
+        crew.run(a.count, std::max(piece(), a.count / (crew.threads() * ranges_a_thread)), [&](int64_t begin, int64_t count) {
+            Run run = take(runs, mutex, begin);
+            std::byte* const scratch = thread_scratch(std::max(first.scratch(), second.scratch()));
+            const Frame x = first.frame_with(scratch), y = second.frame_with(scratch);
+            const double start = now_ns();
+            const int64_t next = run.next;
+            for (run.end = begin; run.end < begin + count;) {
+                const int64_t rows = std::min(at_once, begin + count - run.end);
+                first.run_rows(x, run.end, rows);
+                run.end += rows;
+                const int64_t free = free_until(run.end);
+                if (free > run.next) second.run_rows(y, run.next, free - run.next), run.next = free;
+            }
+            const double known = double(count) * first.row_ns() + double(run.next - next) * second.row_ns();
+            const double pace = (now_ns() - start) / std::max(known, 1.0);
+            first.note_pace(pace), second.note_pace(pace);
+            const std::lock_guard lock(mutex);
+            runs.push_back(run);
+        });
+        std::sort(runs.begin(), runs.end(), [](const Run& x, const Run& y) { return x.begin < y.begin; });
+        std::vector<std::pair<int64_t, int64_t>> seams;
+        for (size_t r = 1; r < runs.size(); ++r)
+            if (runs[r].from > runs[r - 1].next) seams.emplace_back(runs[r - 1].next, runs[r].from);
+        if (seams.empty()) return;
+        crew.run(int64_t(seams.size()), seams_at_once, [&](int64_t begin, int64_t count) {
+            const Frame y = second.frame_with(thread_scratch(second.scratch()));
+            for (size_t s = size_t(begin); s < size_t(begin + count); ++s)
+                second.run_rows(y, seams[s].first, seams[s].second - seams[s].first);
+        });
+    }
+
+private:
+    /// Rows of the first launch that are done, one behind the other, and those of the second that could be done meanwhile.
+    struct Run {
+        int64_t begin = 0, end = 0, from = 0, next = 0;
+    };
+    /// The run that ends at this row, or a new one.
+    Run take(std::vector<Run>& runs, std::mutex& mutex, int64_t row) const {
+        const std::lock_guard lock(mutex);
+        const auto before = std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.end == row; });
+        if (before == runs.end()) return {row, row, free_from(row), free_from(row)};
+        const Run run = *before;
+        runs.erase(before);
+        return run;
+    }
+    /// The first row of the second launch that has nothing to do with the first one's rows before this one.
+    int64_t free_from(int64_t row) const {
+        if (row == 0) return 0;
+        return std::clamp<int64_t>(divide_up(a.start + row * a.items - lag.first + b.early - b.start, b.items), 0, b.count);
+    }
+    /// The row of the second launch before which none has to do with the first one's rows from this one on.
+    int64_t free_until(int64_t row) const {
+        if (row == a.count) return b.count;
+        return std::clamp<int64_t>(divide_down(a.start + row * a.items - a.early - lag.last - b.start, b.items), 0, b.count);
+    }
+
+    const LaunchWork &first, &second;
+    const LaunchWork::Rows a, b;
+    const Lag lag;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> LaunchWork::with(const Work& other, int threads) const {
+    const auto* next = dynamic_cast<const LaunchWork*>(&other);
+    if (!next || !in_rows() || !next->in_rows() || slowest != next->slowest || !worth_sharing()) return nullptr;
+    const auto lag = lag_between(touched(), next->touched());
+    if (!lag) return nullptr;
+    auto both = std::make_unique<LaunchPair>(*this, *next, *lag);
+    if (threads > 1 && both->piece() * threads > rows().count) return nullptr;
+    return both;
+}
+
+}  // namespace pumice::cpu

@@ -1,0 +1,59 @@
+#include "cpu/runtime/reduction_privatisation.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/host/array.h"
+#include "core/kernel/kernel.h"
+#include "core/language/indices.h"
+#include "core/language/memory.h"
+
+namespace pumice::cpu {
+namespace {
+
+TEST(SumsOfLaunches, ArraysThatAreOnlyAddedTo) {
+    const auto k = kernel("adds", [](InOut<float> plus, InOut<int> minus, InOut<int> both, InOut<int> asked, InOut<int> stored, In<int> read) {
+        auto i = global_index();
+        atomic_add(plus[i % 7], 1.0f);  // which names the element, as an expression that loads it would
+        atomic_sub(minus[i % plus.size()], 2);
+        both[0] = read[i] + both[1];
+        atomic_add(both[i], 1);
+        asked[i] = 3;
+        stored[atomic_add(asked[0], 1)] = 4;
+    });
+    std::vector<std::string> names;
+    for (const ir::MemoryId m : only_added_to(*k.recorded())) names.push_back(std::to_string((*k.recorded())[m].argument));
+    EXPECT_EQ(names, (std::vector<std::string>{"0", "1"}));
+}
+
+/// Each thread adds to a copy of its own, the first one to the array where nothing else uses it; also beside another launch's.
+TEST(SumsOfLaunches, EachThreadHasItsCopy) {
+    for (const bool alone : {false, true}) {
+        std::vector<float> array(3, 1.0f);
+        const std::vector<ArraySum> sums{{0, Scalar::f32, 1}};
+        const std::vector<FrameArgument> arguments{{uint64_t(reinterpret_cast<uintptr_t>(array.data())), nullptr}};
+        const auto pool = std::make_shared<Pool>(1 << 20);
+        SumCopies copies(sums, arguments, {{3, false}}, alone, pool), other(sums, arguments, {{3, false}}, false, pool);
+        const auto add = [&] {
+            for (int n = 0; n < 10; ++n) {
+                const FrameArgument* const own = copies.own();
+                EXPECT_NE(own, other.own());
+                EXPECT_EQ(own, copies.own());
+                for (int e = 0; e < 3; ++e) reinterpret_cast<float*>(uintptr_t(own[0].bits))[e] += float(e);
+            }
+        };
+        add();
+        EXPECT_EQ(copies.own()[0].bits == arguments[0].bits, alone);
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 4; ++t) threads.emplace_back(add);
+        for (std::thread& t : threads) t.join();
+        Team team(1, false);
+        Streams streams(team);
+        copies.add_up({streams, streams[0]});
+        EXPECT_EQ(array, (std::vector<float>{1, 51, 101}));
+    }
+}
+
+}  // namespace
+}  // namespace pumice::cpu

@@ -1,0 +1,183 @@
+// Arrays of more than the caches hold: stores past the caches, packets in the places of lines, groups by patches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/host/array.h"
+#include "core/kernel/kernel.h"
+#include "core/language/control.h"
+#include "core/language/indices.h"
+#include "core/language/memory.h"
+#include "core/support/debug.h"
+#include "cpu/runtime/cpu.h"
+
+namespace pumice::cpu {
+namespace {
+
+constexpr int n = 17 << 20;  // words: 68 MiB
+
+/// Two threads have no more of a cache than 64 MiB.
+Device two_threads() {
+    setenv("PUMICE_CPU_THREADS", "2", 1);
+    debug::reload();
+    Device device{cpu::open()};
+    unsetenv("PUMICE_CPU_THREADS");
+    debug::reload();
+    return device;
+}
+
+const auto number = kernel("number", [](Out<int> to, In<int> from) {
+    auto i = global_index();
+    to[i] = from[i] + i;
+});
+
+/// Elements outside of [begin, end) are as they were, the others their index and 7.
+void check(const std::vector<int>& got, int begin, int end) {
+    int wrong = 0;
+    for (int i = 0; i < n; ++i) wrong += got[size_t(i)] != (i >= begin && i < end ? i + 7 : -1);
+    EXPECT_EQ(wrong, 0) << begin << " to " << end;
+}
+
+TEST(Streaming, ranges_that_begin_and_end_anywhere) {
+    const Device device = two_threads();
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    for (const auto& [begin, end] : {std::pair{0, n}, {1, n}, {5, n - 3}, {16, n - 16}, {1023, 1025}, {3, 9}, {n - 1, n}}) {
+        to.fill(-1);
+        number(ndrange({begin}, {end}), to, from).wait();
+        check(to.download(), begin, end);
+    }
+}
+
+TEST(Streaming, fills_and_copies_that_begin_and_end_anywhere) {
+    const Device device = two_threads();
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    const Array<int> index = device.zeros<int>(n);
+    number(ndrange(n), index, from).wait();
+    const auto expect = [&](int begin, int end, const auto& inside) {
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < n; ++i) wrong += got[size_t(i)] != (i >= begin && i < end ? inside(i) : -1);
+        EXPECT_EQ(wrong, 0) << begin << " to " << end;
+    };
+    for (const auto& [begin, end] : {std::pair{0, n}, {1, n - 3}, {13, n - 16}}) {
+        to.fill(-1);
+        to.slice(begin, end).fill(123456789);
+        expect(begin, end, [](int) { return 123456789; });
+        to.fill(-1);
+        to.slice(begin, end).copy_from(index.slice(0, end - begin));
+        expect(begin, end, [first = begin](int i) { return i - first + 7; });
+    }
+}
+
+/// Rows of lines of which the first and the last are written in part; where rows are no multiple of a line, each begins elsewhere.
+template <class T>
+void check_rims(const char* type, int wide) {
+    const int high = int((40 << 20) / sizeof(T)) / wide;
+    const auto twice = kernel("twice", [](Out<T, 2> to, In<T, 2> from) {
+        auto [i, j] = global_index<2>();
+        to(i, j) = from(i, j) + from(i, j - 1);
+    });
+    const Device device = two_threads();
+    const Array<T, 2> from = device.zeros<T>({high, wide}), to = device.zeros<T>({high, wide});
+    from.fill(T(3));
+    for (const auto& [begin, end] : {std::pair{1, wide - 1}, {7, wide - 8}, {2, wide}, {15, 17}, {12, wide - 15}, {33, 46}, {21, 22}}) {
+        to.fill(T(1));
+        twice(ndrange({1, begin}, {high - 1, end}), to, from).wait();
+        const std::vector<T> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < high; ++i)
+            for (int j = 0; j < wide; ++j)
+                wrong += got[size_t(i) * wide + size_t(j)] != (i >= 1 && i < high - 1 && j >= begin && j < end ? T(6) : T(1));
+        EXPECT_EQ(wrong, 0) << type << ", " << begin << " to " << end;
+    }
+}
+TEST(Streaming, rows_that_begin_and_end_within_lines) {
+    check_rims<float>("float", 1021);
+    check_rims<double>("double", 1024);
+    check_rims<int64_t>("int64", 1021);
+    check_rims<uint8_t>("uint8", 1024);
+    check_rims<int16_t>("int16", 1021);
+}
+
+TEST(Streaming, views_that_begin_anywhere) {
+    const Device device = two_threads();
+    const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
+    for (const int skipped : {1, 16, 31}) {
+        const int items = n - skipped;
+        number(ndrange({3}, {items}), to.slice(skipped, n), from.slice(0, items)).wait();
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 3; i < items; ++i) wrong += got[size_t(i + skipped)] != i + 7;
+        EXPECT_EQ(wrong, 0) << skipped;
+    }
+}
+
+TEST(Streaming, stencils_of_any_size_in_any_group) {
+    const auto sides = kernel("sides", [](Out<int, 3> to, In<int, 3> from) {
+        auto [i, j, k] = global_index<3>();
+        to(i, j, k) = from(i - 1, j, k) + 2 * from(i + 2, j, k) + 3 * from(i, j - 1, k) + 4 * from(i, j + 1, k) + 5 * from(i, j, k + 1);
+    });
+    constexpr int deep = 131, high = 259, wide = 517;
+    const Device device = two_threads();
+    std::vector<int> count(size_t(deep) * high * wide);
+    for (size_t i = 0; i < count.size(); ++i) count[i] = int(i * 17 % 1009);
+    const Array<int, 3> from = device.upload(count, {deep, high, wide}), to = device.zeros<int>({deep, high, wide});
+    const auto at = [&](int i, int j, int k) { return count[(size_t(i) * high + size_t(j)) * wide + size_t(k)]; };
+    for (const int begin : {1, 3}) {
+        for (const bool grouped : {false, true}) {
+            to.fill(-1);
+            const auto range = ndrange({begin, begin, begin}, {deep - 2, high - 1, wide - 1});
+            sides(grouped ? range.group(2, 8, 32) : range, to, from).wait();
+            const std::vector<int> got = to.download();
+            int wrong = 0;
+            for (int i = 0; i < deep; ++i)
+                for (int j = 0; j < high; ++j)
+                    for (int k = 0; k < wide; ++k) {
+                        const bool inside = std::min({i, j, k}) >= begin && i < deep - 2 && j < high - 1 && k < wide - 1;
+                        const int expected = !inside ? -1
+                                                     : at(i - 1, j, k) + 2 * at(i + 2, j, k) + 3 * at(i, j - 1, k) +
+                                                           4 * at(i, j + 1, k) + 5 * at(i, j, k + 1);
+                        wrong += got[(size_t(i) * high + size_t(j)) * wide + size_t(k)] != expected;
+                    }
+            EXPECT_EQ(wrong, 0) << begin << (grouped ? ", in a group of the launch's" : "");
+        }
+    }
+}
+
+constexpr int rows = 4111, columns = 4234;
+
+const auto across = kernel("across", [](Out<int, 2> to, In<int, 2> from) {
+    auto [i, j] = global_index<2>();
+    to(i, j) = from(j, i);
+});
+const auto tiles = kernel("tiles", whole_groups, [](Out<int, 2> to, In<int, 2> from) {
+    Local<int, 16, 17> tile;
+    auto [i, j] = local_index<2>();
+    auto [row, column] = group_index<2>();
+    $if(column * 16 + i < from.size(0) && row * 16 + j < from.size(1)) { tile(i, j) = from(column * 16 + i, row * 16 + j); }
+    synchronize();
+    $if(in_range()) { to(row * 16 + i, column * 16 + j) = tile(j, i); }
+});
+
+TEST(Streaming, transposes_of_any_size) {
+    const Device device = two_threads();
+    std::vector<int> count(size_t(rows) * columns);
+    for (size_t i = 0; i < count.size(); ++i) count[i] = int(i);
+    const Array<int, 2> from = device.upload(count, {columns, rows}), to = device.zeros<int>({rows, columns});
+    const auto check = [&](const char* what) {
+        const std::vector<int> got = to.download();
+        int wrong = 0;
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < columns; ++j) wrong += got[size_t(i) * columns + size_t(j)] != j * rows + i;
+        EXPECT_EQ(wrong, 0) << what;
+        to.fill(0);
+    };
+    across(ndrange(rows, columns), to, from).wait();
+    check("by global indices");
+    tiles(ndrange(rows, columns).group(16, 16), to, from).wait();
+    check("by tiles");
+}
+
+}  // namespace
+}  // namespace pumice::cpu

@@ -1,0 +1,154 @@
+#include "cpu/runtime/thread_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cpu/runtime/wake_affinity.h"
+
+#ifdef PUMICE_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void*);
+extern "C" void __tsan_release(void*);
+#endif
+
+namespace pumice::cpu {
+namespace {
+
+// Times in nanoseconds. oneTBB's threads look for more for a while before they sleep.
+constexpr int64_t awake_ns = 50'000;
+// Systems wake a thread sooner than this, even in virtual machines.
+constexpr int64_t late_ns = 300'000;
+// Less work than this is done before a thread has been woken on another processor.
+constexpr double worth_waking_elsewhere = 120'000;
+// What takes at least so long is worth a call of its own.
+constexpr double least_piece = 4'000;
+
+thread_local bool in_a_team = false;
+
+int64_t steady_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// oneTBB is compiled without ThreadSanitizer, which is told here that what one thread gives another one takes later.
+#ifdef PUMICE_THREAD_SANITIZER
+void given(void* what) { __tsan_release(what); }
+void taken(void* what) { __tsan_acquire(what); }
+#else
+void given(void*) {}
+void taken(void*) {}
+#endif
+
+}  // namespace
+
+Job::Job(int64_t count, int wanted_parts, int64_t at_once, Body what, Order which)
+    : body(std::move(what)), chunk(at_once), order(which), parts(size_t(std::clamp<int64_t>(wanted_parts, 1, count))), remaining(count) {
+    const int64_t n = int64_t(parts.size());
+    for (int64_t p = 0; p < n; ++p) {
+        parts[size_t(p)].next = parts[size_t(p)].begin = p * count / n;
+        parts[size_t(p)].end = (p + 1) * count / n;
+    }
+}
+
+bool Job::participate(int slot, const std::function<bool()>& leave) {
+    const int n = int(parts.size());
+    int64_t done = 0;
+    bool left = false;
+    for (int k = 0; k < n && !left; ++k) {
+        Part& part = parts[size_t((slot + k) % n)];
+        const int64_t most = chunk > 0 ? chunk : part.end;
+        while (part.next.load(std::memory_order_relaxed) < part.end) {
+            const int64_t first = part.next.fetch_add(most);
+            if (first >= part.end) break;
+            const int64_t count = std::min(most, part.end - first);
+            body(order == Order::backwards ? part.begin + part.end - first - count : first, count);
+            done += count;
+            if ((left = leave && leave())) break;
+        }
+    }
+    if (done > 0 && remaining.fetch_sub(done, std::memory_order_acq_rel) == done) remaining.notify_all();
+    return !left;
+}
+
+void Job::finish() {
+    // Most often the others are about to be done.
+    for (int spin = 0; spin < 2000 && remaining.load(std::memory_order_acquire) > 0; ++spin) pause();
+    for (int64_t left; (left = remaining.load(std::memory_order_acquire)) > 0;) remaining.wait(left);
+}
+
+Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(threads) {}
+Team::~Team() {
+    for (int left; (left = count->unfinished.load()) > 0;) count->unfinished.wait(left);
+}
+
+bool Team::on_its_thread() { return in_a_team; }
+
+/// What a thread of the team is given. It belongs to nobody until the thread begins, and then to it.
+struct Team::Task {
+    std::function<void()> act;
+    Priority priority;
+    std::shared_ptr<Count> count;
+    int64_t given;  ///< when; 0: while the team's threads may have been awake
+};
+
+void Team::enqueue(Priority priority, double cost, std::function<void()> act) {
+    const int64_t now = steady_ns(), silent_for = now - count->last_seen.load(std::memory_order_relaxed);
+    const bool asleep = silent_for > awake_ns && count->unfinished == 0;
+    // What has not begun for so long waits for a thread that was woken where it gets no turn.
+    const bool stuck = silent_for > late_ns && awaited();
+    if (count->woken_late && (stuck || (asleep && cost >= worth_waking_elsewhere))) wake_elsewhere();
+    if (asleep || stuck) count->last_seen = now;
+    ++count->awaited[size_t(priority)];
+    ++count->unfinished;
+    Task* const task = new Task{std::move(act), priority, count, asleep ? now : 0};
+    given(task);
+    arenas.enqueue(priority, run_task, task);
+}
+
+void Team::run_task(void* what) {
+    taken(what);
+    const std::unique_ptr<Task> task(static_cast<Task*>(what));
+    const AtWork at_work;
+    const int64_t now = steady_ns();
+    task->count->last_seen = now;
+    if (task->given && now - task->given > late_ns) task->count->woken_late = true;
+    --task->count->awaited[size_t(task->priority)];
+    const bool before = std::exchange(in_a_team, true);
+    std::exchange(task->act, nullptr)();  // what it holds goes while the team is there
+    in_a_team = before;
+    task->count->last_seen = steady_ns();
+    if (task->count->woken_late && task->count->unfinished == 1) wake_anywhere();  // those who were not needed
+    if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
+}
+
+bool Team::awaited() const {
+    return std::any_of(count->awaited.begin(), count->awaited.end(), [](const auto& a) { return a > 0; });
+}
+
+bool Team::more_urgent(Priority than) const {
+    for (size_t p = size_t(than) + 1; p < count->awaited.size(); ++p)
+        if (count->awaited[p].load(std::memory_order_relaxed) > 0) return true;
+    return false;
+}
+
+/// oneTBB looks for more urgent arenas only between tasks, so a task ends when there is something in one.
+void Team::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
+    enqueue(priority, cost, [this, priority, job] {
+        if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
+    });
+}
+
+void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
+               const std::function<void(const std::shared_ptr<Job>&)>& publish, Order order) {
+    piece = std::max<int64_t>(piece, 1);
+    const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
+    if (helpers <= 0) return body(0, total);
+    // Sixty-four ranges a thread: where groups take unequal time, the last ones are short.
+    const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 64));
+    const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
+    if (publish) publish(job);
+    for (int h = 0; h < helpers; ++h) help(priority, double(total / piece) * least_piece, job);
+    job->participate(Arenas::slot());
+    job->finish();
+}
+
+}  // namespace pumice::cpu

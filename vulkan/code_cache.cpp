@@ -1,0 +1,24 @@
+#include "vulkan/code_cache.h"
+
+#include "core/ir/cache_key.h"
+
+namespace pumice::vulkan {
+
+std::string device_key(const Snapshot& snapshot) {
+    static const std::string build = build_stamp();
+    CacheKey key;
+    key.add(build), key.add(snapshot.name), key.add(snapshot.driver), key.add(snapshot.driver_version);
+    key.add(snapshot.device_uuid), key.add(snapshot.driver_uuid);
+    return key.hash();
+}
+
+std::string shader_key(const std::string& device, const ir::Kernel& kernel, const codegen::Options& options) {
+    CacheKey key;
+    key.add(device);
+    key.add(options);
+    if (options.comments) key.add(ir::print(kernel));  // with the source lines
+    key.add(kernel);
+    return key.hash();
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,210 @@
+// Opening and closing a device, allocation, streams. Copies are in transfer.cpp, kernels in launch.cpp.
+#include "vulkan/vulkan_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/support/debug.h"
+#include "core/support/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+// Of the staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
+constexpr uint64_t first_staging_id = uint64_t(1) << 63;
+
+constexpr int64_t dummy_bytes = 256;
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<Device> on, Range of, int64_t size) : device(std::move(on)), range(of) {
+    bytes = size;
+}
+
+Buffer::Buffer(std::shared_ptr<Device> on, std::unique_ptr<Block> of)
+    : device(std::move(on)), lent(std::move(of)), range{lent.get(), 0, lent->bytes} {
+    bytes = lent->bytes;
+}
+
+Buffer::~Buffer() {
+    if (lent) return;
+    const std::lock_guard lock(device->queue.mutex);
+    device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
+}
+
+Program::Program(std::weak_ptr<Device> on, std::shared_ptr<Variants> of) : device(std::move(on)), variants(std::move(of)) {}
+
+Program::~Program() {
+    const std::shared_ptr<Device> alive = device.lock();
+    if (!alive) return;  // the device has destroyed the variants
+    const std::lock_guard lock(alive->queue.mutex);
+    std::erase(alive->kernels, variants);
+    alive->queue.retire(alive->queue.last(), [context = &alive->context, variants = variants] { variants->destroy(*context); });
+}
+
+void Event::wait() {
+    const auto open = device.lock();
+    if (!open) return;
+    open->queue.wait(value);
+    open->settle();
+}
+
+bool Event::done() {
+    const auto open = device.lock();
+    return !open || open->queue.reached(value);
+}
+
+Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name)
+    : context(origin, std::move(snapshot), std::move(plan), std::move(name)),
+      cache(debug::cache_folder()),
+      cache_key(device_key(context.snapshot)),
+      pipelines(context, cache, cache_key),
+      memory(context),
+      queries(context),
+      queue(context),
+      staging_ids(first_staging_id),
+      upload(context, queue, context.plan.upload_memory, staging_ids),
+      download(context, queue, context.plan.download_memory, staging_ids),
+      own_blocks(context, context.plan.download_memory, staging_ids),
+      streams(1) {
+    push.resize(context.snapshot.limits.maxPushConstantsSize);
+    dummy = allocate_range(dummy_bytes);
+    if (!context.wrapped)  // what an application's device is made of is the application's to order
+        queue.at_exit = [this] {
+            pipelines.save();
+            keep_objects(context.vk);
+        };
+    const Plan& p = context.plan;
+    debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.arrays[0].mapped ? "mapped, " : "staged, ",
+                         p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
+                         cache.on() ? "" : ", no disk cache"));
+}
+
+Device::~Device() {
+    try {
+        queue.finish();
+        take_reports();
+        reports.deliver_lines();
+    } catch (...) {
+        // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
+    }
+    context.wait_idle();
+    reporting.rings.clear();
+    locks.words.reset();
+    pipelines.save();
+    for (const auto& kernel : kernels) kernel->destroy(context);
+}
+
+Range Device::allocate_range(int64_t bytes) {
+    const int64_t most = context.plan.max_block_bytes;
+    if (bytes > most)
+        fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ", most, " bytes there");
+    const auto attempt = [&](bool spare = false) -> std::optional<Range> {
+        const std::lock_guard lock(queue.mutex);
+        queue.collect();
+        return memory.allocate(bytes, spare);
+    };
+    const auto release_and_attempt = [&] {
+        {
+            const std::lock_guard lock(queue.mutex);
+            queue.collect();
+            memory.release_empty();
+        }
+        upload.release();
+        download.release();
+        own_blocks.release();
+        return attempt();
+    };
+    if (const auto range = attempt()) return *range;
+    // Memory that is retired but still in use, empty blocks and the staging memory can be given back; memory that calls hold back, last.
+    queue.finish_unheld();
+    if (const auto range = release_and_attempt()) return *range;
+    if (!queue.in_call()) {
+        queue.finish();
+        if (const auto range = release_and_attempt()) return *range;
+    }
+    if (const auto range = attempt(true)) return *range;
+    fail("cannot allocate ", bytes, " bytes on ", context.name, ": the device has not that much memory left (it has ",
+         context.plan.limits.memory, " bytes in all)");
+}
+
+std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
+    context.require_alive();
+    if (bytes > context.plan.limits.max_array_bytes)
+        fail("cannot allocate ", bytes, " bytes on ", context.name, ": one array has at most ",
+             context.plan.limits.max_array_bytes, " bytes there");
+    auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
+    if (!zero) return buffer;
+    // Nothing uses a new range, so mapped memory is cleared in place.
+    if (const Range& range = buffer->range; range.block->mapped) {
+        std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
+    } else {
+        const uint32_t zeros = 0;
+        fill(*buffer, 0, (bytes + 3) / 4 * 4, &zeros, 4, 0);
+    }
+    return buffer;
+}
+
+int Device::create_stream(Priority priority) {
+    const std::lock_guard lock(queue.mutex);
+    if (unused_streams.empty()) {
+        streams.emplace_back();
+        unused_streams.reserve(streams.size());  // so that a release cannot fail
+        unused_streams.push_back(int(streams.size()) - 1);
+    }
+    const int id = unused_streams.back();
+    unused_streams.pop_back();
+    streams[size_t(id)] = {priority, 0};
+    return id;
+}
+
+void Device::release_stream(int stream) {
+    const std::lock_guard lock(queue.mutex);
+    unused_streams.push_back(stream);
+}
+
+/// The command being recorded belongs to the stream.
+void Device::touched(int stream) {
+    uint64_t& last = streams.at(size_t(stream)).last;
+    last = std::max(last, queue.value());
+}
+
+std::shared_ptr<EventState> Device::record(int stream) {
+    const std::lock_guard lock(queue.mutex);
+    const uint64_t last = streams.at(size_t(stream)).last;
+    if (!last_event || last_event->value != last) last_event = std::make_shared<Event>(self(), last);
+    return last_event;
+}
+
+void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
+    const auto* own = dynamic_cast<const Event*>(event.get());
+    if (!own || own->device.lock().get() != this) return event->wait();
+    // The queue is in order, so only the stream's own point moves.
+    const std::lock_guard lock(queue.mutex);
+    uint64_t& last = streams.at(size_t(stream)).last;
+    last = std::max(last, own->value);
+}
+
+void Device::call(int stream, std::function<void()> act) {
+    uint64_t before;
+    {
+        const std::lock_guard lock(queue.mutex);
+        uint64_t& last = streams.at(size_t(stream)).last;
+        if (!queue.in_call() || !queue.ahead(last)) {
+            queue.call(std::move(act));
+            last = queue.last();
+            return;
+        }
+        before = last;
+    }
+    // Inside of a call of another stream, which may wait for it.
+    queue.wait(before);
+    queue.call_now(act);
+}
+
+void Device::synchronize() {
+    queue.finish();
+    settle();
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,199 @@
+// The Vulkan backend: everything one open device consists of.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/host/backend.h"
+#include "vulkan/code_cache.h"
+#include "vulkan/context.h"
+#include "vulkan/queue.h"
+#include "vulkan/staging.h"
+#include "vulkan/time_stamps.h"
+#include "vulkan/vulkan_memory.h"
+#include "vulkan/vulkan_program.h"
+
+namespace pumice::vulkan {
+
+class Device;
+
+/// A range of device memory. Its end gives the range back once the device is done with it.
+class Buffer : public Allocation {
+public:
+    Buffer(std::shared_ptr<Device> device, Range range, int64_t bytes);
+    /// One of an application's.
+    Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
+    ~Buffer() override;
+
+    const std::shared_ptr<Device> device;
+    const std::unique_ptr<Block> lent;  ///< the range's block, where it is an application's
+    const Range range;
+    /// Timeline values of the last command that wrote, and of the last that touched. Guarded by the queue's mutex.
+    uint64_t last_write = 0, last_use = 0;
+};
+
+/// A kernel on a device. It does not keep the device: kernels are often global objects, which end after the driver's own ones.
+class Program : public Executable {
+public:
+    Program(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
+    ~Program() override;
+
+    const std::weak_ptr<Device> device;
+    const std::shared_ptr<Variants> variants;
+};
+
+/// It does not keep the device, which finishes all of its work before it closes.
+class Event : public EventState {
+public:
+    Event(std::weak_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
+    void wait() override;
+    bool done() override;
+
+    const std::weak_ptr<Device> device;
+    const uint64_t value;
+};
+
+/// All streams feed the one queue in the order of the calls, so that each is in order, and so is everything between them.
+class Device : public Backend {
+public:
+    Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
+    ~Device() override;
+
+    std::string name() const override { return context.name; }
+    Limits limits() const override { return context.plan.limits; }
+    bool supports(Feature feature) const override { return context.plan.supports(feature); }
+
+    std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override;
+    void write(Allocation& to, int64_t offset, const void* from, int64_t bytes) override;
+    void read(Allocation& from, int64_t offset, void* to, int64_t bytes) override;
+    void fill(Allocation& to, int64_t offset, int64_t bytes, const void* pattern, int64_t pattern_size, int stream) override;
+    void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) override;
+
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
+    /// The same for a shader from elsewhere; the kernel gives the parameters.
+    std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source);
+    std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
+    void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
+
+    int create_stream(Priority priority) override;
+    void release_stream(int stream) override;
+    std::shared_ptr<EventState> record(int stream) override;
+    std::shared_ptr<TimeStamp> stamp(int stream) override;
+    void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
+    void call(int stream, std::function<void()> act) override;
+    void write_async(Allocation& to, int64_t offset, const void* from, int64_t bytes, int stream) override;
+    void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
+    void synchronize() override;
+
+    /// The application's buffer as memory of this device: for one buffer, always the same one. `bytes`: how far it reaches.
+    std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
+
+    Context context;
+    DiskCache cache;
+    const std::string cache_key;   ///< device and driver
+    PipelineCache pipelines;
+    Memory memory;                 ///< with queue.mutex
+    Queries queries;               ///< with queue.mutex
+    Queue queue;
+
+private:
+    friend class Buffer;
+    friend class Program;
+    friend class Event;
+    friend class Stamp;
+    struct Stream {
+        Priority priority = Priority::normal;
+        uint64_t last = 0;         // timeline value of its last command
+    };
+
+    std::shared_ptr<Device> self() { return std::static_pointer_cast<Device>(shared_from_this()); }
+    Range allocate_range(int64_t bytes);
+    void write_staged(Buffer& to, int64_t offset, const std::byte* from, int64_t bytes, int stream);
+    void read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes);
+    void fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream);
+    void copy_between(Buffer& from, int64_t from_offset, Buffer& to, int64_t to_offset, int64_t bytes, int stream);
+    uint64_t copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead);
+    void used(Buffer& buffer, bool write);
+    uint64_t after(const Buffer& buffer, bool write, int stream) const;
+    bool goes_ahead(const Buffer& buffer, bool write, int stream);
+    void touched(int stream);
+
+    using Places = Variant::Places;
+    uint64_t launch_now(const Program& program, const Launch& launch);
+    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace);
+    Box take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
+    void read_pace(Pace& pace);
+    std::optional<double> seconds_between(const Query& begin, const Query& end);
+    Query write_time(VkCommandBuffer commands);  // with queue.mutex
+    bool may_go_ahead(const Variant& variant, const Launch& launch) const;
+    void require_addresses(const Variant& variant, const Launch& launch) const;
+    // launching, with queue.mutex held
+    void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
+    void make_locks();  // without it
+    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without it
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block);
+    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
+    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
+                     const Extents& base);
+    void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& groups);
+
+    // print and require (vulkan_reports.cpp)
+    struct Ring {
+        std::unique_ptr<Buffer> buffer;
+        struct Launched {
+            uint32_t number;              // of Reports::add
+            uint64_t value;
+        };
+        std::vector<Launched> launches;   // since it was emptied, and not taken yet
+        int beginning = 0;                // launches that are not among these yet
+        int64_t expected = 0;             // words that launches write since then if every item prints each line once
+        Reports::Taken taken;             // since then
+        const bool of_calls;              // for launches that calls make, which may go ahead of all others
+    };
+    void launch_reporting(const Program& program, const Launch& launch);
+    Ring& ring_for(int64_t words);
+    Ring* ring_with_room(int64_t words);
+    std::unique_ptr<Ring> new_ring();
+    void clear_ring(Ring& ring, size_t words);
+    void read_ring(const Ring& ring, size_t first, std::span<uint32_t> to);
+    void take_ring(Ring& ring, uint64_t done);
+    void take_reports();
+    void settle();
+
+    /// A launch that reports is given one ring, or, where that has no room before a call returns, one more. Nothing waits
+    /// with `mutex` held. `taking` is held by who reads the rings, over copies that wait for no call.
+    struct {
+        std::mutex taking, mutex;  // in this order, and before the queue's
+        std::vector<std::unique_ptr<Ring>> rings;
+        std::atomic<bool> used = false;
+    } reporting;
+    /// For atomics of 64 bits on a device without them (codegen/glsl/emit_locks.cpp): zeros whenever no kernel runs. Made at first use.
+    struct {
+        std::atomic<bool> made = false;
+        std::unique_ptr<Buffer> words;  // with queue.mutex
+    } locks;
+    std::atomic<uint64_t> staging_ids;              // of the blocks that copies pass through, in the hazard tracker
+    Staging upload, download;
+    StagingBlocks own_blocks;                       // of asynchronous reads
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // by the application; with queue.mutex
+    Range dummy;                                    // what an array of no elements is bound to
+    std::vector<Stream> streams;                    // by id; 0 is the default one
+    std::vector<int> unused_streams;                // that were released
+    std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before
+    std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
+    std::vector<Access> accesses;                   // of the command being recorded
+    std::vector<std::byte> push;                    // its push constants
+
+    /// What the batch being recorded has bound last: drivers copy descriptors and push constants at every call, so that a launch like
+    /// the one before says them once.
+    struct Bound {
+        uint64_t batch = 0;
+        const Variant* variant = nullptr;           // the one whose buffers are bound
+        std::vector<std::byte> push;                // empty where nothing was pushed for it
+    } bound;
+};
+
+}  // namespace pumice::vulkan

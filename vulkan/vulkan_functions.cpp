@@ -1,0 +1,136 @@
+#include "vulkan/vulkan_functions.h"
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+namespace pumice::vulkan {
+namespace {
+
+PFN_vkGetInstanceProcAddr find_loader(std::string& reason) {
+#ifdef _WIN32
+    if (HMODULE library = LoadLibraryA("vulkan-1.dll"))
+        return reinterpret_cast<PFN_vkGetInstanceProcAddr>(GetProcAddress(library, "vkGetInstanceProcAddr"));
+    reason = "there is no Vulkan loader (vulkan-1.dll cannot be loaded)";
+    return nullptr;
+#else
+#ifdef __APPLE__
+    const char* const names[] = {"libvulkan.1.dylib", "libvulkan.dylib", "libMoltenVK.dylib"};
+#else
+    const char* const names[] = {"libvulkan.so.1", "libvulkan.so"};
+#endif
+    for (const char* name : names) {
+        if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+            if (void* symbol = dlsym(library, "vkGetInstanceProcAddr"))
+                return reinterpret_cast<PFN_vkGetInstanceProcAddr>(symbol);
+            reason = std::string("the Vulkan loader ") + name + " has no vkGetInstanceProcAddr";
+        } else if (reason.empty()) {
+            const char* why = dlerror();
+            reason = std::string("there is no Vulkan loader (") + (why ? why : name) + ")";
+        }
+    }
+    return nullptr;
+#endif
+}
+
+struct Loaded {
+    GlobalFunctions functions;
+    std::string reason;
+    Loaded() {
+        functions.GetInstanceProcAddr = find_loader(reason);
+        if (!functions.GetInstanceProcAddr) return;
+#define PUMICE_VULKAN_LOOK_UP(name) \
+    functions.name = reinterpret_cast<PFN_vk##name>(functions.GetInstanceProcAddr(nullptr, "vk" #name));
+        PUMICE_VULKAN_GLOBAL_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+#undef PUMICE_VULKAN_LOOK_UP
+        const bool recent = functions.CreateInstance && functions.EnumerateInstanceVersion;
+        reason = recent ? "" : "the Vulkan loader is older than Vulkan 1.1";
+    }
+};
+
+}  // namespace
+
+const GlobalFunctions* global_functions(std::string& reason) {
+    static const Loaded loaded;
+    reason = loaded.reason;
+    return reason.empty() ? &loaded.functions : nullptr;
+}
+
+InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance) {
+    InstanceFunctions functions;
+#define PUMICE_VULKAN_LOOK_UP(name) \
+    functions.name = reinterpret_cast<PFN_vk##name>(global.GetInstanceProcAddr(instance, "vk" #name));
+    PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+    PUMICE_VULKAN_DEBUG_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+#undef PUMICE_VULKAN_LOOK_UP
+    return functions;
+}
+
+DeviceFunctions device_functions(const InstanceFunctions& instance, VkDevice device) {
+    DeviceFunctions functions;
+#define PUMICE_VULKAN_LOOK_UP(name) \
+    functions.name = reinterpret_cast<PFN_vk##name>(instance.GetDeviceProcAddr(device, "vk" #name));
+    PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+    PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(PUMICE_VULKAN_LOOK_UP)
+#undef PUMICE_VULKAN_LOOK_UP
+    return functions;
+}
+
+void keep_objects(DeviceFunctions& functions) {
+#define PUMICE_VULKAN_KEEP(name) functions.name = [](auto...) {};
+    PUMICE_VULKAN_KEEP(DestroyPipeline) PUMICE_VULKAN_KEEP(DestroyPipelineLayout) PUMICE_VULKAN_KEEP(DestroyPipelineCache)
+    PUMICE_VULKAN_KEEP(DestroyShaderModule) PUMICE_VULKAN_KEEP(DestroyDescriptorSetLayout)
+    PUMICE_VULKAN_KEEP(DestroyDescriptorPool) PUMICE_VULKAN_KEEP(DestroyCommandPool) PUMICE_VULKAN_KEEP(DestroySemaphore)
+    PUMICE_VULKAN_KEEP(DestroyQueryPool)
+    PUMICE_VULKAN_KEEP(DestroyBuffer) PUMICE_VULKAN_KEEP(FreeMemory) PUMICE_VULKAN_KEEP(DestroyDevice)
+#undef PUMICE_VULKAN_KEEP
+    functions.QueueWaitIdle = [](auto...) { return VK_SUCCESS; };
+    functions.GetPipelineCacheData = [](auto...) { return VK_INCOMPLETE; };
+}
+
+#define PUMICE_VULKAN_MISSING(name) \
+    if (!functions.name) return "vk" #name;
+std::string missing(const InstanceFunctions& functions) {
+    PUMICE_VULKAN_INSTANCE_FUNCTIONS(PUMICE_VULKAN_MISSING)
+    return "";
+}
+std::string missing(const DeviceFunctions& functions) {
+    PUMICE_VULKAN_DEVICE_FUNCTIONS(PUMICE_VULKAN_MISSING)
+    return "";
+}
+#undef PUMICE_VULKAN_MISSING
+
+std::string name_of(VkResult result) {
+    switch (int(result)) {
+#define PUMICE_VULKAN_RESULT(name) case name: return #name;
+        PUMICE_VULKAN_RESULT(VK_SUCCESS)
+        PUMICE_VULKAN_RESULT(VK_NOT_READY)
+        PUMICE_VULKAN_RESULT(VK_TIMEOUT)
+        PUMICE_VULKAN_RESULT(VK_INCOMPLETE)
+        PUMICE_VULKAN_RESULT(VK_ERROR_OUT_OF_HOST_MEMORY)
+        PUMICE_VULKAN_RESULT(VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        PUMICE_VULKAN_RESULT(VK_ERROR_INITIALIZATION_FAILED)
+        PUMICE_VULKAN_RESULT(VK_ERROR_DEVICE_LOST)
+        PUMICE_VULKAN_RESULT(VK_ERROR_MEMORY_MAP_FAILED)
+        PUMICE_VULKAN_RESULT(VK_ERROR_LAYER_NOT_PRESENT)
+        PUMICE_VULKAN_RESULT(VK_ERROR_EXTENSION_NOT_PRESENT)
+        PUMICE_VULKAN_RESULT(VK_ERROR_FEATURE_NOT_PRESENT)
+        PUMICE_VULKAN_RESULT(VK_ERROR_INCOMPATIBLE_DRIVER)
+        PUMICE_VULKAN_RESULT(VK_ERROR_TOO_MANY_OBJECTS)
+        PUMICE_VULKAN_RESULT(VK_ERROR_FRAGMENTED_POOL)
+        PUMICE_VULKAN_RESULT(VK_ERROR_UNKNOWN)
+        PUMICE_VULKAN_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
+        PUMICE_VULKAN_RESULT(VK_ERROR_INVALID_EXTERNAL_HANDLE)
+        PUMICE_VULKAN_RESULT(VK_ERROR_FRAGMENTATION)
+        PUMICE_VULKAN_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
+        PUMICE_VULKAN_RESULT(VK_ERROR_VALIDATION_FAILED_EXT)
+        PUMICE_VULKAN_RESULT(VK_ERROR_INVALID_SHADER_NV)
+        PUMICE_VULKAN_RESULT(VK_ERROR_NOT_PERMITTED_KHR)
+#undef PUMICE_VULKAN_RESULT
+        default: return "VkResult " + std::to_string(int(result));
+    }
+}
+
+}  // namespace pumice::vulkan

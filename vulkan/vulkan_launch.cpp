@@ -1,0 +1,313 @@
+// Compiling and launching kernels.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "codegen/glsl/codegen.h"
+#include "codegen/lowering/loop_limit.h"
+#include "core/passes/passes.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
+#include "vulkan/vulkan_device.h"
+#include "vulkan/vulkan_group_size.h"
+
+namespace pumice::vulkan {
+namespace {
+
+/// A scalar argument as it lies in the push-constant block: integers widened by their sign, all else by zeros.
+uint64_t widened(Scalar type, uint64_t bits) {
+    const int unused = 64 - 8 * size_of(type);
+    if (is_signed_int(type)) return uint64_t(int64_t(bits << unused) >> unused);
+    return bits << unused >> unused;
+}
+
+}  // namespace
+
+std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel) {
+    if (const int64_t limit = context.plan.most_iterations)
+        kernel = std::make_shared<const ir::Kernel>(codegen::require_loops(ir::inlining(*kernel), limit, context.name));
+    const ir::Kernel* recorded = kernel.get();
+    // The variants hold the kernel, and so the source may point to it; the device outlives the variants' use.
+    return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {
+        // What is to be dumped has to be compiled.
+        if (!cache.on() || !debug::value("PUMICE_DUMP").empty()) return codegen::compile(*recorded, options);
+        const std::string entry = shader_key(cache_key, *recorded, options) + ".shader";
+        if (const auto stored = cache.read(entry))
+            if (auto shader = unpack(*stored)) {
+                if (debug::time()) std::fprintf(stderr, "pumice: %s: from the disk cache\n", recorded->name.c_str());
+                return std::move(*shader);
+            }
+        debug::log_line(text("the shader of kernel ", recorded->name, " is not in the disk cache"));
+        codegen::Shader shader = codegen::compile(*recorded, options);
+        cache.write(entry, pack(shader));
+        return shader;
+    });
+}
+
+std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source) {
+    context.require_alive();
+    auto variants = std::make_shared<Variants>(std::move(kernel), std::move(source));
+    variants->prepare(context);
+    {
+        const std::lock_guard lock(queue.mutex);
+        kernels.push_back(variants);
+    }
+    return std::make_shared<Program>(std::static_pointer_cast<Device>(shared_from_this()), std::move(variants));
+}
+
+std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
+    GroupLimits with;
+    with.limits = context.plan.limits;
+    for (int axis = 0; axis < 3; ++axis) with.max_count[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
+    with.on_host = context.plan.on_host;
+    return vulkan::choose_group(kernel, launch.extent, launch.rank, with);
+}
+
+void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
+    queue.make_room();
+    const Program& program = static_cast<const Program&>(*executable);
+    if (program.variants->reports) launch_reporting(program, launch);
+    else launch_now(program, launch);
+}
+
+/// The value reached when it is done.
+uint64_t Device::launch_now(const Program& program, const Launch& launch) {
+    const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
+    if (context.wrapped) require_addresses(*variant, launch);
+    const Places places = variant->places(launch, context.snapshot.limits);
+    std::optional<Staging::Piece> block = argument_block(*variant, launch, places);
+    if (variant->locks && !locks.made) make_locks();
+    const Variant::Recorded recorded{*variant, pipeline, places, block ? &*block : nullptr};
+    Box groups{{}, groups_of(launch)};
+    std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
+    if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
+        timed.lock();
+        read_pace(*pipeline.pace);
+        // An application's device may wait for what it has not submitted.
+        const bool waits = !context.wrapped && !queue.held_back();
+        if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on) groups = take_probe(recorded, launch, *pipeline.pace);
+    }
+    return record_slices(recorded, launch, groups, *pipeline.pace);
+}
+
+/// The groups in as many submissions as they need, of which the first is timed. The value reached when they are done.
+uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace) {
+    Variant& variant = recorded.variant;
+    // Without this nobody holds the pace.
+    const bool timed = context.plan.most_seconds > 0 && Box{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
+    const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
+    const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
+    const std::lock_guard lock(queue.mutex);
+    list_accesses(variant, launch, recorded.places);
+    const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
+        accesses.push_back({block.id, offset, offset + bytes, false});
+    };
+    if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
+    // A read: launches that share the locks need no order.
+    if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
+    uint64_t value = 0;
+    Box slice;
+    for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
+        for (slice.begin[1] = groups.begin[1]; slice.begin[1] < groups.end[1]; slice.begin[1] += step[1])
+            for (slice.begin[0] = groups.begin[0]; slice.begin[0] < groups.end[0]; slice.begin[0] += step[0]) {
+                for (size_t axis = 0; axis < 3; ++axis) slice.end[axis] = std::min(slice.begin[axis] + step[axis], groups.end[axis]);
+                if (value > 0) queue.submit();
+                const VkCommandBuffer commands = queue.begin(accesses, queue.in_call() && may_go_ahead(variant, launch));
+                const bool times = timed && value == 0 && !pace.timing.is_on;
+                value = queue.value();
+                const Query begin = times ? write_time(commands) : Query();
+                queue.bind(recorded.pipeline.handle);
+                bind_arrays(commands, variant, recorded.places, recorded.block);
+                dispatch(commands, recorded, launch, slice);
+                if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
+                for (const Variant::Use& use : variant.uses)
+                    if (Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+                        used(static_cast<Buffer&>(*memory), use.write);
+                if (recorded.block) recorded.block->until(value);
+                touched(launch.stream);
+                queue.end();
+            }
+    return value;
+}
+
+/// Inside of a call: whether the launch depends on nothing that the call holds back.
+bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
+    uint64_t last = 0;
+    for (const Variant::Use& use : variant.uses)
+        if (const Allocation* memory = launch.arguments[size_t(use.argument)].array.memory)
+            last = std::max(last, after(static_cast<const Buffer&>(*memory), use.write, launch.stream));
+    if (variant.locks) last = std::max(last, locks.words->last_write);
+    return queue.ahead(std::max(last, launch.stream > 0 ? streams.at(size_t(launch.stream)).last : 0));
+}
+
+void Device::make_locks() {
+    const std::vector<std::byte> zeros(codegen::Binding::lock_count * sizeof(uint32_t));
+    // Not a reference that would keep the device for ever.
+    const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
+    auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
+    write(*words, 0, zeros.data(), int64_t(zeros.size()));
+    const std::lock_guard lock(queue.mutex);
+    if (!locks.words) locks.words.swap(words);  // another thread may have been faster
+    locks.made = true;
+}
+
+/// What an application lends may have no address.
+void Device::require_addresses(const Variant& variant, const Launch& launch) const {
+    for (const auto* fields : {&variant.shader.push, &variant.shader.block})
+        for (const codegen::Field& field : *fields) {
+            if (field.kind != codegen::Field::Kind::address) continue;
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            if (!array.memory || static_cast<const Buffer*>(array.memory)->range.block->address) continue;
+            fail("argument ", field.index + 1, " of kernel ", variant.shader.name, " has to be reached by its address, as it is too large for a "
+                 "binding, begins at an odd place, or is one of too many, and the application's buffer has none (Place::addressable)");
+        }
+}
+
+/// The arguments that push constants have no room for, where the host writes them in place: no copy, and nothing to wait for.
+std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
+    if (variant.shader.block_bytes == 0) return std::nullopt;
+    Staging::Piece piece = upload.take((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
+    for (const codegen::Field& field : variant.shader.block) {
+        const uint64_t value = field_value(variant, field, launch, places);
+        std::memcpy(piece.data() + field.offset, &value, size_t(size_of(field.type)));
+    }
+    return piece;
+}
+
+/// Arrays that are reached by their addresses, and the whole of each binding, since the validation layer counts it so.
+void Device::list_accesses(const Variant& variant, const Launch& launch, const Places& places) {
+    accesses.clear();
+    // Shaders may reach small elements through whole words.
+    const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
+        accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
+    };
+    for (const Variant::Use& use : variant.uses) {
+        const Launch::Array& array = launch.arguments[size_t(use.argument)].array;
+        if (!array.memory || variant.binding_of[size_t(use.argument)] >= 0) continue;
+        const Range& range = static_cast<const Buffer*>(array.memory)->range;
+        add(*range.block, range.offset + array.offset, range.offset + array.offset + array.bytes, use.write);
+    }
+    for (size_t i = 0; i < places.size(); ++i)
+        if (places[i].block) add(*places[i].block, places[i].begin, places[i].end, variant.bound[i].write);
+}
+
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block) {
+    bool same = bound.batch == queue.batch() && bound.variant == &variant;
+    if (!same) {
+        bound.batch = queue.batch();
+        bound.variant = &variant;
+        bound.push.clear();
+    }
+    if (variant.buffers.empty()) return;
+    const Variant* const now = std::exchange(bound.variant, nullptr);  // until nothing can fail any more
+    const auto whole = [](const auto& range, int64_t bytes) { return Variant::Place{&*range.block, range.offset, range.offset + bytes}; };
+    for (size_t i = 0; i < variant.buffers.size(); ++i) {
+        const int argument = variant.bound[i].arguments.front();
+        const Variant::Place place = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
+                                     : argument == codegen::Binding::locks        ? whole(locks.words->range, locks.words->bytes)
+                                     : places[i].block                            ? places[i]
+                                                                                  : whole(dummy, dummy.bytes);
+        // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
+        const int64_t bytes = (place.end - place.begin + 3) / 4 * 4;
+        const VkDescriptorBufferInfo info{place.block->buffer, VkDeviceSize(place.begin), VkDeviceSize(bytes)};
+        VkDescriptorBufferInfo& last = variant.buffers[i];
+        same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
+        last = info;
+    }
+    const uint32_t count = uint32_t(variant.writes.size());
+    if (same || context.plan.push_descriptors) {
+        if (!same)
+            context.vk.CmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, count, variant.writes.data());
+        bound.variant = now;
+        return;
+    }
+    const VkDescriptorSet set = queue.descriptor_set(variant.set_layout, count);
+    for (VkWriteDescriptorSet& write : variant.writes) write.dstSet = set;
+    context.vk.UpdateDescriptorSets(context.device, count, variant.writes.data(), 0, nullptr);
+    context.vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, variant.layout, 0, 1, &set, 0, nullptr);
+    bound.variant = now;
+}
+
+/// What a launch gives a field that is the same for all its dispatches.
+uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const {
+    using Kind = codegen::Field::Kind;
+    const size_t axis = size_t(field.axis);
+    switch (field.kind) {
+        case Kind::end: return uint64_t(launch.start[axis] + launch.extent[axis]);
+        case Kind::size: return uint64_t(launch.extent[axis]);
+        case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
+        case Kind::argument:
+            return widened(variant.argument_types[size_t(field.index)], launch.arguments[size_t(field.index)].bits);
+        case Kind::launch: return launch.arguments.back().bits;  // with_ring put it there
+        case Kind::address: {
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
+            return range.block->address + uint64_t(range.offset + (array.memory ? array.offset : 0));
+        }
+        case Kind::first: {
+            const Launch::Array& array = launch.arguments[size_t(field.index)].array;
+            if (!array.memory) return 0;
+            const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
+            return uint64_t(begin - places[size_t(variant.binding_of[size_t(field.index)])].begin) / uint64_t(variant.element_bytes[size_t(field.index)]);
+        }
+        case Kind::start:
+        case Kind::group_base:
+        case Kind::group_count: break;
+    }
+    library_bug("a field that each dispatch has of its own is asked for of a launch");
+}
+
+/// Writes the fields for the dispatch whose first group is `base`, of `groups` in all.
+void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
+                         const Extents& base) {
+    using Kind = codegen::Field::Kind;
+    if (variant.shader.push_bytes == 0) return;
+    for (const codegen::Field& field : variant.shader.push) {
+        const size_t axis = size_t(field.axis);
+        uint64_t value = 0;
+        switch (field.kind) {
+            case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
+            case Kind::group_base: value = uint64_t(base[axis]); break;
+            case Kind::group_count: value = uint64_t(groups[axis]); break;
+            default: value = field_value(variant, field, launch, places);
+        }
+        std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
+    }
+    const uint32_t bytes = (variant.shader.push_bytes + 3) / 4 * 4;
+    if (std::equal(bound.push.begin(), bound.push.end(), push.begin(), push.begin() + bytes)) return;
+    bound.push.assign(push.begin(), push.begin() + bytes);
+    context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
+}
+
+/// One dispatch, or several where there are more groups along an axis than a dispatch may have.
+void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& box) {
+    const Variant& variant = recorded.variant;
+    const Extents groups = groups_of(launch);
+    if (recorded.pipeline.at_origin) {
+        push_fields(commands, variant, launch, recorded.places, groups, {});
+        std::array<uint32_t, 3> begin, count;
+        for (size_t axis = 0; axis < 3; ++axis) {
+            begin[axis] = uint32_t(box.begin[axis]);
+            count[axis] = uint32_t(box.end[axis] - box.begin[axis]);
+        }
+        if (begin == std::array<uint32_t, 3>{}) context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+        else context.vk.CmdDispatchBase(commands, begin[0], begin[1], begin[2], count[0], count[1], count[2]);
+        return;
+    }
+    Extents most;
+    for (size_t axis = 0; axis < 3; ++axis) most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
+    Extents base;
+    for (base[2] = box.begin[2]; base[2] < box.end[2]; base[2] += most[2])
+        for (base[1] = box.begin[1]; base[1] < box.end[1]; base[1] += most[1])
+            for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
+                // A shared binding has the launch's inputs and outputs, so that the dispatches conflict for the validation layer.
+                if (variant.shares_bindings && base != box.begin) queue.order();
+                push_fields(commands, variant, launch, recorded.places, groups, base);
+                uint32_t count[3];
+                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(box.end[axis] - base[axis], most[axis]));
+                context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
+            }
+}
+
+}  // namespace pumice::vulkan

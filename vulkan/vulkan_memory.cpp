@@ -1,0 +1,142 @@
+#include "vulkan/vulkan_memory.h"
+
+#include <algorithm>
+
+#include "core/support/debug.h"
+#include "core/support/error.h"
+
+namespace pumice::vulkan {
+namespace {
+
+constexpr int64_t block_bytes = int64_t(64) << 20;
+constexpr int64_t smallest_block_bytes = int64_t(1) << 20;
+
+bool out_of_memory(VkResult result) {
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
+           result == VK_ERROR_TOO_MANY_OBJECTS;
+}
+
+}  // namespace
+
+Block::~Block() {
+    if (!owned) return;
+    // Freeing memory unmaps it.
+    if (buffer) context.vk.DestroyBuffer(context.device, buffer, nullptr);
+    if (memory) context.vk.FreeMemory(context.device, memory, nullptr);
+}
+
+void Block::invalidate(int64_t offset, int64_t size) {
+    if (is_coherent || !mapped) return;
+    const int64_t atom = int64_t(context.snapshot.limits.nonCoherentAtomSize), begin = offset / atom * atom;
+    VkMappedMemoryRange range{};
+    range.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE;
+    range.memory = memory;
+    range.offset = VkDeviceSize(begin);
+    range.size = VkDeviceSize((offset + size + atom - 1) / atom * atom - begin);
+    if (int64_t(range.offset + range.size) > bytes) range.size = VK_WHOLE_SIZE;
+    context.check(context.vk.InvalidateMappedMemoryRanges(context.device, 1, &range), "vkInvalidateMappedMemoryRanges");
+}
+
+std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map) {
+    auto block = std::make_unique<Block>(context, id, bytes);
+    const VkMemoryPropertyFlags flags_of_type = context.snapshot.memory.memoryTypes[memory_type].propertyFlags;
+    block->is_cached = flags_of_type & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    block->is_coherent = flags_of_type & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkBufferCreateInfo buffer = context.buffer_info(bytes);
+    VkResult result = context.vk.CreateBuffer(context.device, &buffer, nullptr, &block->buffer);
+    if (out_of_memory(result)) return nullptr;
+    context.check(result, "vkCreateBuffer");
+
+    VkMemoryRequirements needs{};
+    context.vk.GetBufferMemoryRequirements(context.device, block->buffer, &needs);
+    VkMemoryAllocateFlagsInfo flags{};
+    flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
+    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    VkMemoryAllocateInfo allocation{};
+    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    allocation.pNext = context.plan.device_addresses ? &flags : nullptr;
+    allocation.allocationSize = needs.size;
+    allocation.memoryTypeIndex = memory_type;
+    result = context.vk.AllocateMemory(context.device, &allocation, nullptr, &block->memory);
+    if (out_of_memory(result)) return nullptr;
+    context.check(result, "vkAllocateMemory");
+    context.check(context.vk.BindBufferMemory(context.device, block->buffer, block->memory, 0), "vkBindBufferMemory");
+    if (map) {
+        void* data = nullptr;
+        result = context.vk.MapMemory(context.device, block->memory, 0, VK_WHOLE_SIZE, 0, &data);
+        if (result == VK_ERROR_MEMORY_MAP_FAILED || out_of_memory(result)) return nullptr;  // no address space left
+        context.check(result, "vkMapMemory");
+        // lavapipe of Mesa 25 has no memory, and does not say so: mmap's MAP_FAILED is its address.
+        if (data == reinterpret_cast<void*>(intptr_t(-1))) return nullptr;
+        block->mapped = static_cast<std::byte*>(data);
+    }
+    if (context.plan.device_addresses) {
+        VkBufferDeviceAddressInfo info{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, nullptr, block->buffer};
+        block->address = context.vk.GetBufferDeviceAddress(context.device, &info);
+    }
+    return block;
+}
+
+std::optional<Range> Memory::allocate(int64_t wanted, bool spare) {
+    const int64_t granularity = context.plan.alignment;
+    const int64_t bytes = (wanted + granularity - 1) / granularity * granularity;
+    for (const auto& block : blocks) {
+        if (block->is_spare && !spare) continue;
+        // A block made for one big array takes no small ones, which would keep it alive.
+        if (block->bytes > block_bytes && bytes <= block->bytes / 2) continue;
+        if (const auto offset = block->ranges.allocate(bytes)) return Range{block.get(), *offset, bytes};
+    }
+    Block* block = spare ? new_spare_block(bytes) : new_block(bytes);
+    if (!block) return std::nullopt;
+    return Range{block, *block->ranges.allocate(bytes), bytes};
+}
+
+/// Where memory is short, smaller blocks are tried before the request fails.
+Block* Memory::new_block(int64_t bytes) {
+    const int64_t granularity = context.plan.alignment;
+    for (int64_t size = std::min(block_bytes, context.plan.max_block_bytes);; size /= 4) {
+        const int64_t want = std::max(bytes, size / granularity * granularity);
+        const Plan::ArrayMemory& best = context.plan.arrays[0];
+        if (auto block = make_block(context, next_id++, best.type, want, best.mapped)) {
+            blocks.push_back(std::move(block));
+            return blocks.back().get();
+        }
+        if (want == bytes || size <= smallest_block_bytes) return nullptr;
+    }
+}
+
+/// Of exactly this size, since it takes from a heap that others need, too.
+Block* Memory::new_spare_block(int64_t bytes) {
+    for (size_t i = 1; i < context.plan.arrays.size(); ++i) {
+        const Plan::ArrayMemory& other = context.plan.arrays[i];
+        auto block = make_block(context, next_id++, other.type, bytes, other.mapped);
+        if (!block) continue;
+        block->is_spare = true;
+        debug::log_line(text("the device's own memory has no room for ", bytes, " bytes: they lie in memory type ", other.type));
+        blocks.push_back(std::move(block));
+        return blocks.back().get();
+    }
+    return nullptr;
+}
+
+void Memory::release(const Range& range) {
+    range.block->ranges.release(range.offset, range.bytes);
+    if (range.block->ranges.empty()) trim(std::max(block_bytes, context.plan.limits.memory / 16));
+}
+
+void Memory::release_empty() {
+    trim(0);
+}
+
+/// Gives empty blocks back, the newest first, until the rest hold at most `keep` bytes: making them anew costs page faults.
+void Memory::trim(int64_t keep) {
+    int64_t kept = 0;
+    std::erase_if(blocks, [&](const std::unique_ptr<Block>& block) {
+        if (!block->ranges.empty()) return false;
+        if (kept + block->bytes > keep) return true;
+        kept += block->bytes;
+        return false;
+    });
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,489 @@
+#include "vulkan/vulkan_program.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <numeric>
+
+#include "codegen/artifact/spirv.h"
+#include "core/interp/interp_program.h"
+#include "core/ir/named.h"
+#include "core/support/debug.h"
+#include "core/support/error.h"
+#include "vulkan/vulkan_device.h"
+#include "vulkan/vulkan_group_size.h"
+
+namespace pumice::vulkan {
+namespace {
+
+const char* name_of(Feature feature) {
+    switch (feature) {
+        case Feature::int8: return "8-bit integers";
+        case Feature::int16: return "16-bit integers";
+        case Feature::int64: return "64-bit integers";
+        case Feature::float16: return "half-precision floats (float16)";
+        case Feature::float64: return "double-precision floats (float64)";
+    }
+    return "";
+}
+
+void check_limits(const Context& context, const codegen::Shader& shader, const ir::Kernel& kernel) {
+    for (const Feature feature : shader.features)
+        if (!context.plan.supports(feature))
+            fail(named(kernel), " uses ", name_of(feature), ", which ", context.name, " does not have");
+    const uint32_t most = context.snapshot.limits.maxPushConstantsSize;
+    if (shader.push_bytes > most)
+        fail(named(kernel), " needs ", shader.push_bytes, " bytes for its scalar arguments and array extents, and ",
+             context.name, " has ", most);
+}
+
+/// They are numbered without a gap.
+size_t binding_count(const codegen::Shader& shader) {
+    int count = 0;
+    for (const codegen::Binding& binding : shader.bindings) count = std::max(count, binding.binding + 1);
+    return size_t(count);
+}
+
+bool binds_locks(const codegen::Shader& shader) {
+    return std::any_of(shader.bindings.begin(), shader.bindings.end(),
+                       [](const codegen::Binding& b) { return b.argument == codegen::Binding::locks; });
+}
+
+bool uses_subgroups(const codegen::Shader& shader) {
+    return std::any_of(shader.capabilities.begin(), shader.capabilities.end(),
+                       [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
+}
+
+/// Atomics of 64 bits on memory of the kind.
+bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
+    return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
+        return (i.op == ir::Op::atomic || i.op == ir::Op::compare_exchange) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
+    });
+}
+
+/// For a message: ", which needs Float64 and Int64", where a driver may have promised more than it does.
+std::string needs_of(const codegen::Shader& shader) {
+    std::string out;
+    for (const std::string& capability : shader.capabilities)
+        if (capability != "Shader") out += (out.empty() ? ", which needs " : ", ") + capability;
+    return out;
+}
+
+Placed placed(const Launch::Array& array, int64_t element_bytes) {
+    const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
+    return {begin, begin + array.bytes, element_bytes};
+}
+
+const Block* block_of(const Launch::Array& array) {
+    return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
+}
+
+/// The specialisation constants of these values are numbered in their order.
+std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>& values) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (const uint32_t value : values) out.emplace_back(uint32_t(out.size()), value);
+    return out;
+}
+
+/// The module of one pipeline, which goes once that is made; none where there is no SPIR-V.
+struct OwnModule {
+    OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = spirv.size() * 4;
+        info.pCode = spirv.data();
+        if (!spirv.empty()) context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+    }
+    ~OwnModule() { context.vk.DestroyShaderModule(context.device, module, nullptr); }
+    OwnModule(const OwnModule&) = delete;
+
+    Context& context;
+    VkShaderModule module = VK_NULL_HANDLE;
+};
+
+int64_t elements(const Launch::Array& array) {
+    int64_t count = 1;
+    for (const int64_t extent : array.extents) count *= extent;
+    return count;
+}
+
+}  // namespace
+
+std::optional<int64_t> common_begin(std::span<const Placed> arrays, const VkPhysicalDeviceLimits& limits) {
+    const int64_t step = int64_t(limits.minStorageBufferOffsetAlignment);
+    int64_t first = INT64_MAX, end = 0, period = 1;
+    for (const Placed& array : arrays) {
+        first = std::min(first, array.begin);
+        end = std::max(end, array.end);
+        period = std::lcm(period, array.element_bytes);  // after so many steps the rests repeat
+    }
+    for (int64_t begin = first / step * step, n = 0; begin >= 0 && n < period; begin -= step, ++n) {
+        if (end - begin > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
+        if (std::all_of(arrays.begin(), arrays.end(), [&](const Placed& a) { return (a.begin - begin) % a.element_bytes == 0; })) return begin;
+    }
+    return std::nullopt;
+}
+
+Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kernel)
+    : shader(std::move(with)), locks(binds_locks(shader)), subgroups(uses_subgroups(shader)), binding_of(kernel.params.size(), -1) {
+    check_limits(context, shader, kernel);
+    try {
+        VkShaderModuleCreateInfo info{};
+        info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+        info.codeSize = shader.spirv.size() * 4;
+        info.pCode = shader.spirv.data();
+        context.check(context.vk.CreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+        make_layouts(context);
+    } catch (const Error& error) {
+        destroy(context);
+        throw error.within(text("while making the pipeline of kernel \"", shader.name, "\"", needs_of(shader)));
+    }
+    for (const codegen::Binding& binding : shader.bindings) {
+        const size_t number = size_t(binding.binding);
+        if (bound.size() <= number) bound.resize(number + 1);
+        bound[number].arguments.push_back(binding.argument);
+        shares_bindings |= bound[number].arguments.size() > 1;
+        if (binding.argument < 0) continue;
+        const bool write = binding.access != ir::Access::in;
+        bound[number].write |= write;
+        binding_of.resize(std::max(binding_of.size(), size_t(binding.argument) + 1), -1);  // the ring is behind the parameters
+        binding_of[size_t(binding.argument)] = binding.binding;
+        uses.push_back({binding.argument, write});
+    }
+    shifted.resize(kernel.params.size());
+    for (const auto* fields : {&shader.push, &shader.block})
+        for (const codegen::Field& field : *fields)
+            if (field.kind == codegen::Field::Kind::first) shifted[size_t(field.index)] = true;
+            else if (field.kind == codegen::Field::Kind::address)
+                uses.push_back({field.index, kernel[kernel.params[size_t(field.index)].memory].access != ir::Access::in});
+    for (const ir::Parameter& parameter : kernel.params) {
+        argument_types.push_back(parameter.type);
+        element_bytes.push_back(parameter.is_array ? kernel[parameter.memory].element.size : 0);
+    }
+    buffers.resize(bound.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+        VkWriteDescriptorSet write{};
+        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write.dstBinding = uint32_t(i);
+        write.descriptorCount = 1;
+        write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        write.pBufferInfo = &buffers[i];
+        writes.push_back(write);
+    }
+}
+
+void Variant::make_layouts(Context& context) {
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    for (uint32_t number = 0; number < binding_count(shader); ++number)
+        bindings.push_back({number, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    VkDescriptorSetLayoutCreateInfo set{};
+    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    set.flags = context.plan.push_descriptors ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0;
+    set.bindingCount = uint32_t(bindings.size());
+    set.pBindings = bindings.data();
+    context.check(context.vk.CreateDescriptorSetLayout(context.device, &set, nullptr, &set_layout),
+                  "vkCreateDescriptorSetLayout");
+
+    const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, (shader.push_bytes + 3) / 4 * 4};
+    VkPipelineLayoutCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = 1;
+    info.pSetLayouts = &set_layout;
+    info.pushConstantRangeCount = shader.push_bytes > 0;
+    info.pPushConstantRanges = &push;
+    context.check(context.vk.CreatePipelineLayout(context.device, &info, nullptr, &layout), "vkCreatePipelineLayout");
+}
+
+void Variant::destroy(Context& context) {
+    for (const Made& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
+    made.clear();
+    // Vulkan ignores null handles here.
+    context.vk.DestroyPipelineLayout(context.device, layout, nullptr);
+    context.vk.DestroyDescriptorSetLayout(context.device, set_layout, nullptr);
+    context.vk.DestroyShaderModule(context.device, module, nullptr);
+}
+
+Variant::Places Variant::places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
+    std::vector<Place> result(bound.size());
+    std::vector<Placed> arrays;
+    for (size_t number = 0; number < bound.size(); ++number) {
+        arrays.clear();
+        Place& place = result[number];
+        bool within = false;
+        for (const int argument : bound[number].arguments) {
+            if (argument < 0) continue;
+            const Launch::Array& array = launch.arguments[size_t(argument)].array;
+            const Block* const block = block_of(array);
+            if (!block) continue;
+            place.block = block;
+            const bool is_parameter = size_t(argument) < element_bytes.size();  // else the ring
+            within = within || (is_parameter && shifted[size_t(argument)]);
+            arrays.push_back(placed(array, is_parameter ? element_bytes[size_t(argument)] : 4));
+        }
+        if (arrays.empty()) continue;
+        place.begin = within ? common_begin(arrays, limits).value_or(arrays[0].begin) : arrays[0].begin;
+        for (const Placed& array : arrays) place.end = std::max(place.end, array.end);
+    }
+    return result;
+}
+
+Extents groups_of(const Launch& launch) {
+    Extents groups;
+    for (size_t axis = 0; axis < 3; ++axis) groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
+    return groups;
+}
+
+bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits) {
+    const Extents groups = groups_of(launch);
+    for (size_t axis = 0; axis < 3; ++axis)
+        if (groups[axis] > int64_t(limits.maxComputeWorkGroupCount[axis])) return false;
+    return true;
+}
+
+Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, const ir::Kernel& kernel, const Launch& launch) {
+    const Extents& group = launch.group;
+    bool full = shader.asks_full_groups;
+    for (size_t axis = 0; axis < 3 && full; ++axis) full = launch.extent[axis] % group[axis] == 0;
+    const bool at_origin = shader.asks_at_origin && launch.start == Extents{} && is_one_dispatch(launch, context.snapshot.limits);
+    for (const Made& one : made)
+        if (one.group == group && one.full_groups == full && one.at_origin == at_origin) return {one.pipeline, at_origin, one.pace.get()};
+    interp::check_local_memory(kernel, group, shader.local_bytes_for(group), context.plan.limits.local_memory,
+                               context.name);
+    std::vector<uint32_t> values{uint32_t(group[0]), uint32_t(group[1]), uint32_t(group[2]), full, at_origin};
+    std::vector<VkSpecializationMapEntry> entries;
+    for (uint32_t id = 0; id < 5; ++id) entries.push_back({id, id * 4, 4});
+    for (const codegen::SizedLocal& local : shader.sized_locals) {
+        entries.push_back({local.constant, uint32_t(values.size() * 4), 4});
+        values.push_back(uint32_t(shader.length_of(local, group)));
+    }
+    const VkSpecializationInfo specialization{uint32_t(entries.size()), entries.data(), values.size() * 4, values.data()};
+    VkComputePipelineCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &specialization;
+    info.layout = layout;
+    // Slices count from the first group.
+    if (at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
+    size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
+    // A device that allows fewer subgroups of a required size than a group has is taken to have one size only (lavapipe).
+    const uint64_t items = uint64_t(group[0] * group[1] * group[2]);
+    const uint64_t most_items = uint64_t(size.requiredSubgroupSize) * context.snapshot.max_group_subgroups;
+    if (subgroups && size.requiredSubgroupSize > 0 && items <= most_items) {
+        info.stage.pNext = &size;
+        // Work-items are put into subgroups along axis 0.
+        if (context.plan.full_subgroups && group[0] % int64_t(size.requiredSubgroupSize) == 0)
+            info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    }
+    // Not every driver makes arrays whose length is a specialisation constant (spirv.h).
+    const OwnModule fixed(context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
+    if (fixed.module) info.stage.module = fixed.module;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+        pipeline = cache.make(info);
+    } catch (const Error& error) {
+        throw error.within(text("while making the pipeline of kernel \"", shader.name, "\"", needs_of(shader)));
+    }
+    if (debug::time()) {
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        std::fputs(text("pumice: ", shader.name, ": pipeline ", fixed_text(took.count(), 3), " ms\n").c_str(), stderr);
+    }
+    made.push_back({group, full, at_origin, pipeline, std::make_unique<Pace>()});
+    return {pipeline, at_origin, made.back().pace.get()};
+}
+
+Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
+    : kernel(std::move(k)), reports(pumice::reports(*kernel)), source(std::move(from)),
+      wide_in_arrays(has_wide_atomics(*kernel, ir::MemoryKind::array)), wide_in_local(has_wide_atomics(*kernel, ir::MemoryKind::local)) {
+    for (size_t i = 0; i < kernel->params.size(); ++i)
+        if (kernel->params[i].is_array) arrays.push_back(int(i));
+}
+
+/// True where every array fits a binding and 32-bit offsets.
+bool Variants::ordinary(const Context& context, const Launch& launch) const {
+    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
+    for (const int parameter : arrays) {
+        const Launch::Array& array = launch.arguments[size_t(parameter)].array;
+        if (array.bytes > int64_t(limits.maxStorageBufferRange) || array.bytes > std::numeric_limits<int32_t>::max() ||
+            array.offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0)
+            return false;
+    }
+    return true;
+}
+
+/// Those that arrays can have: others are the ring's, the locks' and the argument block's.
+size_t Variants::bindings(const Context& context) const {
+    const Plan& plan = context.plan;
+    const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
+    const size_t taken = size_t(reports) + size_t(locks) + for_block;
+    return plan.max_bindings - std::min<size_t>(plan.max_bindings, taken);
+}
+
+/// There are more arrays than bindings, and those of one block have to share.
+bool Variants::crowded(const Context& context) const {
+    return !context.plan.device_addresses && arrays.size() > bindings(context);
+}
+
+/// Arrays of one block share a binding, as long as it is not too long.
+void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
+    struct One {
+        int parameter;
+        const Block* block;
+        Placed placed;
+    };
+    std::vector<One> all;
+    for (const int parameter : arrays) {
+        const Launch::Array& array = launch.arguments[size_t(parameter)].array;
+        if (const Block* block = block_of(array))
+            all.push_back({parameter, block, placed(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
+        return a.block != b.block ? a.block->id < b.block->id : a.placed.begin < b.placed.begin;
+    });
+    options.shifted.assign(kernel->params.size(), false);
+    options.shares.assign(kernel->params.size(), -1);
+    std::vector<std::vector<int>> groups;
+    std::vector<Placed> together;
+    for (size_t i = 0; i < all.size(); ++i) {
+        const bool same_block = i > 0 && all[i].block == all[i - 1].block;
+        if (!same_block) together.clear();
+        together.push_back(all[i].placed);
+        if (!same_block || !common_begin(together, context.snapshot.limits)) {
+            groups.push_back({});
+            together.assign(1, all[i].placed);
+        }
+        groups.back().push_back(all[i].parameter);
+        options.shifted[size_t(all[i].parameter)] = true;
+    }
+    // Arrays without elements are bound with any other.
+    if (groups.empty()) groups.push_back({});
+    for (const int parameter : arrays)
+        if (!block_of(launch.arguments[size_t(parameter)].array)) {
+            groups.front().push_back(parameter);
+            options.shifted[size_t(parameter)] = true;
+        }
+    if (groups.size() > bindings(context))
+        fail(named(*kernel), " has ", arrays.size(), " array arguments, which lie in ", groups.size(), " places of device memory, and ", context.name,
+             " binds at most ", bindings(context), " and has no device addresses");
+    for (const std::vector<int>& group : groups)
+        for (const int parameter : group) options.shares[size_t(parameter)] = *std::min_element(group.begin(), group.end());
+}
+
+codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
+    const Plan& plan = context.plan;
+    const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
+    codegen::Options options;
+    options.float_atomics = plan.float_atomics;
+    options.local_float_atomics = plan.local_float_atomics;
+    options.int64_atomics = plan.int64_atomics;
+    options.local_int64_atomics = plan.local_int64_atomics;
+    options.memory_barriers = plan.memory_barriers;
+    options.idle_lanes = plan.idle_lanes;
+    options.ordered_as_unsigned = plan.ordered_as_unsigned;
+    options.unsigned_rounds_twice = plan.unsigned_rounds_twice;
+    options.unrolled_imprecise = plan.unrolled_imprecise;
+    options.opaque_masks = plan.opaque_masks;
+    options.exact_conversions = plan.exact_conversions;
+    options.float_modes = plan.float_modes;
+    options.byte_storage = plan.byte_storage;
+    options.pairs = !plan.int64;
+    options.subgroups = plan.subgroups;
+    options.rounded_division = plan.rounded_division;
+    options.linear_subgroups = plan.linear_subgroups;
+    options.packed_subgroups = plan.packed_subgroups;
+    options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
+    options.recall = plan.on_host;
+    options.push_bytes = limits.maxPushConstantsSize;
+    options.wide_offsets = plan.wide_offsets;
+    if (launch)
+        for (const int parameter : arrays)
+            options.wide_offsets |= elements(launch->arguments[size_t(parameter)].array) > std::numeric_limits<int32_t>::max();
+    if (options.wide_offsets && !plan.int64)
+        fail(named(*kernel), " is given an array of more than ", std::numeric_limits<int32_t>::max(),
+             " elements, and ", context.name, " has no 64-bit integers to index it");
+    if (crowded(context)) {
+        share_bindings(context, *launch, options);
+        return options;
+    }
+    options.by_address.assign(kernel->params.size(), false);
+    bool any = false;
+    size_t bound = 0;
+    for (const int parameter : arrays) {
+        const Launch::Array* array = launch ? &launch->arguments[size_t(parameter)].array : nullptr;
+        const bool large = array && array->bytes > int64_t(limits.maxStorageBufferRange);
+        const bool unaligned = array && array->offset % int64_t(limits.minStorageBufferOffsetAlignment) != 0;
+        const bool is_left = bound < bindings(context);
+        if (!plan.all_by_address && !large && !unaligned && is_left) {
+            ++bound;
+            continue;
+        }
+        const Block* const block = array ? block_of(*array) : nullptr;
+        const bool has_address = plan.device_addresses && (!block || block->address);
+        const int64_t element_bytes = (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
+        if (unaligned && block && !has_address && is_left && common_begin(std::array{placed(*array, element_bytes)}, limits)) {
+            ++bound;
+            options.shifted.resize(kernel->params.size());
+            options.shifted[size_t(parameter)] = true;
+            continue;
+        }
+        if (!plan.device_addresses) {
+            const std::string which = text(kernel->label(size_t(parameter)), " of ", named(*kernel));
+            if (large)
+                fail(which, " spans ", array->bytes, " bytes, and ", context.name, " binds at most ",
+                     limits.maxStorageBufferRange, " and has no device addresses");
+            fail(which, " begins at byte ", array->offset, " of its memory, and ", context.name, " binds at most ",
+                 limits.maxStorageBufferRange, " bytes from a multiple of ", limits.minStorageBufferOffsetAlignment,
+                 " on and has no device addresses");
+        }
+        options.by_address[size_t(parameter)] = any = true;
+    }
+    if (!any) options.by_address.clear();
+    return options;
+}
+
+/// Null where it takes a launch to tell which arrays share a binding.
+Variant* Variants::variant(Context& context, const Launch* launch) {
+    const Plan& plan = context.plan;
+    if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
+        fail(named(*kernel), " updates 64-bit values atomically, and ", context.name, " has neither atomics for them nor locks that do for those");
+    for (;;) {
+        if (!launch && crowded(context)) return nullptr;
+        const codegen::Options options = options_for(context, launch);
+        for (const Made& one : made)
+            if (one.options == options) return one.variant.get();
+        codegen::Shader shader = source(options);
+        if (for_block == 0 && shader.block_bytes > 0 && binding_count(shader) > plan.max_bindings) {
+            for_block = 1;
+            continue;
+        }
+        made.push_back({options, std::make_unique<Variant>(context, std::move(shader), *kernel)});
+        return made.back().variant.get();
+    }
+}
+
+void Variants::prepare(Context& context) {
+    const std::lock_guard lock(mutex);
+    usual = variant(context, nullptr);
+}
+
+Variants::Choice Variants::choose(Context& context, PipelineCache& cache, const Launch& launch) {
+    const std::lock_guard lock(mutex);
+    Variant& chosen = usual && ordinary(context, launch) ? *usual : *variant(context, &launch);
+    return {&chosen, chosen.pipeline(context, cache, *kernel, launch)};
+}
+
+void Variants::destroy(Context& context) {
+    const std::lock_guard lock(mutex);
+    for (const Made& one : made) one.variant->destroy(context);
+    made.clear();
+    usual = nullptr;
+}
+
+}  // namespace pumice::vulkan

@@ -1,0 +1,196 @@
+// What kernels print and require: the device's ring (core/host/ring.h), an array behind the kernel's own arguments.
+#include <algorithm>
+#include <cstring>
+
+#include "core/host/ring.h"
+#include "vulkan/vulkan_device.h"
+
+namespace pumice::vulkan {
+namespace {
+constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
+}
+
+/// The launch with one more argument: a ring, and the launch's number.
+void Device::launch_reporting(const Program& program, const Launch& launch) {
+    const std::shared_ptr<const ir::Kernel>& kernel = program.variants->kernel;
+    // A range has at most 2^48 items; a ring holds less.
+    const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
+    const int64_t words = words_printed(*kernel) * items;
+    Launch with = launch;
+    with.arguments.push_back({});
+    Ring& ring = ring_for(words);
+    const uint32_t number = reports.add(kernel, {launch.start, launch.extent, launch.group, launch.rank});
+    with.arguments.back().array.memory = ring.buffer.get();
+    with.arguments.back().array.bytes = ring_bytes;
+    with.arguments.back().bits = number;
+    uint64_t value = 0;
+    try {
+        value = launch_now(program, with);
+    } catch (...) {
+        const std::lock_guard lock(reporting.mutex);
+        --ring.beginning;
+        ring.expected -= words;
+        reports.drop(number);
+        throw;
+    }
+    {
+        const std::lock_guard lock(reporting.mutex);
+        --ring.beginning;
+        ring.launches.push_back({number, value});
+    }
+    reports.deliver_lines();
+}
+
+/// A ring with room for what a launch prints, which begins: what earlier launches have printed may fill those that there are. Waits for
+/// launches that wait for no call.
+Device::Ring& Device::ring_for(int64_t words) {
+    uint64_t last = 0;
+    {
+        const std::lock_guard lock(reporting.mutex);
+        if (Ring* ring = ring_with_room(words)) return *ring;
+        for (const auto& ring : reporting.rings)
+            for (const Ring::Launched& launched : ring->launches) last = std::max(last, launched.value);
+    }
+    bool held;
+    {
+        const std::lock_guard lock(queue.mutex);
+        held = queue.waits_for_call(last);
+    }
+    if (!held && last > 0) queue.wait(last);
+    take_reports();
+    std::unique_ptr<Ring> more;
+    for (;;) {
+        {
+            const std::lock_guard lock(reporting.mutex);
+            if (more) reporting.rings.push_back(std::move(more));
+            if (Ring* ring = ring_with_room(words)) return *ring;
+        }
+        more = new_ring();
+    }
+}
+
+/// With reporting.mutex.
+Device::Ring* Device::ring_with_room(int64_t words) {
+    for (const auto& ring : reporting.rings) {
+        const bool idle = ring->launches.empty() && ring->beginning == 0 && ring->expected == 0;
+        if (!idle && ring->expected + words > int64_t(ring::words)) continue;
+        if (ring->of_calls != queue.in_call()) continue;
+        if (ring->of_calls) {  // the call may wait for the launch, but not for what it would come after
+            const std::lock_guard lock(queue.mutex);
+            if (!queue.ahead(ring->buffer->last_use)) continue;
+        }
+        ring->expected += words;
+        ++ring->beginning;
+        return ring.get();
+    }
+    return nullptr;
+}
+
+std::unique_ptr<Device::Ring> Device::new_ring() {
+    auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
+    // Not a reference that would keep the device for ever.
+    ring->buffer = std::make_unique<Buffer>(std::shared_ptr<Device>(std::shared_ptr<Device>(), this), allocate_range(ring_bytes), ring_bytes);
+    clear_ring(*ring, ring::words);
+    reporting.used = true;
+    return ring;
+}
+
+/// Its first words; nothing that is not done uses it.
+void Device::clear_ring(Ring& ring, size_t words) {
+    ring.taken = {};
+    ring.expected = 0;
+    const uint32_t capacity = uint32_t(ring::words - ring::records);
+    const Range& range = ring.buffer->range;
+    if (range.block->mapped) {
+        std::memset(range.block->mapped + range.offset, 0, words * 4);
+        std::memcpy(range.block->mapped + range.offset + ring::capacity * 4, &capacity, 4);
+        return;
+    }
+    const auto fill = [&](size_t first, size_t count, uint32_t value) {
+        const int64_t begin = range.offset + int64_t(first) * 4, end = begin + int64_t(count) * 4;
+        const Access target{range.block->id, begin, end, true};
+        const VkCommandBuffer commands = queue.begin({&target, 1}, queue.ahead(ring.buffer->last_use));
+        context.vk.CmdFillBuffer(commands, range.block->buffer, VkDeviceSize(begin), VkDeviceSize(end - begin), value);
+        used(*ring.buffer, true);
+        queue.end();
+    };
+    const std::lock_guard lock(queue.mutex);
+    fill(0, words, 0);
+    fill(ring::capacity, 1, capacity);
+}
+
+/// Copies words of a ring. While launches write to it: what they have not written yet may be anything that they will.
+void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
+    const Range& range = ring.buffer->range;
+    const int64_t offset = int64_t(first) * 4;
+    if (const std::byte* place = range.block->readable()) return void(std::memcpy(to.data(), place + range.offset + offset, to.size_bytes()));
+    Staging::Piece piece = download.take(int64_t(to.size_bytes()));
+    uint64_t value;
+    {
+        const std::lock_guard lock(queue.mutex);
+        value = copy_out(*ring.buffer, offset, piece, queue.ahead());
+    }
+    queue.wait(value);
+    std::memcpy(to.data(), piece.received(), to.size_bytes());
+}
+
+/// Takes what launches up to this value, which is reached, have reported. With reporting.taking.
+void Device::take_ring(Ring& ring, uint64_t done) {
+    std::vector<uint32_t> ended;
+    bool all;
+    {
+        const std::lock_guard lock(reporting.mutex);
+        for (const Ring::Launched& launched : ring.launches)
+            if (launched.value <= done) ended.push_back(launched.number);
+        all = ended.size() == ring.launches.size() && ring.beginning == 0;
+        if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // behind launches that failed
+    }
+    if (ended.empty()) return;
+    std::sort(ended.begin(), ended.end());
+    std::vector<uint32_t> head(ring::records);
+    read_ring(ring, 0, head);
+    const size_t written = std::min(head[ring::used], head[ring::capacity]);
+    std::vector<uint32_t> records(written - std::min(written, ring.taken.words));
+    for (size_t at = 0; at < records.size();) {
+        const size_t part = std::min(records.size() - at, size_t(Staging::largest_piece) / 4);
+        read_ring(ring, ring::records + ring.taken.words + at, {records.data() + at, part});
+        at += part;
+    }
+    const std::lock_guard lock(reporting.mutex);
+    // A launch may have begun meanwhile.
+    all = all && ended.size() == ring.launches.size() && ring.beginning == 0;
+    reports.take(head, records, ended, all, ring.taken);
+    std::erase_if(ring.launches, [&](const Ring::Launched& l) { return std::binary_search(ended.begin(), ended.end(), l.number); });
+    if (all) clear_ring(ring, ring::records + written);
+}
+
+void Device::take_reports() {
+    const std::lock_guard one_at_a_time(reporting.taking);
+    std::vector<Ring*> rings;
+    {
+        const std::lock_guard lock(reporting.mutex);
+        for (const auto& ring : reporting.rings) rings.push_back(ring.get());
+    }
+    uint64_t done;
+    {
+        const std::lock_guard lock(queue.mutex);
+        done = queue.poll();
+    }
+    for (Ring* ring : rings) take_ring(*ring, done);
+    // More than one of a kind were for a call's time.
+    const std::lock_guard lock(reporting.mutex);
+    int kept[2] = {0, 0};
+    std::erase_if(reporting.rings, [&](const auto& ring) {
+        const bool idle = ring->launches.empty() && ring->beginning == 0;
+        return idle && kept[ring->of_calls] > 0 ? true : (++kept[ring->of_calls], false);
+    });
+}
+
+/// After every wait: hands over what was reported by launches that are done.
+void Device::settle() {
+    if (!reporting.used) return;
+    take_reports();
+    reports.deliver();
+}
+
+}  // namespace pumice::vulkan
