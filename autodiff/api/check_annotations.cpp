@@ -1,5 +1,5 @@
 // What can be wrong with the annotations of a call.
-#include "autodiff/program/program_record.h"
+#include "autodiff/api/derived_kernels.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::derive {

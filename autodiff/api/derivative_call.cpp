@@ -2,7 +2,7 @@
 #include "autodiff/api/derivative_call.h"
 
 #include "autodiff/api/custom_rules.h"
-#include "autodiff/program/program_steps.h"
+#include "autodiff/api/reverse_step.h"
 
 namespace pumice::derive {
 namespace {

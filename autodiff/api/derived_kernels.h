@@ -95,6 +95,13 @@ HostArgument rebound(const HostArgument& argument, const detail::ArrayState& arr
 bool has_floats(const Element& element);
 bool overlap(const detail::ArrayState& a, const detail::ArrayState& b);
 
+/// A sentence on what is wrong with a scalar that is differentiated in a mode, or "".
+std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward);
+/// The same of a program's argument.
+std::string wrong_in_program(const Slot& slot, int width, bool forward);
+/// A sentence on what is wrong with a Duplicated array and its shadows, or "". `who` is what the argument is called.
+std::string wrong_array(const Slot& slot, const std::string& who, int width);
+
 /// Throws Error for the first misuse of a call.
 void check(const Call& call, bool forward);
 

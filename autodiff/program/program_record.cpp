@@ -1,6 +1,6 @@
 #include "autodiff/program/program_record.h"
 
-#include "autodiff/program/program_steps.h"
+#include "autodiff/api/reverse_step.h"
 
 namespace pumice::derive {
 

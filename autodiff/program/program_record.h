@@ -88,13 +88,6 @@ private:
     std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments
 };
 
-/// A sentence on what is wrong with a scalar that is differentiated in a mode, or "".
-std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward);
-/// The same of a program's argument.
-std::string wrong_in_program(const Slot& slot, int width, bool forward);
-/// A sentence on what is wrong with a Duplicated array and its shadows, or "". `who` is what the argument is called.
-std::string wrong_array(const Slot& slot, const std::string& who, int width);
-
 /// True inside no_derivative().
 bool derivatives_off();
 

@@ -1,5 +1,5 @@
 // The way back through a program's tape: which commands matter, and the adjoint of each.
-#include "autodiff/program/program_steps.h"
+#include "autodiff/api/reverse_step.h"
 #include "autodiff/program/program_tape.h"
 #include "core/ir/evaluate.h"
 #include "core/support/debug.h"

@@ -1,6 +1,6 @@
 #include "autodiff/program/program_tangents.h"
 
-#include "autodiff/program/program_steps.h"
+#include "autodiff/api/reverse_step.h"
 #include "core/ir/evaluate.h"
 
 namespace pumice::derive {

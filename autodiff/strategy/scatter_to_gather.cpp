@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autodiff/reverse/sweep.h"
+#include "autodiff/analysis/accumulation.h"
 #include "autodiff/rules/derivative_rules.h"
 
 namespace pumice::derive {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/host/device.h"
+#include "core/host/element_type.h"
 #include "core/host/strided_region.h"
-#include "core/language/composite.h"
 
 namespace pumice {
 

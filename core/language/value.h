@@ -1,5 +1,6 @@
 // Device values: Val (immutable), Var (mutable local), Ref (an element of memory), and their operators.
 #pragma once
+#include "core/host/element_type.h"
 #include "core/ir/type.h"
 #include "core/language/recorder.h"
 
@@ -8,13 +9,9 @@ namespace pumice {
 template <class T> class Val;
 template <class T> class Var;
 template <class T> class Ref;
-/// What PUMICE_STRUCT says of a struct: its members (see composite.h).
-template <class T> struct structure;
 
 namespace detail {
 
-/// A struct or vector: several scalars, and in the IR never one value.
-template <class T> concept Composite = requires { typename structure<T>::described; };
 /// Values are handles, made from what a struct's members are made from, one after another.
 struct HandleSource;
 struct VarSource;

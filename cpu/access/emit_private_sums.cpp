@@ -1,4 +1,4 @@
-// Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/runtime/reduction_privatisation.h). Where a
+// Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/plan/reduction_privatisation.h). Where a
 // packet adds to one place, its lanes have to be added up. That is done late, for many adds at once.
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
-#include "cpu/runtime/reduction_privatisation.h"
+#include "cpu/plan/reduction_privatisation.h"
 
 namespace pumice::cpu {
 

@@ -12,7 +12,9 @@
 #include "core/support/error.h"
 #include "cpu/emit/emit_module.h"
 #include "cpu/native/cpu_target.h"
+#include "cpu/native/host_function.h"
 #include "cpu/native/llvm.h"
+#include "cpu/plan/lower_for_cpu.h"
 #include "cpu/runtime/cpu_program.h"
 #include "tests/source_folder.h"
 

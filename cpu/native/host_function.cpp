@@ -1,8 +1,9 @@
 // What compiled code calls for ops that neither LLVM nor SLEEF has: the interpreter's loops.
+#include "cpu/native/host_function.h"
+
 #include "core/host/ring.h"
 #include "core/interp/interp_scalar.h"
 #include "core/ir/ops.h"
-#include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
 
 namespace pumice::cpu {

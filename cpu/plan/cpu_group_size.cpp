@@ -6,8 +6,8 @@
 
 #include "core/interp/interp_program.h"
 #include "core/support/error.h"
-#include "cpu/emit/emit_module.h"
 #include "cpu/plan/index_polynomial.h"
+#include "cpu/plan/variant.h"
 
 namespace pumice::cpu {
 namespace {

@@ -26,7 +26,7 @@ uint32_t axes_of_stencils(const ir::Kernel& kernel);
 /// The group for a kernel that cannot tell and has such axes.
 std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, uint32_t axes);
 
-/// The group for a kernel with an argument_across, and for one whose packets lie in whole lines besides (cpu/runtime/alignment_peeling.h): each group loads a packet more of a row than it
+/// The group for a kernel with an argument_across, and for one whose packets lie in whole lines besides (cpu/plan/alignment_peeling.h): each group loads a packet more of a row than it
 /// stores, of which wider ones have fewer.
 inline constexpr std::array<int64_t, 3> group_across{16, 16, 1}, group_across_with_lead{32, 16, 1};
 

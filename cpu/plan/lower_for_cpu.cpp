@@ -1,11 +1,12 @@
 // The pipeline of passes from recorded IR to what the LLVM emitter takes.
+#include "cpu/plan/lower_for_cpu.h"
+
 #include <iterator>
 #include <vector>
 
 #include "core/passes/cross_loop_cse.h"
 #include "core/passes/passes.h"
 #include "core/passes/pipeline.h"
-#include "cpu/emit/emit_module.h"
 
 namespace pumice::cpu {
 namespace {

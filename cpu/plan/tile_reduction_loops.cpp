@@ -9,8 +9,9 @@
 #include "core/analysis/uniformity.h"
 #include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
-#include "cpu/emit/emit_module.h"
-#include "cpu/runtime/reduction_privatisation.h"
+#include "core/support/error.h"
+#include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/reduction_privatisation.h"
 
 namespace pumice::cpu {
 

@@ -4,7 +4,7 @@
 #include "cpu/runtime/cpu.h"
 #include "cpu/runtime/cpu_memory.h"
 #include "cpu/runtime/cpu_program.h"
-#include "cpu/runtime/cpu_streams.h"
+#include "cpu/threads/cpu_streams.h"
 
 namespace pumice::cpu {
 

@@ -7,7 +7,8 @@
 
 #include "cpu/runtime/cpu_memory.h"
 #include "cpu/runtime/cpu_program.h"
-#include "cpu/runtime/cpu_streams.h"
+#include "cpu/threads/cpu_streams.h"
+#include "cpu/runtime/sum_copies.h"
 
 namespace pumice::cpu {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/host/backend.h"
-#include "cpu/runtime/cpu_streams.h"
+#include "cpu/threads/cpu_streams.h"
 #include "cpu/runtime/memory_pool.h"
 
 namespace pumice::cpu {

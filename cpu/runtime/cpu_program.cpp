@@ -11,9 +11,13 @@
 #include "core/ir/cache_key.h"
 #include "core/support/debug.h"
 #include "core/support/error.h"
+#include "cpu/native/host_function.h"
 #include "cpu/plan/cpu_group_size.h"
-#include "cpu/runtime/alignment_peeling.h"
+#include "cpu/plan/lower_for_cpu.h"
+#include "cpu/plan/alignment_peeling.h"
 #include "cpu/runtime/cache_sizes.h"
+#include "cpu/runtime/launch_alignment.h"
+#include "cpu/runtime/sum_copies.h"
 
 namespace pumice::cpu {
 namespace {

@@ -14,8 +14,8 @@
 #include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
 #include "cpu/native/llvm.h"
-#include "cpu/runtime/launch_fusion.h"
-#include "cpu/runtime/reduction_privatisation.h"
+#include "cpu/plan/dependence_distance.h"
+#include "cpu/plan/reduction_privatisation.h"
 
 namespace pumice::cpu {
 

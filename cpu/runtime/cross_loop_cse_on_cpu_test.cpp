@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/support/error.h"
-#include "cpu/emit/emit_module.h"
+#include "cpu/plan/lower_for_cpu.h"
 
 namespace pumice::cpu {
 namespace {

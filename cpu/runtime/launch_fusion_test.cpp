@@ -1,4 +1,4 @@
-#include "cpu/runtime/launch_fusion.h"
+#include "cpu/plan/dependence_distance.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,9 @@
 
 #include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
+#include "cpu/native/host_function.h"
 #include "cpu/native/llvm.h"
+#include "cpu/plan/lower_for_cpu.h"
 #include "tests/source_folder.h"
 
 namespace pumice::cpu {

@@ -1,4 +1,4 @@
-// docs/a-kernels-way.md: its texts are what the library makes of its kernel, and its passes are those that run.
+// docs/internals.md: its texts are what the library makes of its kernel, and its passes are those that run.
 #include "saxpy.cpp"  // the page's own kernel, which CMake takes out of it
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-const std::string page_name = "docs/a-kernels-way.md";
+const std::string page_name = "docs/internals.md";
 
 /// What PUMICE_DUMP writes while the kernel is compiled, by stage.
 class Dumps {

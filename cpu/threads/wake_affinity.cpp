@@ -1,4 +1,4 @@
-#include "cpu/runtime/wake_affinity.h"
+#include "cpu/threads/wake_affinity.h"
 
 #ifdef __linux__
 #include <sched.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/support/error.h"
-#include "cpu/runtime/thread_pool.h"
+#include "cpu/threads/thread_pool.h"
 
 namespace pumice::cpu {
 

@@ -1,5 +1,5 @@
 // Rows that begin within a line: the same items as ever, each once, and nothing besides.
-#include "cpu/runtime/alignment_peeling.h"
+#include "cpu/plan/alignment_peeling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
-#include "cpu/runtime/reduction_privatisation.h"
+#include "cpu/runtime/sum_copies.h"
+
+#include "cpu/plan/reduction_privatisation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "autodiff/api/check_gradient.h"
+#include "autodiff/program/check_gradient.h"
 
 #include <cmath>
 

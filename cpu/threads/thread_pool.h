@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/runtime/arenas.h"
+#include "cpu/threads/arenas.h"
 
 namespace pumice::cpu {
 

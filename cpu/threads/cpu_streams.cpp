@@ -1,4 +1,4 @@
-#include "cpu/runtime/cpu_streams.h"
+#include "cpu/threads/cpu_streams.h"
 
 #include <algorithm>
 

@@ -1,28 +1,18 @@
-// Arrays that a kernel only adds to, atomically. Threads that add to one element wait for each other, and an atomic add of a float
-// is a loop. So each thread adds to a copy of its own, without atomics, and the copies are added to the array when the launch is
-// done; one thread may as well add to the array itself. In which order numbers are added to an element is open in either case.
+// The copies of arrays that a kernel only adds to (cpu/plan/reduction_privatisation.h), one a thread, and their sums.
 #pragma once
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "core/host/backend.h"
-#include "cpu/emit/emit_module.h"
 #include "cpu/native/frame.h"
-#include "cpu/plan/ownership_partition.h"
-#include "cpu/runtime/cpu_streams.h"
+#include "cpu/plan/variant.h"
+#include "cpu/threads/cpu_streams.h"
 #include "cpu/runtime/memory_pool.h"
 
 namespace pumice::cpu {
-
-/// The array parameters to which a kernel does nothing but add to and subtract from elements, without asking for old values.
-std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
-
-/// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work. Those that `shares` cover
-/// need none.
-SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Shares& shares, const Launch& launch, int width,
-                    int threads);
 
 /// Whether nothing else uses a launch's arrays meanwhile: other streams' work is ordered before and after that of the default stream; two
 /// others may add at the same time.

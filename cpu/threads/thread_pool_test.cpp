@@ -1,4 +1,4 @@
-#include "cpu/runtime/thread_pool.h"
+#include "cpu/threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

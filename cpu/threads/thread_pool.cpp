@@ -1,10 +1,10 @@
-#include "cpu/runtime/thread_pool.h"
+#include "cpu/threads/thread_pool.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "cpu/runtime/wake_affinity.h"
+#include "cpu/threads/wake_affinity.h"
 
 #ifdef PUMICE_THREAD_SANITIZER
 extern "C" void __tsan_acquire(void*);

@@ -1,4 +1,4 @@
-#include "cpu/runtime/arenas.h"
+#include "cpu/threads/arenas.h"
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>

@@ -1,0 +1,53 @@
+// The reverse sweep of loops over all items (autodiff/strategy/pairwise_loops.h): what item i adds to itself for every item j.
+#include "autodiff/reverse/sweep.h"
+
+namespace pumice::derive {
+
+using namespace ir;
+
+/// Of pairs, (x - y)^2 as (y - x)^2, which is the same: that the item has, if it computes for itself what this is with x and y exchanged.
+/// None for other instructions.
+Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
+    const auto v = from.operands(i);
+    if (over != Over::all_pairs || i.op != Op::mul || v[0] != v[1]) return {};
+    if (from[v[0]].inst.id == none || from[from[v[0]].inst].op != Op::sub) return {};
+    const auto difference = from.operands(from[from[v[0]].inst]);
+    const Value x = elsewhere(there, difference[0]), y = elsewhere(there, difference[1]), turned = b.op(Op::sub, {y, x});
+    return b.op(Op::mul, {turned, turned});
+}
+
+/// Iteration j of item i reverses what i computed for j; `own` does that. Where others' parts are taken, it also reverses what item j
+/// computed in its iteration i, and keeps of that what is added to this item's elements.
+void Sweep::reverse_pairs(InstId loop, const std::function<void(Value index)>& own) {
+    const Inst& i = from[loop];
+    const auto bounds = from.operands(i);
+    const auto pairs = primal.pairs.loads.find(loop.id);
+    const bool taken = over == Over::all_pairs && pairs != primal.pairs.loads.end();
+    std::vector<Value> sums;  // a load and direction each
+    for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
+        sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));
+    const Value index = from[i.blocks[0]].params[0], mine = b.index(Op::global_index, 0);
+    emit_for(provided(bounds[0]), provided(bounds[1]), provided(bounds[2]), [&](Value j) {
+        own(j);
+        if (!taken) return;
+        // More than that, and atomics cost less.
+        gather_begins = to.insts.size(), gather_limit = 80 * sums.size();
+        Elsewhere there;
+        there.indices[0] = j, there.values[index.id] = mine;
+        for (size_t n = 0; n < sums.size(); ++n) {
+            const InstId load = pairs->second[n / size_t(width)];
+            where_it_runs(there, where.block_of(load), i.blocks[0], [&](Elsewhere& inside) {
+                const Value term = adjoint_elsewhere(inside, from.result(from[load]), int(n % size_t(width)));
+                if (term) b.set(sums[n], plus(b.get(sums[n]), term));
+            });
+        }
+    });
+    for (size_t n = 0; n < sums.size(); ++n) {
+        const InstId load = pairs->second[n / size_t(width)];
+        std::vector<Value> place;
+        for (const Value v : indices_of(from, from[load])) place.push_back(v == index ? mine : provided(v));
+        b.atomic(shadows->of(from[load].memory, int(n % size_t(width))), from[load].leaf, Atomic::add, place, b.get(sums[n]));
+    }
+}
+
+}  // namespace pumice::derive

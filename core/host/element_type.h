@@ -1,0 +1,59 @@
+// The types of the host that arrays hold, and how their scalars lie in memory.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/ir/type.h"
+
+namespace pumice {
+template <class T, int N> class Array;
+/// What PUMICE_STRUCT says of a struct: its members (see core/language/composite.h).
+template <class T> struct structure;
+
+namespace detail {
+
+/// A struct or vector: several scalars, and in the IR never one value.
+template <class T> concept Composite = requires { typename structure<T>::described; };
+
+template <class T> struct is_array : std::false_type {};
+template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
+
+/// The scalars of a T, members of members included.
+template <class T>
+constexpr int leaf_count() {
+    if constexpr (ScalarType<T>) return 1;
+    else {
+        int n = 0;
+        structure<T>::each_type([&]<class F>(const char*, size_t, F*) { n += leaf_count<F>(); });
+        return n;
+    }
+}
+
+/// The path of a member: "velocity.x", "a[2]".
+inline std::string member_path(const std::string& path, const char* member) { return path.empty() ? member : path + (member[0] == '[' ? "" : ".") + member; }
+
+template <class T>
+void append_leaves(const std::string& path, uint32_t offset, std::vector<Leaf>& leaves) {
+    if constexpr (ScalarType<T>) leaves.push_back({path, *scalar_of<T>(), offset});
+    else
+        structure<T>::each_type([&]<class F>(const char* name, size_t at, F*) {
+            append_leaves<F>(member_path(path, name), offset + uint32_t(at), leaves);
+        });
+}
+/// The layout of a T in memory.
+template <class T>
+const Element& element_of() {
+    static const Element element = [] {
+        Element e;
+        append_leaves<T>("", 0, e.leaves);
+        e.size = sizeof(T);
+        return e;
+    }();
+    return element;
+}
+
+}  // namespace detail
+}  // namespace pumice

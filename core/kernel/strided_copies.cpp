@@ -1,0 +1,215 @@
+// Copies of boxes of elements. What is one run of bytes on both sides, the device copies; all else is a kernel of our own, so that a
+// million rows are one launch.
+#include "core/host/strided_region.h"
+
+#include <algorithm>
+
+#include "core/host/trace_hook.h"
+#include "core/kernel/kernel.h"
+
+namespace pumice::detail {
+namespace {
+
+/// A dimension of a copy: how many, and from one to the next on both sides.
+struct Dimension {
+    int64_t extent, from, to;
+};
+
+/// The copy's dimensions, the slowest first, where those that follow each other without a gap on both sides are one.
+std::vector<Dimension> dimensions_of(const Box& from, const Box& to) {
+    std::vector<Dimension> all;
+    for (size_t d = 0; d < from.extents.size(); ++d) {
+        const Dimension next{from.extents[d], from.strides[d], to.strides[d]};
+        if (next.extent == 1) continue;
+        if (!all.empty() && all.back().from == next.from * next.extent && all.back().to == next.to * next.extent)
+            all.back() = {all.back().extent * next.extent, next.from, next.to};
+        else
+            all.push_back(next);
+    }
+    return all;
+}
+
+/// Elements from the first to the last one of the box, both included.
+int64_t span_of(const Box& box) {
+    int64_t last = 0;
+    for (size_t d = 0; d < box.extents.size(); ++d) last += (box.extents[d] - 1) * box.strides[d];
+    return last + 1;
+}
+
+int64_t count_of(const Box& box) {
+    if (std::ranges::find(box.extents, 0) != box.extents.end()) return 0;  // beside a 0 the others may be of any size
+    int64_t n = 1;
+    for (const int64_t e : box.extents) n *= e;
+    return n;
+}
+
+bool dense(const Box& box) {
+    uint64_t stride = 1;
+    for (size_t d = box.extents.size(); d-- > 0; stride *= uint64_t(box.extents[d]))
+        if (box.extents[d] != 1 && uint64_t(box.strides[d]) != stride) return false;
+    return true;
+}
+
+/// A box over all of a new array.
+struct Dense {
+    Dense(const std::shared_ptr<DeviceState>& device, const Box& shape, const Element& element)
+        : extents(shape.extents.begin(), shape.extents.end()), strides(extents.size()) {
+        int64_t stride = 1;
+        for (size_t d = extents.size(); d-- > 0; stride *= extents[d]) strides[d] = stride;
+        state = allocate(device, extents.data(), int(extents.size()), element, false);
+    }
+    Box box() const { return {0, extents, strides}; }
+
+    std::vector<int64_t> extents, strides;
+    std::shared_ptr<ArrayState> state;
+};
+
+template <class T>
+const auto copy_strided = kernel("copy_strided", [](Out<T> to, In<T> from, Val<int> to_plane, Val<int> to_row, Val<int> to_step,
+                                                    Val<int> from_plane, Val<int> from_row, Val<int> from_step) {
+    auto [i, j, k] = global_index<3>();
+    to[i * to_plane + j * to_row + k * to_step] = from[i * from_plane + j * from_row + k * from_step];
+});
+
+/// The elements of the array from `first` on, `count` of them, as so many units of a T each.
+template <class T>
+Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
+    const auto part = slice(array, first, count);
+    part->element = &element_of<T>();
+    part->element_size = sizeof(T);
+    return {{part->bytes / int64_t(sizeof(T))}, part};
+}
+
+/// Copies by kernels over units of type T, `per` of which are an element.
+template <class T>
+void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream) {
+    const int64_t per = from.element_size / int64_t(sizeof(T));
+    std::vector<Dimension> dims = dimensions_of(from_box, to_box);
+    for (Dimension& d : dims) d.from *= per, d.to *= per;
+    if (per > 1) {
+        if (!dims.empty() && dims.back().from == per && dims.back().to == per) dims.back() = {dims.back().extent * per, 1, 1};
+        else dims.push_back({per, 1, 1});
+    }
+    while (dims.size() < 3) dims.insert(dims.begin(), {1, 0, 0});
+    const Array<T> source = units<T>(from, from_box.offset, span_of(from_box)),
+                   target = units<T>(to, to_box.offset, span_of(to_box));
+    // More than three dimensions: one launch for each index of the slow ones.
+    const size_t slow = dims.size() - 3;
+    const Dimension &plane = dims[slow], &row = dims[slow + 1], &step = dims[slow + 2];
+    std::vector<int64_t> at(slow, 0);
+    for (;;) {
+        int64_t first_from = 0, first_to = 0;
+        for (size_t d = 0; d < slow; ++d) first_from += at[d] * dims[d].from, first_to += at[d] * dims[d].to;
+        Range range = ndrange(plane.extent, row.extent, step.extent);
+        if (stream) range = range.on(*stream);
+        copy_strided<T>(range, target.slice(first_to, target.count()), source.slice(first_from, source.count()), int(plane.to),
+                        int(row.to), int(step.to), int(plane.from), int(row.from), int(step.from));
+        size_t d = slow;
+        while (d > 0 && ++at[d - 1] == dims[d - 1].extent) at[--d] = 0;
+        if (d == 0) return;
+    }
+}
+
+/// One copy for each run of bytes: where no kernel can, for want of small types or of indices.
+void copy_runs(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, int stream) {
+    std::vector<Dimension> dims = dimensions_of(from_box, to_box);
+    int64_t run = 1;
+    if (!dims.empty() && dims.back().from == 1 && dims.back().to == 1) run = dims.back().extent, dims.pop_back();
+    std::vector<int64_t> at(dims.size(), 0);
+    for (;;) {
+        int64_t first_from = from_box.offset, first_to = to_box.offset;
+        for (size_t d = 0; d < dims.size(); ++d) first_from += at[d] * dims[d].from, first_to += at[d] * dims[d].to;
+        copy(*slice(from, first_from, run), *slice(to, first_to, run), stream);
+        size_t d = dims.size();
+        while (d > 0 && ++at[d - 1] == dims[d - 1].extent) at[--d] = 0;
+        if (d == 0) return;
+    }
+}
+
+bool overlap(const ArrayState& a, const Box& x, const ArrayState& b, const Box& y) {
+    if (a.memory != b.memory) return false;
+    const int64_t first = a.offset + x.offset * a.element_size, other = b.offset + y.offset * b.element_size;
+    return first < other + span_of(y) * b.element_size && other < first + span_of(x) * a.element_size;
+}
+
+int number_of(const Stream* stream, const ArrayState& array) {
+    if (!stream) return 0;
+    stream->record();  // throws where there is none
+    if (stream->state->device->backend != array.device->backend)
+        fail("a copy is put on a stream of ", stream->state->device->name, ", and its array lies on ", array.device->name);
+    return stream->state->number;
+}
+
+}  // namespace
+
+void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream) {
+    const int number = number_of(stream, to);
+    const int64_t count = count_of(from_box);
+    if (count == 0) return;
+    const std::vector<Dimension> dims = dimensions_of(from_box, to_box);
+    const bool elsewhere = from.device->backend != to.device->backend;
+    if (dims.empty() || (dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1))
+        return copy(*slice(from, from_box.offset, count), *slice(to, to_box.offset, count), number);
+    if (overlap(from, from_box, to, to_box) || (elsewhere && !dense(from_box))) {
+        const Dense between(from.device, from_box, *from.element);
+        copy_box(from, from_box, *between.state, between.box(), elsewhere ? nullptr : stream);
+        return copy_box(*between.state, between.box(), to, to_box, stream);
+    }
+    if (elsewhere) {
+        const Dense between(to.device, to_box, *to.element);
+        copy(*slice(from, from_box.offset, count), *between.state);
+        return copy_box(*between.state, between.box(), to, to_box, stream);
+    }
+    const Backend& device = *to.device->backend;
+    const int64_t size = to.element_size, most = std::max(span_of(from_box), span_of(to_box));
+    const auto all = [&](Scalar type) {
+        return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; });
+    };
+    // A derivative sees through copies of floats only where they are floats: of what mixes them with integers, through runs.
+    const bool followed = observer() && !all(Scalar::f32) && !all(Scalar::f64) &&
+                          std::ranges::any_of(to.element->leaves, [](const Leaf& l) { return is_float(l.type); });
+    const bool fits = most <= INT32_MAX / size && !dims.empty() && !followed;
+    if (fits && all(Scalar::f32) && size % 4 == 0) copy_units<float>(from, from_box, to, to_box, stream);
+    else if (fits && all(Scalar::f64) && size % 8 == 0 && device.supports(Feature::float64))
+        copy_units<double>(from, from_box, to, to_box, stream);
+    else if (fits && size % 4 == 0) copy_units<uint32_t>(from, from_box, to, to_box, stream);
+    else if (fits && size % 2 == 0 && device.supports(Feature::int16)) copy_units<uint16_t>(from, from_box, to, to_box, stream);
+    else if (fits && device.supports(Feature::int8)) copy_units<uint8_t>(from, from_box, to, to_box, stream);
+    else copy_runs(from, from_box, to, to_box, number);
+}
+
+void read_box(const ArrayState& from, const Box& box, void* to, const Stream* stream) {
+    const int number = number_of(stream, from);
+    const int64_t count = count_of(box);
+    if (!dense(box) && count > 0) {
+        const Dense between(from.device, box, *from.element);
+        copy_box(from, box, *between.state, between.box(), stream);
+        return read_box(*between.state, between.box(), to, stream);
+    }
+    const bool whole = box.offset == 0 && count * from.element_size == from.bytes;
+    const std::shared_ptr<ArrayState> part = whole ? nullptr : slice(from, box.offset, count);
+    const ArrayState& array = whole ? from : *part;
+    if (!stream) return read(array, to);
+    if (!array.memory) return;
+    if (Observer* o = observer()) o->reading(array);
+    array.device->backend->read_async(*array.memory, array.offset, to, array.bytes, number);
+}
+
+void write_box(const ArrayState& to, const Box& box, const void* from, const Stream* stream) {
+    const int number = number_of(stream, to);
+    const int64_t count = count_of(box);
+    if (!dense(box) && count > 0) {
+        const Dense between(to.device, box, *to.element);
+        write_box(*between.state, between.box(), from, stream);
+        return copy_box(*between.state, between.box(), to, box, stream);
+    }
+    const bool whole = box.offset == 0 && count * to.element_size == to.bytes;
+    const std::shared_ptr<ArrayState> part = whole ? nullptr : slice(to, box.offset, count);
+    const ArrayState& array = whole ? to : *part;
+    if (!stream) return write(array, from, count, count);
+    if (!array.memory) return;
+    if (Observer* o = observer()) o->writing(array, from, number);
+    array.device->backend->write_async(*array.memory, array.offset, from, array.bytes, number);
+}
+
+}  // namespace pumice::detail

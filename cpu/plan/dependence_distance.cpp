@@ -1,0 +1,49 @@
+#include "cpu/plan/dependence_distance.h"
+
+#include <algorithm>
+
+#include "cpu/plan/index_polynomial.h"
+
+namespace pumice::cpu {
+
+std::vector<RowAccess> row_accesses(const ir::Kernel& k) {
+    std::vector<RowAccess> all(k.params.size());
+    for (const ir::Inst& i : k.insts) {
+        if (i.memory.id == ir::none || i.op == ir::Op::extent || k[i.memory].kind != ir::MemoryKind::array) continue;
+        const ir::Memory& memory = k[i.memory];
+        RowAccess& access = all[size_t(memory.argument)];
+        access.touches = true;
+        access.writes = access.writes || i.op != ir::Op::load;
+        access.rank = memory.rank;
+        access.element_bytes = memory.element.size;
+        const auto indices = ir::indices_of(k, i);
+        const auto row = int(indices.size()) == memory.rank ? past_item(k, indices[0], k.rank - 1) : std::nullopt;
+        if (row) access.first = std::min(access.first, *row), access.last = std::max(access.last, *row);
+        else access.known = false;
+    }
+    return all;
+}
+
+std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind) {
+    Lag lag{INT64_MAX, INT64_MIN};
+    bool together = false;
+    for (const RowsTouched& a : before) lag.bytes += a.bytes;
+    for (const RowsTouched& b : behind) {
+        bool again = false;
+        for (const RowsTouched& a : before) {
+            if (a.begin + uint64_t(a.bytes) <= b.begin || b.begin + uint64_t(b.bytes) <= a.begin) continue;
+            again = true;
+            if (!a.access.writes && !b.access.writes) continue;
+            if (!a.access.known || !b.access.known || a.begin != b.begin || a.bytes != b.bytes || a.rows != b.rows) return std::nullopt;
+            lag.first = std::min(lag.first, b.access.first - a.access.last);
+            lag.last = std::max(lag.last, b.access.last - a.access.first);
+        }
+        if (!again) lag.bytes += b.bytes;
+        together = together || again;
+    }
+    if (!together) return std::nullopt;
+    if (lag.first > lag.last) lag.first = lag.last = 0;  // only read by both: in the same places at about the same time
+    return lag;
+}
+
+}  // namespace pumice::cpu

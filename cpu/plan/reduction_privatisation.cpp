@@ -1,0 +1,59 @@
+#include "cpu/plan/reduction_privatisation.h"
+
+#include <algorithm>
+
+#include "core/ir/structure.h"
+
+namespace pumice::cpu {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t most_bytes = 64 << 20;        ///< of all copies
+constexpr int64_t most_bytes_in_lanes = 1 << 20;  ///< of one copy with a place a lane: what stays in a core's cache
+constexpr int64_t most_elements_an_item = 4;
+
+bool can_be_added(Scalar t) { return size_of(t) >= 4; }
+
+}  // namespace
+
+std::vector<MemoryId> only_added_to(const Kernel& k) {
+    const Structure where(k);
+    std::vector<bool> used(k.values.size()), added(k.memories.size()), other(k.memories.size());
+    for (const InstId id : where.order())
+        for (const Value v : k.operands(k[id])) used[v.id] = true;
+    for (const InstId id : where.order()) {
+        const Inst& i = k[id];
+        if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !used[k.result(i).id])) continue;
+        const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
+        if (adds && !used[k.result(i).id] && can_be_added(i.type)) added[i.memory.id] = true;
+        else other[i.memory.id] = true;
+    }
+    std::vector<MemoryId> found;
+    for (uint32_t m = 0; m < k.memories.size(); ++m) {
+        const Memory& memory = k.memories[m];
+        const bool scalars = memory.element.leaves.size() == 1 && int(memory.element.size) == size_of(memory.element.leaves[0].type);
+        if (memory.kind == MemoryKind::array && scalars && added[m] && !other[m]) found.push_back({m});
+    }
+    return found;
+}
+
+SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, const Shares& shares, const Launch& launch, int width, int threads) {
+    struct Size {
+        int64_t bytes = 0, elements = 0;
+    } all, covered;
+    for (const MemoryId m : arrays) {
+        const int argument = kernel[m].argument;
+        const auto& e = launch.arguments[size_t(argument)].array.extents;
+        const int64_t elements = e[0] * e[1] * e[2];
+        for (Size* size : {&all, shares.cover(argument) ? &covered : nullptr})
+            if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
+    }
+    const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];
+    if (all.elements == 0 || all.elements - covered.elements > most || (all.bytes - covered.bytes) * threads > most_bytes)
+        return SumsIn::array;
+    return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? SumsIn::lanes : SumsIn::copies;
+}
+
+}  // namespace pumice::cpu
