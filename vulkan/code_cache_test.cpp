@@ -96,7 +96,7 @@ TEST(Key, DependsOnWhatTheCodeDependsOn) {
         [](Options& o) { o.subgroups = 3; },
         [](Options& o) { o.linear_subgroups = true; },
         [](Options& o) { o.packed_subgroups = true; },
-        [](Options& o) { o.recall = true; },
+        [](Options& o) { o.cross_loop_cse = true; },
         [](Options& o) { o.subgroup_sums = true; },
     };
     std::set<std::string> keys{base};

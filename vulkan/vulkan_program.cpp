@@ -399,7 +399,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     options.linear_subgroups = plan.linear_subgroups;
     options.packed_subgroups = plan.packed_subgroups;
     options.subgroup_sums = (plan.subgroups & codegen::Subgroups::arithmetic) != 0;
-    options.recall = plan.on_host;
+    options.cross_loop_cse = plan.on_host;
     options.push_bytes = limits.maxPushConstantsSize;
     options.wide_offsets = plan.wide_offsets;
     if (launch)

@@ -321,7 +321,7 @@ Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) 
 }
 
 Kernel forwarded(const Kernel& kernel) {
-    return dead(ir::forward(dead(simplify(promote(kernel)))));
+    return dead(ir::forward_stores(dead(simplify(promote(kernel)))));
 }
 
 Kernel canonical(const Kernel& kernel) {

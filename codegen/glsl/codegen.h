@@ -53,7 +53,7 @@ struct Options {
     uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
     bool linear_subgroups = false;        ///< items are in the order of their linear indices by subgroup and lane
     bool packed_subgroups = false;        ///< and all subgroups of a group but its last one have an item in each lane
-    bool recall = false;                  ///< private memory costs less than computing things again
+    bool cross_loop_cse = false;                  ///< private memory costs less than computing things again
     bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, and groups reduce and scan by
                                           ///< subgroups: needs arithmetic of them
     bool operator==(const Options&) const = default;
@@ -62,10 +62,10 @@ struct Options {
 inline auto key_parts(const Options& o) {
     const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
                  local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
-                 exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums] = o;
+                 exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, cross_loop_cse, subgroup_sums] = o;
     return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
                     local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
-                    exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, recall, subgroup_sums);
+                    exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, cross_loop_cse, subgroup_sums);
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

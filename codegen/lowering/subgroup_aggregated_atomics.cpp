@@ -16,9 +16,9 @@ using namespace ir;
 
 namespace {
 
-class Combining : public Rewriter {
+class SubgroupAggregatedAtomics : public Rewriter {
 public:
-    explicit Combining(const Kernel& k) : Rewriter(k), uniformity(k), used(k.values.size()) {
+    explicit SubgroupAggregatedAtomics(const Kernel& k) : Rewriter(k), uniformity(k), used(k.values.size()) {
         for (const InstId id : uniformity.structure().order())
             for (const Value v : k.operands(k[id])) used[v.id] = true;
     }
@@ -98,6 +98,6 @@ private:
 
 }  // namespace
 
-Kernel combine(const Kernel& kernel) { return Combining(kernel).run(); }
+Kernel subgroup_aggregated_atomics(const Kernel& kernel) { return SubgroupAggregatedAtomics(kernel).run(); }
 
 }  // namespace pumice::codegen

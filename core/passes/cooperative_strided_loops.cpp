@@ -9,9 +9,9 @@ namespace {
 
 constexpr size_t most_carried = 4;  ///< values that each item carries; they go to memory between two iterations
 
-class LockStep : public Rewriter {
+class CooperativeStridedLoops : public Rewriter {
 public:
-    explicit LockStep(const Kernel& kernel) : Rewriter(kernel), uniformity(kernel), affine(kernel, uniformity) {
+    explicit CooperativeStridedLoops(const Kernel& kernel) : Rewriter(kernel), uniformity(kernel), affine(kernel, uniformity) {
         const Structure& where = uniformity.structure();
         for (const InstId i : where.order()) returns = returns || (from[i].op == Op::return_ && where.around(i).id != none);
     }
@@ -126,6 +126,6 @@ private:
 
 }  // namespace
 
-Kernel lockstep(const Kernel& kernel) { return LockStep(kernel).run(); }
+Kernel cooperative_strided_loops(const Kernel& kernel) { return CooperativeStridedLoops(kernel).run(); }
 
 }  // namespace pumice::ir

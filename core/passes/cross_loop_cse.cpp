@@ -106,9 +106,9 @@ private:
     std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< values of two loops
 };
 
-class Recall : public Rewriter {
+class CrossLoopCse : public Rewriter {
 public:
-    Recall(const Kernel& kernel, const RecallRoom& room)
+    CrossLoopCse(const Kernel& kernel, const CrossLoopCseBudget& room)
         : Rewriter(kernel), most(room), like(kernel), where(like.where), sources(kernel.values.size()) {
         std::vector<InstId> loops;
         for (const InstId id : where.order()) {
@@ -330,7 +330,7 @@ private:
         MemoryId memory;
         int64_t values = 0;
     };
-    const RecallRoom most;
+    const CrossLoopCseBudget most;
     Likeness like;
     const Structure& where;
     std::vector<Value> sources;     ///< of values: the one that is recalled instead
@@ -350,6 +350,6 @@ int instructions_of(const Kernel& k, const Inst& i) {
     return i.op == Op::div || i.op == Op::sqrt || i.op == Op::rsqrt ? 6 : 1;
 }
 
-Kernel recall(const Kernel& kernel, const RecallRoom& room) { return Recall(kernel, room).run(); }
+Kernel cross_loop_cse(const Kernel& kernel, const CrossLoopCseBudget& room) { return CrossLoopCse(kernel, room).run(); }
 
 }  // namespace pumice::ir

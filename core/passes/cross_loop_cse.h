@@ -5,12 +5,12 @@
 namespace pumice::ir {
 
 /// Bytes of private memory that an item of a kernel may have in all, and where the kernel has barriers.
-struct RecallRoom {
+struct CrossLoopCseBudget {
     int64_t bytes = 0, with_barriers = 0;
 };
 
 /// Keeps in private memory what one loop computes with costly functions, or much else, and a later one would compute again.
-Kernel recall(const Kernel& kernel, const RecallRoom& room);
+Kernel cross_loop_cse(const Kernel& kernel, const CrossLoopCseBudget& room);
 
 /// Instructions that a scalar op takes, roughly.
 int instructions_of(const Kernel& kernel, const Inst& inst);

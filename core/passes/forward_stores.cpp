@@ -16,7 +16,7 @@ bool is_atomic(Op op) { return op == Op::atomic || op == Op::compare_exchange; }
 /// Walks the kernel with the values known to lie in memory. Other items do not write what this one reads between two barriers
 /// except by atomics (that would be a race), so a value is known until this item may overwrite it, an atomic touches the
 /// memory, or a barrier lets others in.
-class Forwarding : public Rewriter {
+class ForwardStores : public Rewriter {
 public:
     using Rewriter::Rewriter;
 
@@ -176,6 +176,6 @@ private:
 
 }  // namespace
 
-Kernel forward(const Kernel& kernel) { return WithoutOverwritten(Forwarding(kernel).run()).run(); }
+Kernel forward_stores(const Kernel& kernel) { return WithoutOverwritten(ForwardStores(kernel).run()).run(); }
 
 }  // namespace pumice::ir

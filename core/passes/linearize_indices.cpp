@@ -12,7 +12,7 @@ struct Split {
 
 /// The offset of a(i + c, j + d, k + e) is that of a(i, j, k) plus c planes, d rows and e elements: neighbours have one product
 /// in common, where each row-major offset on its own would have as many as the array has dimensions.
-class Flattening : public Rewriter {
+class LinearizeIndices : public Rewriter {
 public:
     using Rewriter::Rewriter;
 
@@ -87,6 +87,6 @@ private:
 
 }  // namespace
 
-Kernel flatten(const Kernel& kernel) { return Flattening(kernel).run(); }
+Kernel linearize_indices(const Kernel& kernel) { return LinearizeIndices(kernel).run(); }
 
 }  // namespace pumice::ir

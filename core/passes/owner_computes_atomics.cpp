@@ -354,7 +354,7 @@ private:
 
 }  // namespace
 
-Kernel transpose(const Kernel& kernel) {
+Kernel owner_computes_atomics(const Kernel& kernel) {
     const auto adds_to_local = [&](const Inst& i) { return adds(i) && kernel[i.memory].kind == MemoryKind::local; };
     if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
     // Elements that are named, to be added to, would seem to be loaded.

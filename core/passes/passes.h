@@ -31,12 +31,12 @@ Kernel simplify(const Kernel& kernel);
 
 /// Replaces loads whose value is known from an earlier store or load, and removes stores that a later store overwrites
 /// unseen. Indices must be numbered (simplify) to be recognised as equal. Before hoist and dead: it leaves indices unused.
-Kernel forward(const Kernel& kernel);
+Kernel forward_stores(const Kernel& kernel);
 
 /// Arrays of several dimensions are indexed by one row-major offset, in which neighbours share their arithmetic. Offsets are i32:
 /// not for arrays of 2^31 elements or more. After forward, which tells places apart by their indices; before hoist, which moves
 /// the products out of loops. Not for the interpreter, which checks each index against its extent.
-Kernel flatten(const Kernel& kernel);
+Kernel linearize_indices(const Kernel& kernel);
 
 /// Moves what a loop computes anew in each iteration in front of it. After forward, so that loads of the same place
 /// are one; before guard, which would shut invariants up in its branches.
@@ -45,17 +45,17 @@ Kernel hoist(const Kernel& kernel);
 /// A loop in which each item of a group goes through an array by itself, from its place on by strides past the others' places, is run
 /// by all items together: one iteration for all, a barrier, the next. Where a group's items are run one part after another, they so
 /// read the array in its order. After hoist; before guard, which must see the barriers.
-Kernel lockstep(const Kernel& kernel);
+Kernel cooperative_strided_loops(const Kernel& kernel);
 
 /// In a sum of products and a constant, adds the constant first, so that every product fuses with an addition. Not for
 /// Math::strict, which keeps the order of a sum. After simplify, which folds constants; what it replaces is left to dead.
-Kernel fuse(const Kernel& kernel);
+Kernel reassociate_for_fma(const Kernel& kernel);
 
 /// Makes the rule for items past the range explicit: what has an effect or may fault runs under `if in_range`; barriers, and
 /// what decides the control flow around them, do not. The result has whole_groups set, so that a second run changes nothing.
 /// Needs a kernel without variables. Throws Error where a return leaves items waiting at a barrier. Late: the guards part
 /// the code into pieces that other passes do not see across.
-Kernel guard(const Kernel& kernel);
+Kernel predicate_range_tail(const Kernel& kernel);
 
 /// Removes what nothing needs: values, loads, memory never read, carried values, empty control flow. A loop is taken to end.
 /// Last, to sweep up after the others, and wherever a smaller kernel saves the next pass work.

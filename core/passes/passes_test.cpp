@@ -303,7 +303,7 @@ struct Named {
     Pass pass;
 };
 constexpr uint32_t kernels = 250;
-constexpr Named any_time[] = {{"simplify", simplify}, {"forward", forward}, {"hoist", hoist}, {"dead", dead}};
+constexpr Named any_time[] = {{"simplify", simplify}, {"forward_stores", forward_stores}, {"hoist", hoist}, {"dead", dead}};
 
 TEST(passes, keep_the_meaning_of_random_kernels) {
     const auto device = open_interp(InterpMode::recorded);
@@ -329,7 +329,7 @@ TEST(passes, keep_the_meaning_of_random_kernels) {
         for (int p = 0; p < 2; ++p) step(any_time[random() % 4]);  // with variables
         step({"promote", promote});
         for (int p = 0; p < 5; ++p) step(any_time[random() % 4]);
-        step({"guard", guard});
+        step({"predicate_range_tail", predicate_range_tail});
         for (int p = 0; p < 3; ++p) step(any_time[random() % 4]);
         if (HasFatalFailure()) return;
     }

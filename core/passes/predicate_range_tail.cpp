@@ -262,7 +262,7 @@ private:
 
 }  // namespace
 
-Kernel guard(const Kernel& kernel) {
+Kernel predicate_range_tail(const Kernel& kernel) {
     if (kernel.whole_groups) return kernel;
     if (!kernel.functions.empty()) library_bug("guard met a function; inlining must run first\n" + print(kernel));
     for (const Block& b : kernel.blocks)

@@ -5,9 +5,9 @@ namespace pumice::ir {
 namespace {
 
 /// a a + b b + c takes a product and two fused multiply-adds and, were it not for this pass, an addition of the constant.
-class Fusing : public Rewriter {
+class ReassociateForFma : public Rewriter {
 public:
-    explicit Fusing(const Kernel& kernel) : Rewriter(kernel), uses(kernel.values.size()) {
+    explicit ReassociateForFma(const Kernel& kernel) : Rewriter(kernel), uses(kernel.values.size()) {
         for (const Inst& i : kernel.insts)
             for (const Value v : kernel.operands(i)) ++uses[v.id];
     }
@@ -61,6 +61,6 @@ private:
 
 }  // namespace
 
-Kernel fuse(const Kernel& kernel) { return kernel.math != Math::strict ? Fusing(kernel).run() : kernel; }
+Kernel reassociate_for_fma(const Kernel& kernel) { return kernel.math != Math::strict ? ReassociateForFma(kernel).run() : kernel; }
 
 }  // namespace pumice::ir

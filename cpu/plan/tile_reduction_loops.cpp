@@ -22,9 +22,9 @@ namespace {
 constexpr int64_t block_bytes = 24 << 10;  ///< of the elements that a block adds to, a vector each
 constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 128;
 
-class Blocking : public Rewriter {
+class TileReductionLoops : public Rewriter {
 public:
-    explicit Blocking(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k.values.size()) {
+    explicit TileReductionLoops(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k.values.size()) {
         for (const MemoryId m : only_added_to(k)) added[m.id] = true;
         const auto& order = uniformity.structure().order();
         for (const InstId id : order) {
@@ -205,6 +205,6 @@ private:
 
 }  // namespace
 
-Kernel block(const Kernel& kernel) { return Blocking(kernel).run(); }
+Kernel tile_reduction_loops(const Kernel& kernel) { return TileReductionLoops(kernel).run(); }
 
 }  // namespace pumice::cpu

@@ -35,7 +35,7 @@ ir::Kernel recalled(const std::string& first, const std::string& second, const s
     }
     const ir::Kernel parsed = ir::parse(kernel);
     EXPECT_EQ(ir::verify(parsed), "") << kernel;
-    const ir::Kernel now = recall(parsed);
+    const ir::Kernel now = cross_loop_cse(parsed);
     EXPECT_EQ(ir::verify(now), "") << ir::print(now);
     return now;
 }
@@ -94,13 +94,13 @@ TEST(Recall, ConstantLoops) {
     };
     const ir::Kernel k = kernel("19", "-1");
     ASSERT_EQ(ir::verify(k), "");
-    const ir::Kernel now = recall(k);
+    const ir::Kernel now = cross_loop_cse(k);
     EXPECT_EQ(ir::verify(now), "");
     ASSERT_TRUE(recalls(now)) << ir::print(now);
     EXPECT_EQ(now.memories.back().extents, std::vector<int64_t>{32});
     EXPECT_EQ(ops(now, ir::Op::exp), 1);
-    EXPECT_EQ(ops(recall(kernel("20", "-1")), ir::Op::exp), 2) << "the first loop had no 20";
-    EXPECT_EQ(ops(recall(kernel("5", "2")), ir::Op::exp), 1);
+    EXPECT_EQ(ops(cross_loop_cse(kernel("20", "-1")), ir::Op::exp), 2) << "the first loop had no 20";
+    EXPECT_EQ(ops(cross_loop_cse(kernel("5", "2")), ir::Op::exp), 1);
 }
 
 /// In a block inside the first loop's, under another condition, behind a barrier.
@@ -118,7 +118,7 @@ TEST(Recall, FromTheBlockAround) {
     const ir::Kernel k = ir::parse(kernel);
     ASSERT_EQ(ir::verify(k), "");
     // The load of arg2[%0] is another one in each loop, and yet the same.
-    const ir::Kernel now = recall(k);
+    const ir::Kernel now = cross_loop_cse(k);
     EXPECT_EQ(ir::verify(now), "");
     EXPECT_TRUE(recalls(now)) << ir::print(now);
 }

@@ -48,9 +48,9 @@ using Pass = Kernel (*)(const Kernel&);
 Pass pass_named(const std::string& name) {
     constexpr std::pair<const char*, Pass> passes[] = {{"inlining", inlining}, {"inlining_without_rules", inlining_without_rules},
                                                        {"promote", promote},   {"simplify", simplify},
-                                                       {"forward", forward},   {"flatten", flatten},
-                                                       {"hoist", hoist},       {"lockstep", lockstep},
-                                                       {"fuse", fuse},         {"guard", guard},
+                                                       {"forward_stores", forward_stores},   {"linearize_indices", linearize_indices},
+                                                       {"hoist", hoist},       {"cooperative_strided_loops", cooperative_strided_loops},
+                                                       {"reassociate_for_fma", reassociate_for_fma},         {"predicate_range_tail", predicate_range_tail},
                                                        {"dead", dead},
                                                        {"group_by_memory", [](const Kernel& k) { return group_by_memory(k); }}};
     for (const auto& [known, pass] : passes)
