@@ -243,7 +243,7 @@ TEST(Language, SourceLinesAreThoseOfTheOperations) {
         synchronize();
     });
     const std::string ir = k.ir();
-    EXPECT_NE(ir.find("files [\"language_test.cpp\"]"), std::string::npos) << ir;
+    EXPECT_NE(ir.find("files [\"recorded_text_test.cpp\"]"), std::string::npos) << ir;
     EXPECT_NE(ir.find("barrier @" + std::to_string(line + 2)), std::string::npos) << ir;
     EXPECT_TRUE(std::regex_search(ir, std::regex(" = mul %[0-9]+, %[0-9]+ : i32 @" + std::to_string(line + 1) + "\n"))) << ir;
 }

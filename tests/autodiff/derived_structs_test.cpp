@@ -69,7 +69,7 @@ TEST_F(AutodiffStructs, NumbersForwards) {
     EXPECT_EQ(message_of([&] {
                   autodiff(Reverse, poly, ndrange(4), Duplicated(y, dy), Duplicated(Coefficients{2, 7, 5}, Coefficients{}),
                            Const(0.5f));
-              }).substr(std::string("the derivative of kernel \"poly\" (structs_test.cpp:33): ").size()),
+              }).substr(std::string("the derivative of kernel \"poly\" (derived_structs_test.cpp:33): ").size()),
               "argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
 }
 

@@ -10,7 +10,7 @@ namespace {
 using Unary = Function<std::tuple<int>, int>;
 /// The sentence with a second place for each #: this file at another line.
 std::string also(std::string sentence, int line) {
-    for (size_t at; (at = sentence.find('#')) != sentence.npos;) sentence.replace(at, 1, text("functions_test.cpp:", line));
+    for (size_t at; (at = sentence.find('#')) != sentence.npos;) sentence.replace(at, 1, text("function_errors_test.cpp:", line));
     return sentence;
 }
 
