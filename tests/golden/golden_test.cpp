@@ -15,9 +15,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "codegen/lowering/group_by_subgroups.h"
+#include "codegen/lowering/subgroup_aggregated_atomics.h"
 #include "core/ir/ir.h"
+#include "core/passes/owner_computes_atomics.h"
 #include "core/passes/passes.h"
 #include "core/support/error.h"
+#include "cpu/plan/lower_for_cpu.h"
 #include "tests/source_folder.h"
 
 namespace pumice::ir {
@@ -45,14 +49,34 @@ Golden golden(const std::filesystem::path& path) {
 }
 
 using Pass = Kernel (*)(const Kernel&);
+
+Kernel by_subgroups(const Kernel& kernel) {
+    codegen::Options options;
+    options.subgroup_sums = options.linear_subgroups = true;
+    return codegen::group_by_subgroups(kernel, options);
+}
+
 Pass pass_named(const std::string& name) {
-    constexpr std::pair<const char*, Pass> passes[] = {{"inlining", inlining}, {"inlining_without_rules", inlining_without_rules},
-                                                       {"promote", promote},   {"simplify", simplify},
-                                                       {"forward_stores", forward_stores},   {"linearize_indices", linearize_indices},
-                                                       {"hoist", hoist},       {"cooperative_strided_loops", cooperative_strided_loops},
-                                                       {"reassociate_for_fma", reassociate_for_fma},         {"predicate_range_tail", predicate_range_tail},
-                                                       {"dead", dead},
-                                                       {"group_by_memory", [](const Kernel& k) { return group_by_memory(k); }}};
+    // Subgroups and budgets as the pipelines give them to these passes (codegen/lowering/lower_for_glsl.cpp, cpu/plan/lower_for_cpu.cpp).
+    constexpr std::pair<const char*, Pass> passes[] = {
+        {"inlining", inlining},
+        {"inlining_without_rules", inlining_without_rules},
+        {"group_by_memory", [](const Kernel& k) { return group_by_memory(k); }},
+        {"promote", promote},
+        {"simplify", simplify},
+        {"forward_stores", forward_stores},
+        {"linearize_indices", linearize_indices},
+        {"hoist", hoist},
+        {"cooperative_strided_loops", cooperative_strided_loops},
+        {"cross_loop_cse", cpu::cross_loop_cse},
+        {"tile_reduction_loops", cpu::tile_reduction_loops},
+        {"owner_computes_atomics", codegen::owner_computes_atomics},
+        {"subgroup_aggregated_atomics", codegen::subgroup_aggregated_atomics},
+        {"predicate_range_tail", predicate_range_tail},
+        {"group_by_subgroups", by_subgroups},
+        {"reassociate_for_fma", reassociate_for_fma},
+        {"dead", dead},
+    };
     for (const auto& [known, pass] : passes)
         if (name == known) return pass;
     fail("there is no pass \"", name, "\"");
