@@ -13,6 +13,7 @@
 #include "codegen/glsl/codegen.h"
 #include "core/support/debug.h"
 #include "tests/docs/page.h"
+#include "tests/source_folder.h"
 
 namespace {
 
