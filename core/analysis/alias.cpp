@@ -5,9 +5,9 @@
 namespace pumice::ir {
 namespace {
 
-/// A value as another one plus a constant.
+/// A value as base + constant.
 struct Sum {
-    Value base;  ///< none: the constant alone
+    Value base;  ///< none for a constant
     uint64_t offset = 0;
 };
 
@@ -25,7 +25,7 @@ Sum as_sum(const Kernel& k, Value v) {
     return sum;
 }
 
-/// True where the indices differ in every item: sums of one value with different constants do, wrapped or not.
+/// True if the indices differ for sure: they have the same base and different constants, modulo 2^bits of their type.
 bool differ(const Kernel& k, Value a, Value b) {
     if (k.type_of(a) != k.type_of(b)) return false;
     const int unused = 64 - 8 * size_of(k.type_of(a));
@@ -46,7 +46,7 @@ bool may_alias(const Kernel& k, const Location& a, const Location& b) {
     const Leaf &x = leaves[a.leaf], &y = leaves[b.leaf];
     if (x.offset + uint32_t(size_of(x.type)) <= y.offset || y.offset + uint32_t(size_of(y.type)) <= x.offset) return false;
     if (a.indices.size() != b.indices.size()) return true;
-    // Inside the extents, elements are the same only where every index is.
+    // Indices are inside the extents, so equal elements have equal indices.
     for (size_t d = 0; d < a.indices.size(); ++d)
         if (differ(k, a.indices[d], b.indices[d])) return false;
     return true;

@@ -1,4 +1,20 @@
-// Whether two accesses of a kernel may touch the same bytes.
+// Alias analysis: may two accesses of a kernel touch the same bytes?
+// Why: store-to-load forwarding, dead-store elimination and the reverse sweep must know which accesses interfere.
+//
+//   %3 = add %0, %2 : i32                 # %2 = constant 1
+//   store arg1[%0], %5 : f32              # a
+//   store arg1[%3], %5 : f32              # b: may_alias(a, b) is false, as %0 + 1 differs from %0, wrapped or not
+//   store arg1[%1], %5 : f32              # c: may_alias(a, c) is true, as nothing is known of %1 - %0
+//   %7 = load arg1[%0] : f32              # d: same_place(a, d) is true
+//
+// Method: accesses are disjoint if their memories, their members' bytes or any index differ for sure. Indices differ for sure
+// if they are one value plus different constants. Different array parameters do not overlap: launches check that for arrays
+// that are written.
+// Cost: O(rank) for a pair; nothing is computed in advance.
+// Limits: accesses of one item only, at one time: a value of a loop stands for the same iteration in both. One addition or
+// subtraction of a constant is seen through, no products, no ranges. Accesses with a different number of indices (linearised or
+// not) may alias.
+// Textbook name: dependence test with a constant distance (strong SIV; Allen and Kennedy, chapter 3).
 #pragma once
 #include <span>
 
@@ -15,10 +31,10 @@ struct Location {
 
 inline Location place_of(const Kernel& k, const Inst& i) { return {i.memory, i.leaf, indices_of(k, i)}; }
 
-/// The same scalar, surely: the same memory, member and index values.
+/// Must-alias: true if memory, member and index values are equal.
 bool same_place(const Location& a, const Location& b);
-/// False where the memory, the member's bytes or an index surely differ. Array parameters that are written do not overlap each
-/// other unless they are the same parameter: launches check that.
+/// May-alias: false only if the memory, the member's bytes or an index differ for sure. Different array parameters of which one
+/// is written do not overlap: launches check that.
 bool may_alias(const Kernel& k, const Location& a, const Location& b);
 
 }  // namespace pumice::ir

@@ -11,7 +11,8 @@ using namespace ir;
 
 bool touches_memory(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
-/// An access, and how many barriers stand before it in the text; `none` in a loop around barriers, whose iterations they divide.
+/// An access and its phase, the number of barriers before it in the text. An access in a loop that contains barriers has phase
+/// `none`, as its iterations are in different phases.
 struct Access {
     InstId inst;
     uint32_t phase;
@@ -34,9 +35,10 @@ void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std:
     }
 }
 
-/// The index grows by a constant from item to item of a one-dimensional group, and is otherwise the same at all times.
+/// True if each item has an element of its own, the same one at all times: the index grows by a nonzero constant from item to
+/// item of a group of rank 1, and its base does not change while the group runs.
 bool own_element(const Kernel& k, const AffineForm& f) {
-    constexpr int64_t most = 1 << 16;  // times the items of a group it is far from wrapping
+    constexpr int64_t most = 1 << 16;  // times the items of a group, this is far below 2^32
     const auto step = f.step(32);
     if (k.rank != 1 || !step || *step == 0 || *step > most || *step < -most || f.composed || !f.exact) return false;
     if (!f.base) return true;

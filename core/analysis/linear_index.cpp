@@ -5,13 +5,13 @@
 namespace pumice::ir {
 namespace {
 
-/// Arithmetic of factors and offsets wraps, as that of the values does.
+/// Factors and offsets wrap, as the values do.
 int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 
 int bits_of(Scalar type) { return 8 * size_of(type); }
 
-/// The number from -2^(bits - 1) on and below 2^(bits - 1) that is the same modulo 2^bits.
+/// The number that is equal modulo 2^bits, at least -2^(bits - 1) and below 2^(bits - 1).
 int64_t wrapped(int64_t number, int bits) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); }
 
 int64_t constant_of(uint64_t bits, Scalar type) { return is_unsigned_int(type) ? int64_t(bits) : wrapped(int64_t(bits), bits_of(type)); }
@@ -30,7 +30,7 @@ void each_coefficient(AffineForm& f, F&& change) {
     for (Coefficient& c : f.global) change(c);
 }
 
-/// Holds modulo 2^bits at most.
+/// Limits the form to hold modulo 2^bits.
 void limit(AffineForm& f, int bits) {
     f.bits = std::min(f.bits, bits);
     if (f.bits == 64) return;
@@ -41,7 +41,7 @@ void limit(AffineForm& f, int bits) {
     });
 }
 
-/// A form that is one constant.
+/// True if the form is a constant.
 bool is_constant(const AffineForm& f) { return f.uniform() && !f.composed && !f.base; }
 
 void compose(AffineForm& f) {
@@ -62,7 +62,7 @@ std::optional<int64_t> AffineForm::step(int modulo, size_t axis) const {
     return wrapped(wrapping_add(local[axis].factor, global[axis].factor), modulo);
 }
 
-/// Carried values are taken to have the form of their first source until another source contradicts.
+/// Optimistic fixpoint: a carried value has the form of its first source until another source contradicts.
 Affine::Affine(const Kernel& kernel, const Uniformity& scopes)
     : k(kernel), uniformity(scopes), forms(kernel.values.size()), states(kernel.values.size()) {
     do {
@@ -79,7 +79,7 @@ void Affine::walk(BlockId block) {
 
 void Affine::update(Value v, AffineForm f) {
     if (states[v.id] == State::other) return;
-    // A form only gets less known: in fewer bits, from this base to some base, to none.
+    // A form only becomes weaker, so that the rounds end: fewer bits, then composed, then unknown.
     const bool before = states[v.id] == State::affine;
     if (before && f.known) limit(f, forms[v.id].bits), f.exact = f.exact && forms[v.id].exact;
     if (before && forms[v.id] == f) return;
@@ -143,10 +143,10 @@ AffineForm Affine::form_of(const Inst& i) const {
     return plain ? remainder(result) : f;
 }
 
-/// An integer as one of another type: the same where that has all of the first one's, and what the narrower one has of it else.
+/// The form of a cast between integer types: unchanged if `to` holds all values of `from`, else limited to the bits of `to`.
 AffineForm Affine::converted(Scalar from, AffineForm f, Scalar to) const {
     if (!is_int(from) || (f.uniform() && !is_constant(f))) return {};
-    // A sum of indices of which none is left does not wrap.
+    // All coefficients have cancelled, so the value is a constant of its type, and holds in 64 bits.
     if (f.known && f.uniform() && f.bits >= bits_of(from))
         f.bits = 64, f.offset = constant_of(uint64_t(f.offset) & (~uint64_t(0) >> (64 - bits_of(from))), from);
     const bool holds_all = size_of(to) > size_of(from) && (is_signed_int(to) || is_unsigned_int(from));
@@ -189,7 +189,7 @@ AffineForm Affine::product(const AffineForm& a, const AffineForm& b) const {
         if (f.base && b.offset != 1) compose(f);
         return f;
     }
-    // A uniform value becomes the coefficients' symbol.
+    // `b` is a uniform value; it becomes the symbolic part of the coefficients.
     if (b.composed || b.offset != 0) return {};
     bool plain = true;
     each_coefficient(f, [&](Coefficient& c) {
@@ -202,7 +202,7 @@ AffineForm Affine::product(const AffineForm& a, const AffineForm& b) const {
     return f;
 }
 
-/// Results, and what a loop carries.
+/// Updates the forms of a construct's results and of a loop's parameters.
 void Affine::columns(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::for_) {
@@ -252,7 +252,7 @@ void Affine::columns(InstId id) {
             const AffineForm& param = forms[k[i.blocks[0]].params[leading_params(i.op) + c].id];
             join(all, any, param);
         }
-        // Items that came different ways, or at different times, have different remainders.
+        // Items that took different paths, or left the loop at different times, have different remainders.
         if (all.composed && uniformity.parting(id) == Scope::item) all = {};
         if (all.known && all.uniform() && !is_constant(all)) all = remainder(result);
         update(result, all);

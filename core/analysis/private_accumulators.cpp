@@ -17,7 +17,7 @@ bool stores_zero(const Kernel& k, const Inst& i) { return i.op == Op::store && i
 
 bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
 
-/// Whether an instruction, or one inside of it, accesses the memory or leaves the block.
+/// True if the instruction, or one inside it, accesses the memory, jumps or returns.
 bool touches(const Kernel& k, InstId id, MemoryId m) {
     const auto touched = [&](InstId i) { return k[i].memory == m || is_jump(k[i].op); };
     bool any = touched(id);
@@ -50,7 +50,7 @@ std::optional<OwnPlace> own_place(const Kernel& k, const Structure& where, InstI
         const InstId at = k[loaded[d]].inst;
         if (at.id == none || k[at].op != Op::local_index || int(k[at].immediate) != axis) return {};
     }
-    // From the loop to the load, and on to the barrier behind it.
+    // Scan from the loop to the load, then on to the next barrier.
     const auto& insts = k[where.block_of(loop)].insts;
     auto here = std::find(insts.begin(), insts.end(), loop) + 1;
     bool barrier = false;

@@ -1,5 +1,21 @@
-// What transpose asks about local memory: whether items take back themselves what was added up there for them, and whether its rows may
-// lie further apart.
+// Private accumulators: does each item read back, alone, what a loop has added up for it in local memory? And may rows be
+// padded?
+// Why: owner_computes_atomics then keeps such a sum in a register, and drops the stores that clear its place.
+//
+//   for %k = %zero to %size step %one {              # 16 iterations
+//     %1 = atomic add local2[%y, %k], %p : f32       # iteration k adds for the item with local index k along axis 0
+//     yield
+//   }
+//   barrier
+//   %c = load local2[%y, %x] : f32                   # %x = local_index 0: own_place gives this load
+//
+// Method: looks for one load of the memory, behind the loop and a barrier in the same block, whose indices are those of the
+// addition with the loop's index replaced by the axis's local index. All other stores to the memory are of zero. A store of
+// zero to the same place behind the load is reported as a clear; it is required if the loop may run again.
+// Cost: one scan of the kernel for each question.
+// Limits: elements of one scalar; a loop from 0 by 1; no access to the memory between loop and load; a single load in the whole
+// kernel.
+// Related: scalar replacement, of an array element in a register (Callahan, Carr, Kennedy, PLDI 1990).
 #pragma once
 #include <optional>
 #include <vector>
@@ -8,19 +24,19 @@
 
 namespace pumice::codegen {
 
-/// The one load of a memory that a loop adds to, and stores that clear behind it what it loaded.
+/// The only load of a memory that a loop adds to, and the stores behind it that clear the loaded element.
 struct OwnPlace {
     ir::InstId load;
     std::vector<ir::InstId> clears;
 };
 
-/// A loop from 0 upwards adds to places of local memory, among which the iterations stand where the items of an axis do elsewhere: item n
-/// loads, behind a barrier, what iteration n added up for it, and nobody else loads anything. None where that is not so, or where what is
-/// loaded might be more than that: all other stores are of zero, and if the loop may come again, one of them follows the load. (What was
-/// never stored may not be added to.)
+/// Given a loop from 0 by 1 with an atomic addition to local memory, at indices that contain the loop's index: returns the load
+/// by which item n along `axis` reads, behind a barrier, the sum of iteration n, if nothing else loads from the memory. None if
+/// there is no such load, or if the loaded value may be more than the loop's sum: another store is not of zero, or the loop may
+/// run again and no store clears the element behind the load. (A kernel must store an element before it adds to it.)
 std::optional<OwnPlace> own_place(const ir::Kernel& kernel, const ir::Structure& where, ir::InstId loop, ir::InstId atomic, int axis);
 
-/// Whether local memory has two dimensions of a size that is known, and all that is done with it names both.
+/// True if the memory has two constant extents, and each access gives both indices, so that its rows can be padded.
 bool has_rows(const ir::Kernel& kernel, ir::MemoryId memory);
 
 }  // namespace pumice::codegen

@@ -1,4 +1,20 @@
-// What another item must know to compute what one computes in a loop.
+// Rematerialisable slice: can another item recompute a value of a loop's body, and what does it need to do so?
+// Why: owner_computes_atomics lets an item compute the addends of other items instead of waiting for their atomics.
+//
+//   %w = load arg2[%i, %j] : f32                     # in the kernel's body
+//   for %k = %zero to %size step %one {
+//     %b = load local1[%k, %x] : f32                 # %x = local_index 0
+//     %p = mul %w, %b : f32
+//
+// Needs::add(%p) is true, with anew = {%x, %b, %p} (to recompute), kept = {%w} (to be found in local memory), memories =
+// {local1}, axes = {0}, index = true.
+// Method: a backward walk from the value. It ends at the loop's index, local indices and values that are uniform in the group
+// and defined outside of the loop. Pure instructions and, in the loop, loads of local memory are recomputed. Any other value is
+// kept, if it is a 4-byte value of the kernel's body.
+// Cost: each step backtracks by copying the lists of the slice so far: quadratic in the size of the slice, which callers limit.
+// Limits: no values from inner constructs, no carried values, no loads of arrays in the loop. The caller checks that memories
+// do not change.
+// Textbook name: rematerialisation (Briggs, Cooper, Torczon, PLDI 1992), of a program slice (Weiser, 1981).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,18 +27,18 @@ namespace pumice::codegen {
 template <class T>
 bool has(const std::vector<T>& all, const T& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
 
-/// What values of a loop's body are made of, as far as it differs from item to item or from iteration to iteration.
+/// The slice of some values of a loop's body, without the parts that are the same for all items and iterations.
 class Needs {
 public:
     Needs(const ir::Kernel& kernel, const ir::Uniformity& known, ir::InstId of) : k(kernel), uniformity(known), loop(of) {}
 
-    std::vector<ir::Value> anew;         ///< to be computed again, operands first
-    std::vector<ir::Value> kept;         ///< values of the kernel's body, which another item must find in local memory
-    std::vector<ir::MemoryId> memories;  ///< loaded from; all local
-    std::array<bool, 3> axes{};          ///< the local indices among them
-    bool index = false;                  ///< the loop's index is among them
+    std::vector<ir::Value> anew;         ///< to recompute, operands first
+    std::vector<ir::Value> kept;         ///< values of the kernel's body that other items must load from local memory
+    std::vector<ir::MemoryId> memories;  ///< local memories that the slice loads from
+    std::array<bool, 3> axes{};          ///< local indices in the slice
+    bool index = false;                  ///< the loop's index is in the slice
 
-    /// Whether another item can have the value.
+    /// Adds a value to the slice. False if another item can neither recompute nor load it.
     bool add(ir::Value v);
 
 private:

@@ -4,8 +4,8 @@
 
 namespace pumice::ir {
 
-/// Everything starts as the same for the launch, and only what that contradicts is taken back, until nothing changes: so a
-/// carried value is uniform where its initial value and each next one are, given that it is.
+/// Optimistic fixpoint: all scopes start as launch and are raised where the code contradicts that, until nothing changes. So a
+/// carried value is uniform if its initial value is, and if each next value is under the assumption that the carried value is.
 Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
     : k(kernel),
       where(kernel),
@@ -25,7 +25,7 @@ Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
     } while (changed);
 }
 
-/// A block that is entered like this; gives how those that fall out of its end are together.
+/// Walks a block that is entered with this convergence. Returns the convergence at its end.
 Uniformity::Flow Uniformity::walk(BlockId block, Flow flow) {
     for (const InstId i : k[block].insts) {
         raise(controls[i.id], flow.all);
@@ -56,7 +56,8 @@ Scope Uniformity::pure(const Inst& i) const {
     return s;
 }
 
-/// Even of equal operands, since subgroups differ in who is active.
+/// The scope of a subgroup operation. It is subgroup at best, even for uniform operands, since the active items differ from
+/// subgroup to subgroup.
 Scope Uniformity::subgroup(Subgroup what) {
     switch (what) {
         case Subgroup::shuffle:
@@ -68,7 +69,7 @@ Scope Uniformity::subgroup(Subgroup what) {
     }
 }
 
-/// Sets the scopes of an instruction; gives who is together behind it.
+/// Raises the scopes of an instruction. Returns the convergence behind it.
 Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
@@ -76,7 +77,7 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
         case Op::load: {
             Scope s = Scope::launch;
             for (const Value index : indices_of(k, i)) s = wider(s, values[index.id]);
-            // Groups run at different times, and each has local memory of its own; so has each item private memory.
+            // Groups run at different times, and each group has its own local memory. Each item has its own private memory.
             if (written[i.memory.id] || k[i.memory].kind == MemoryKind::local) s = wider(s, Scope::group);
             if (k[i.memory].kind == MemoryKind::private_) s = Scope::item;
             raise(values[k.result(i).id], s);
@@ -110,7 +111,7 @@ Uniformity::Flow Uniformity::if_(InstId id, Flow flow) {
     Flow after = flow;
     for (const BlockId arm : i.blocks) {
         const Flow left = walk(arm, entered);
-        // Behind the if, items are missing that left it by a jump.
+        // Items that left the arm by a jump are missing behind the if.
         const bool falls = last_inst(k, arm).op == Op::yield;
         if (!falls || left.all > entered.all) after.all = wider(after.all, left.all);
         if (!falls || left.iteration > entered.iteration) after.iteration = wider(after.iteration, left.iteration);
@@ -138,7 +139,7 @@ Uniformity::Flow Uniformity::loop(InstId id, Flow flow) {
     return flow;
 }
 
-/// Results, and what a loop carries.
+/// Raises the scopes of a construct's results and of a loop's parameters.
 void Uniformity::results(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::for_) {
@@ -155,14 +156,14 @@ void Uniformity::results(InstId id) {
             ++ways;
         });
         if (is_loop(i.op)) {
-            // Items that continued carry another value than those that reached the end.
+            // A continue carries another value than the yield at the end of the body.
             for (const InstId jump : where.jumps_to(id))
                 if (k[jump].op == Op::continue_) carried = wider(carried, jumps[jump.id]);
             const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
             raise(values[param.id], carried);
             raise(values[k.result(i, int(c)).id], wider(wider(all, values[param.id]), partings[id.id]));
         } else {
-            // Where one arm only comes back, its value is everybody's.
+            // If only one arm yields, all items behind the if have its value.
             raise(values[k.result(i, int(c)).id], ways > 1 ? wider(all, partings[id.id]) : all);
         }
     }

@@ -1,3 +1,17 @@
+// The device "interp": the reference interpreter as a Backend. Memory, launches, streams and reports on the host, synchronous and
+// checked.
+//
+// A launch runs inside launch(), one group after another, each group in lockstep over its items (interp_control.cpp):
+//
+//   kernel -> inlining, group_by_memory, promote, simplify, dead -> Program -> Run(program, launch, views).all_groups()
+//
+// Purpose: the definition of every operation (the host column of ops.def), and dynamic checks: bounds, data races by shadow
+// memory (interp_shadow.h), reads of unwritten memory, divergent barriers. Each allocation that a launch writes gets shadow
+// cells, one for each granule of the smallest leaf in it (48 bytes a cell, from calloc, so that untouched pages cost nothing).
+// New memory holds bytes 0xCD, and a byte map of what is still unwritten. Cost: one indirect call for an instruction and group,
+// plus the checks for each access; launches hold one mutex. Limits: groups of at most 1,024 items, 64 KiB of local memory, 2^22
+// instructions. Streams do nothing, since all work is done when it is given; events only refuse a wait inside a called function
+// for work that comes after it.
 #include "core/interp/interp.h"
 
 #include <unistd.h>
@@ -27,7 +41,7 @@ int64_t physical_memory() {
     return bytes;
 }
 
-/// Bytes that a device's allocations hold. They may outlive the device.
+/// Counter of the bytes that a device's allocations hold. Shared, since allocations may outlive the device.
 using InUse = std::shared_ptr<std::atomic<int64_t>>;
 
 struct HostMemory : Allocation {
@@ -48,12 +62,12 @@ struct HostMemory : Allocation {
         if (!unset) no_more(size);
         std::fill_n(unset.get(), size, is_unset);
     }
-    /// From outside a kernel.
+    /// Records a write from outside of a kernel: upload or fill.
     void note_write(int64_t offset, int64_t count) {
         if (count == bytes) unset = nullptr;
         else if (unset) std::fill_n(unset.get() + offset, count, false);
     }
-    /// A copy of what was never written was never written either.
+    /// Records a copy: bytes copied from unwritten memory count as unwritten, too.
     void note_copy(const HostMemory& from, int64_t from_offset, int64_t offset, int64_t count) {
         if (!from.unset) return note_write(offset, count);
         if (!unset) note_all(bytes, false);
@@ -63,13 +77,13 @@ struct HostMemory : Allocation {
 
     InUse in_use;
     std::unique_ptr<std::byte[], Shadow::Free> data;
-    std::unique_ptr<bool[]> unset;  ///< a byte: not yet written; null where all are
+    std::unique_ptr<bool[]> unset;  ///< per byte: not written yet; null if all bytes are written
     Shadow shadow;
 };
 
 HostMemory& host(Allocation& memory) { return static_cast<HostMemory&>(memory); }
 
-/// Functions that streams call, which the calling thread is within, the innermost first.
+/// Stack of the stream calls (Backend::call) that the current thread is executing, the innermost first.
 struct Calling {
     const Backend* device;
     int stream;
@@ -77,15 +91,15 @@ struct Calling {
 };
 thread_local const Calling* calling = nullptr;
 
-/// The innermost one of the device; where a stream is given, of that stream.
+/// The innermost call of the device on this thread; if a stream is given, of that stream.
 const Calling* call_of(const Backend* device, int stream = -1) {
     for (const Calling* c = calling; c; c = c->outer)
         if (c->device == device && (stream < 0 || c->stream == stream)) return c;
     return nullptr;
 }
 
-/// All work is done when it was given, so every point has been reached, but those that come after a call that has not returned. A wait
-/// tells what kernels had to say until then.
+/// A recorded point of a stream. All work is done when it is given, so every point has been reached, except a point after a call
+/// that has not returned yet: waiting for that one inside the call throws. A wait delivers the reports of kernels.
 struct Reached : EventState {
     Reached(std::function<void()> settle, const Calling* after) : settle(std::move(settle)), after(after) {}
     void wait() override {
@@ -99,7 +113,7 @@ struct Reached : EventState {
     const Calling* const after;
 };
 
-/// From recorded IR to what the interpreter runs.
+/// The interpreter's passes: recorded IR to the IR that it runs.
 ir::Kernel prepare(const ir::Kernel& recorded) {
     ir::Kernel k = ir::promote(ir::group_by_memory(ir::inlining(recorded)));
     k = ir::simplify(k);
@@ -128,7 +142,7 @@ public:
     bool supports(Feature) const override { return true; }
 
     std::shared_ptr<Allocation> allocate(int64_t bytes, bool zero) override {
-        // The system would promise more than there is, and end the process when it is used.
+        // The system overcommits: it would grant more memory than there is, and end the process when the memory is used.
         if (bytes > physical_memory() - *in_use)
             fail("Device interp cannot allocate ", bytes, " bytes: of the machine's ", physical_memory(),
                  " bytes of memory its arrays take ", in_use->load(), " already.");
@@ -202,7 +216,7 @@ public:
     }
 
 private:
-    /// Makes room where what was reported takes more than half of it.
+    /// Makes the ring, or empties it if it is more than half full; gives the launch its number.
     void prepare_ring(std::shared_ptr<const ir::Kernel> kernel, const Launch& launch) {
         if (scratch.ring.empty()) {
             scratch.ring.resize(ring::words);
@@ -237,7 +251,7 @@ private:
         interp::check_local_memory(k, launch.group, bytes, limits().local_memory, "interp");
     }
 
-    /// Where the kernel's arrays lie, with cells for those whose memory the launch writes: no other can have a race.
+    /// The memory of the kernel's arrays, with shadow cells for allocations that the launch writes: only these can have a race.
     std::vector<View> views_of(const Program& program, const Launch& launch) {
         const ir::Kernel& k = program.kernel;
         std::vector<View> views(k.memories.size());
@@ -262,9 +276,10 @@ private:
         return views;
     }
 
-    /// Sets the cells of all arrays that lie in an allocation.
+    /// Sets the shadow cells of all arrays in an allocation; allocates them if the existing ones do not fit.
     void give_cells(const ir::Kernel& k, const Launch& launch, Allocation& memory, std::vector<View>& views) {
-        // The granule fits every view of the memory: it is the smallest leaf that any of them has, or their misalignment.
+        // The granule must fit every view of the memory: the smallest leaf of any of them, or less if they are misaligned to each
+        // other.
         int shift = 3;
         const auto each_view = [&](auto&& f) {
             for (size_t m = 0; m < views.size(); ++m) {
@@ -295,7 +310,7 @@ private:
         });
     }
 
-    /// Epochs are 32 bits. Before they run out, all that was remembered is dropped: between launches nothing refers to it.
+    /// Resets the 32-bit epochs before they run out, and drops all remembered accesses. Nothing refers to them between launches.
     void begin_epochs_anew() {
         scratch.epoch = 0;
         ++scratch.generation;
@@ -307,9 +322,9 @@ private:
     const int lanes;
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     std::atomic<int> streams = 0;
-    std::mutex mutex;  ///< over all below, and over the contents of allocations
+    std::mutex mutex;  ///< guards all members below and the contents of allocations
     Scratch scratch;
-    std::exception_ptr thrown;  ///< by a function that a stream called, for the next wait
+    std::exception_ptr thrown;  ///< the first exception of a function that a stream called; the next wait throws it
 };
 
 }  // namespace

@@ -1,4 +1,16 @@
-// Control flow of the reference interpreter: which items run what.
+// Lockstep execution of structured control flow: SIMT with explicit lists of active items instead of a mask.
+//
+// A block is executed by a list of items (ascending indices); an instruction is done for all of them before the next one. An if
+// splits the list, a loop keeps the items that go on; each construct owns its lists, which live on a stack (`free_list`).
+//
+//   if %c { A } else { B }      items {0,1,2,3}, c = 1,0,1,0:   A by {0,2}, B by {1,3}, then {0,1,2,3} go on
+//   for ... { break }           an item that breaks gets fate `broke`, and is taken up again behind the loop
+//
+// An item that leaves its block early (break, continue, return) gets a Fate and disappears from the list. rejoin() and end_loop()
+// take the items up again at the next iteration or behind the loop. Loop-carried values are copied as a parallel copy. A for ends
+// when adding the step overflows the index type, as it does at the bound. Barriers: the number of items that arrive must be that
+// of the group's items; each barrier begins an epoch (interp_shadow.h). Cost: one call for an instruction and group. Limits:
+// variables, calls and group instructions must have been lowered, or are computed by the loops of interp_program.cpp.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +24,7 @@ using namespace ir;
 
 namespace {
 
-/// with_scalar for the type of a loop's index.
+/// with_scalar, restricted to the integer types of a loop's index.
 template <class F>
 void with_integer(Scalar type, F&& f) {
     with_scalar(type, [&](auto t) {
@@ -22,7 +34,7 @@ void with_integer(Scalar type, F&& f) {
     });
 }
 
-/// Makes `to`, whose list has room for them, the same items as `from`.
+/// Copies the items of `from` to `to`, whose list must have room for them.
 void assign(Items& to, Items from) {
     std::memcpy(to.list, from.list, size_t(from.count) * sizeof(uint16_t));
     to.count = from.count;
@@ -30,8 +42,8 @@ void assign(Items& to, Items from) {
 
 }  // namespace
 
-/// Executes a block by these items. Those that are left reach its terminator and have executed it: a yield or test is for the
-/// construct that owns the block to act on.
+/// Executes a block for these items. The items that remain afterwards have reached its terminator and executed it; the construct
+/// that owns the block acts on a yield or test.
 void Run::execute(BlockId block, Items& items) {
     for (const InstId id : k[block].insts) {
         if (items.empty()) return;
@@ -123,7 +135,7 @@ void Run::if_(const Inst& inst, Items& items) {
     free_list = mark;
 }
 
-/// Behind a loop all items go on that did not return.
+/// Ends a loop: all items that did not return go on behind it.
 void Run::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
     keep_if(items, [&](int i) { return fates[i] != returned; });
     for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;
@@ -151,7 +163,7 @@ void Run::for_(const Inst& inst, Items& items) {
         const auto runs_on = [=](int i) { return step[i] > 0 ? index[i] < to[i] : step[i] != 0 && index[i] > to[i]; };
         bool first = true;
         while (true) {
-            // The index goes past its type's limit: the loop ends as it does at `to`.
+            // If the index overflows its type, the loop ends as it does at `to`.
             const auto steps_on = [=](int i) { return !__builtin_add_overflow(index[i], step[i], &index[i]) && runs_on(i); };
             uint16_t* end = ended.list;
             keep_if(alive, [&](int i) {
@@ -197,7 +209,7 @@ void Run::while_(const Inst& inst, Items& items) {
     end_loop(items, outer, mark);
 }
 
-/// Of the items that began an iteration, keeps those that begin the next.
+/// Keeps the items that begin the next iteration, of those that began this one.
 void Run::rejoin(Items& items) {
     keep_if(items, [&](int i) {
         if (fates[i] == continues) fates[i] = runs;
@@ -227,7 +239,8 @@ void Run::to_results(const Inst& inst, std::span<const Value> from, Items items)
     for (int r = 0; r < int(inst.result_count); ++r) copy(k.result(inst, r), from[size_t(r)], items);
 }
 
-/// Copies to a block's parameters, all at once: a parameter may be among the sources of a later one.
+/// Copies to a block's parameters as a parallel copy: a parameter may be among the sources, in which case all values go through a
+/// buffer.
 void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items items) {
     if (items.empty()) return;
     const auto& params = k[to].params;
@@ -246,7 +259,7 @@ void Run::carry(std::span<const Value> from, BlockId to, uint32_t first, Items i
         copy_loop(k.type_of(from[n]))(items, raw(params[first + n]), aside + n * stride, nullptr, nullptr);
 }
 
-/// A list of the same items on top of the stack of lists.
+/// Pushes a copy of the items on the stack of lists.
 Items Run::take(Items items) {
     Items taken{free_list, 0};
     assign(taken, items);

@@ -1,4 +1,4 @@
-// The sentences of what the checking device finds.
+// Error messages of the interpreter's checks: bounds, races, unset memory, uniform, barriers.
 #include <algorithm>
 
 #include "core/interp/interp_run.h"
@@ -129,7 +129,7 @@ void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint
 }
 
 void Run::diverged(const Inst& inst, Items items) {
-    int missing = 0, gone = 0;  // the first that is not there; how many have returned
+    int missing = 0, gone = 0;  // the first item that has not arrived; how many items have returned
     int n = 0;
     for (int p = present.count - 1; p >= 0; --p) {
         const uint16_t item = present.list[p];

@@ -4,13 +4,13 @@
 
 namespace pumice::interp {
 
-/// Work-items of one group by their linear index in it, ascending. Each nested construct owns its list and may shorten it.
+/// Work-items of one group by their linear index in the group, ascending. Each nested construct owns its list and may shorten it.
 struct Items {
     uint16_t* list = nullptr;
     int count = 0;
 
     bool empty() const { return count == 0; }
-    /// True when the items are list[0], list[0] + 1, ...: loops over them then need no look-up, and vectorise.
+    /// True if the items are list[0], list[0] + 1, ...: loops over them then need no look-up, and the compiler vectorises them.
     bool contiguous() const { return count == 0 || list[count - 1] - list[0] + 1 == count; }
 };
 

@@ -1,4 +1,4 @@
-// What a launch of the reference interpreter prepares, and its loop over the groups.
+// A launch of the reference interpreter: its preparation, and the loop over the groups.
 #include <algorithm>
 #include <cstring>
 
@@ -41,7 +41,7 @@ void Run::prepare_items() {
     }
 }
 
-/// Lays the local and private arrays out. What they hold from groups before is never seen: reading it is a fault.
+/// Lays out the local and private arrays. Contents left by earlier groups are never visible: reading them is a fault.
 void Run::prepare_memory() {
     int64_t bytes = 0, granules = 0, private_bytes = 0;
     for (int pass = 0; pass < 2; ++pass) {  // the first measures, the second places
@@ -75,7 +75,8 @@ void Run::prepare_memory() {
     }
 }
 
-/// Computes what is the same for all groups: for all items of a group, wherever in the kernel it stands.
+/// Computes the instructions whose results are the same for all groups, for all items of a group, wherever they stand in the
+/// kernel.
 void Run::prepare_constants() {
     uint16_t* const list = scratch.lists.data();
     for (int item = 0; item < group_items; ++item) list[item] = uint16_t(item);
@@ -126,7 +127,7 @@ void Run::indices(const Inst& inst, Items items) {
     each(items, [&](int i) { r[i] = in_range(i); });
 }
 
-/// Tells the host what each item prints, or which requirements fail.
+/// Writes records to the host's ring: what each item prints, or the requirements that fail.
 void Run::report(const Inst& inst, Items items) {
     const bool requirement = inst.op == Op::require;
     const auto operands = k.operands(inst);
@@ -155,7 +156,7 @@ void Run::all_groups() {
             for (group[0] = 0; group[0] < group_count[0]; ++group[0]) one_group();
 }
 
-/// Begins an epoch, at the start of a group and at a barrier. The device begins a launch with half of all epochs left at least.
+/// Begins an epoch, at the start of a group and at a barrier. At the start of a launch, at least half of all epochs are left.
 void Run::next_epoch() {
     if (scratch.epoch == UINT32_MAX)
         fail("Kernel \"", k.name, "\" passes ", UINT32_MAX - epochs.launch + 1,
@@ -163,7 +164,7 @@ void Run::next_epoch() {
     epochs.now = ++scratch.epoch;
 }
 
-/// Runs the items of the group that exist: those in the range, or all where the kernel asks for whole groups.
+/// Runs the items of the group that exist: those in the range, or all items if the kernel has `whole_groups`.
 void Run::one_group() {
     next_epoch();
     epochs.group = epochs.now;

@@ -30,7 +30,7 @@ T read(const std::byte* from) {
     return value;
 }
 
-/// The new value of an element, by the op's row: atomics differ from the ops in being atomic only.
+/// The new value of an element: the op of ops.def with the atomic's name.
 uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
     Op op = Op::add;
     switch (what) {
@@ -51,7 +51,7 @@ uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
 
 }  // namespace
 
-/// Sets `places` of the items from the instruction's indices, each of which must lie inside.
+/// Sets `places` of the items from the instruction's indices. An index out of bounds is a fault.
 void Run::find_places(const Inst& inst, Items items) {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
@@ -84,7 +84,7 @@ void Run::find_places(const Inst& inst, Items items) {
     each(items, [=](int i) { place[i] = place[i] * stride + leaf + i * item_bytes; });
 }
 
-/// Finds races and reads of what was never written.
+/// Checks an access for races and for reads of memory that was never written.
 void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const View& view = views[inst.memory.id];
     if (view.private_written) return check_private(inst, how, items);
@@ -92,7 +92,7 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     if (!view.cells) return;
     const bool local_memory = k[inst.memory].kind == MemoryKind::local;
     Epochs known = epochs;
-    if (local_memory) known.launch = known.group;  // every group has memory of its own
+    if (local_memory) known.launch = known.group;  // local memory belongs to one group
     const int shift = view.granule_shift;
     const size_t size = size_t(size_of(k[inst.memory].element.leaves[inst.leaf].type));
     const int64_t granules = int64_t(size) >> shift;
@@ -109,7 +109,7 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
             if (const Access* before = known.touch(*cell, how, access, unchanged, other))
                 race(inst, how, item, places[item], *before, other);
         }
-        // At once, for the items after this one to be compared with it.
+        // The store happens here, item by item, so that the stores of later items are compared with it.
         if (stored) std::memcpy(place, stored + size_t(item) * size, size);
     }
 }
@@ -127,7 +127,7 @@ void Run::check_private(const Inst& inst, Touch how, Items items) {
     }
 }
 
-/// Of arrays that were made without contents.
+/// Checks reads of arrays that were made without contents (Device::empty), and notes writes.
 void Run::check_unset(const Inst& inst, Touch how, Items items) {
     bool* const bytes = views[inst.memory.id].unset;
     const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
@@ -164,7 +164,7 @@ void Run::store(const Inst& inst, Items items) {
     });
 }
 
-/// Item by item, in their order: one of the orders that a device may take.
+/// Executes an atomic item by item, in ascending order: one of the orders that a device may take.
 void Run::atomic(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
     with_scalar(inst.type, [&](auto type) {
@@ -181,7 +181,7 @@ void Run::atomic(const Inst& inst, Items items) {
     });
 }
 
-/// Values are compared by their bits, as devices do.
+/// Executes a compare-exchange item by item. Values are compared by their bits, as on devices.
 void Run::compare_exchange(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
     const auto operands = k.operands(inst);

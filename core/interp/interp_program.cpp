@@ -15,7 +15,7 @@ using namespace ir;
 
 namespace {
 
-/// The loop that computes an instruction; null for those that the interpreter executes by name.
+/// The loop that computes an instruction; null for instructions that Run::execute handles.
 Loop loop_of(const Kernel& k, const Inst& i) {
     switch (i.op) {
 #define OP1(name, ...) case Op::name:
@@ -94,7 +94,7 @@ void Program::scan(BlockId block, int nesting) {
 }
 
 void Program::place_values() {
-    // The largest first: then each array is aligned to its elements for every group size.
+    // Values of the largest types first: then each array is aligned to its elements for every group size.
     value_place.resize(kernel.values.size());
     for (const int size : {8, 4, 2, 1}) {
         for (size_t v = 0; v < kernel.values.size(); ++v) {

@@ -1,4 +1,4 @@
-// A kernel made ready for the reference interpreter.
+// A kernel prepared for the reference interpreter.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace pumice::interp {
 
-/// The kernel, and what is known of it before any launch. Instructions are executed from the kernel itself; beside each lies
-/// the loop that computes it, so that a group pays one look-up an instruction and not one an item.
+/// The kernel, and tables that do not depend on a launch. Instructions are executed from the kernel itself; a table has the loop
+/// over items that computes each instruction, so that the look-up is paid once for a group, not for each item.
 struct Program : Executable {
     explicit Program(ir::Kernel ready, int subgroup_size);
 
     const ir::Kernel kernel;
     const int subgroup_size;
-    std::vector<Loop> loops;            ///< an instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
-    std::vector<uint32_t> value_place;  ///< a value: where its array over the items starts, in bytes an item of the group
-    uint32_t value_bytes = 0;           ///< of all values, an item
+    std::vector<Loop> loops;            ///< per instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
+    std::vector<uint32_t> value_place;  ///< per value: start of its array over the items, divided by the items of the group
+    uint32_t value_bytes = 0;           ///< of all values, for one item
     std::vector<ir::InstId> constants;  ///< instructions whose result is the same for all groups of a launch
-    std::vector<bool> written;          ///< a memory: true when something stores to it or updates it
+    std::vector<bool> written;          ///< per memory: true if an instruction stores to it or updates it
     int depth = 0;                      ///< nesting of control constructs
     bool reports = false;               ///< prints or requires something
 
@@ -30,11 +30,11 @@ private:
     void place_values();
 };
 
-/// The size of a local array in a group of these extents, valid or not.
+/// Elements of a local array in a group of these extents, even if the number is not positive.
 int64_t asked_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);
 /// Elements of a local array in a group of these extents. Throws Error when that is not positive.
 int64_t local_elements(const ir::Kernel& kernel, const ir::Memory& memory, const std::array<int64_t, 3>& group);
-/// Throws Error where so many bytes of local memory a group are more than the device has.
+/// Throws Error if a group's bytes of local memory exceed the limit.
 void check_local_memory(const ir::Kernel& kernel, const std::array<int64_t, 3>& group, int64_t bytes, int64_t limit, const std::string& device);
 /// log2 of the size of the smallest leaf.
 int granule_shift(const Element& element);

@@ -1,4 +1,4 @@
-// One launch on the reference interpreter: group after group, each in lockstep over its work-items.
+// One launch on the reference interpreter: one group after another, each in lockstep over its work-items.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace pumice::interp {
 
-/// The buffers of a launch. The device keeps them, so that a launch allocates only where it needs more than those before.
+/// The buffers of a launch. The device keeps them, so that a launch allocates only if it needs more than earlier launches.
 struct Scratch {
     std::vector<std::byte> values;  ///< every value's array over the items of the group
     std::vector<uint16_t> lists;    ///< of work-items; a stack
@@ -25,8 +25,8 @@ struct Scratch {
     std::vector<Cell> local_cells;
     std::vector<uint32_t> private_written;  ///< the epoch of the last write of each granule
     std::vector<uint32_t> group_starts;     ///< the first epoch of each group so far
-    uint32_t epoch = 0;                     ///< the last one used; see Access
-    uint32_t generation = 1;                ///< how often the epochs have begun anew
+    uint32_t epoch = 0;                     ///< the last epoch used; see Access
+    uint32_t generation = 1;                ///< how often the epochs have been reset, plus 1
     std::vector<uint32_t> ring;             ///< of print and require (core/host/ring.h); empty until a kernel reports
     uint32_t launch_number = 0;             ///< in its records
 };
@@ -34,28 +34,28 @@ struct Scratch {
 /// The memory behind one Memory of the kernel in this launch.
 struct View {
     std::byte* data = nullptr;
-    Cell* cells = nullptr;               ///< of the byte at `data` and after; null where no race is possible
+    Cell* cells = nullptr;               ///< shadow cells from the byte at `data` on; null if no race is possible
     uint32_t* private_written = nullptr; ///< private memory: the epochs in place of cells
-    bool* unset = nullptr;               ///< of the byte at `data` and after: not yet written; null where all are
+    bool* unset = nullptr;               ///< per byte from `data` on: not written yet; null if all bytes are written
     int granule_shift = 0;
-    int64_t item_bytes = 0;              ///< private memory: from one item's copy to the next
+    int64_t item_bytes = 0;              ///< private memory: the distance from one item's copy to the next
     std::vector<int64_t> extents;        ///< in written order
     int64_t elements = 0;
 };
 
 class Run {
 public:
-    /// `views` has one of each memory of the kernel, where the arrays are filled in.
+    /// `views` has one entry for each memory of the kernel; those of arrays are filled in.
     Run(const Program& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
     /// Executes every group. Throws Error at the first fault; what was written until then stays.
     void all_groups();
 
 private:
-    /// Where an item that no longer runs its block goes on: after the innermost loop, at its next iteration, or nowhere.
+    /// Where an item continues that has left its block: behind the innermost loop, at the loop's next iteration, or nowhere.
     enum Fate : uint8_t { runs, broke, continues, returned };
     struct Enclosing {
         const ir::Inst* inst = nullptr;
-        ir::BlockId block;     ///< whose parameters are carried
+        ir::BlockId block;     ///< the block whose parameters are the carried values
         uint32_t first = 0;    ///< index of the first carried parameter: 1 after a for's index
     };
 

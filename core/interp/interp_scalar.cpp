@@ -1,4 +1,4 @@
-// The scalar operations over work-items: from each row a loop an operand type, whose body is the row's host column.
+// The scalar operations over work-items: for each row of ops.def and operand type, a loop whose body is the row's host column.
 #include <cmath>
 
 #include "core/interp/interp_scalar.h"
@@ -9,11 +9,11 @@
 namespace pumice::interp {
 namespace {
 
-/// The C++ type in which a scalar is computed: f16 in float.
+/// The C++ type in which a scalar is computed: float for f16, else the type itself.
 template <class T>
 using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
-/// What an operation on T gives.
+/// The result type of an operation on T.
 template <class T, Result result>
 using Given = std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
 

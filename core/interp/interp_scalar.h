@@ -1,4 +1,4 @@
-// Loops over work-items for the operations on values: one function an operation and type.
+// Loops over work-items for the operations on values: one function for each operation and type.
 #pragma once
 #include "core/interp/interp_items.h"
 #include "core/ir/ir.h"

@@ -1,4 +1,4 @@
-// Who touched what: the state beside memory from which races and reads of unset memory are found.
+// Shadow memory: the last accesses to each granule, from which data races and reads of unset memory are detected.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -6,11 +6,11 @@
 
 namespace pumice::interp {
 
-/// One access: by which item of the group that ran at `when`, by which instruction.
+/// One access: the epoch, the item of the group that ran then, and the instruction.
 ///
-/// `when` is an epoch: a number that goes up at the start of every group and at every barrier of every launch of a device. Groups
-/// run one after another, so an epoch names a launch, a group, and the barriers that the group has passed: accesses of one
-/// epoch are unordered, and nothing has to be cleared between launches. Zero: no access.
+/// `when` is an epoch: a logical clock that advances at the start of every group and at every barrier of every launch of a
+/// device. Groups run one after another, so an epoch identifies a launch, a group, and the barriers that the group has passed.
+/// Accesses of different items in one epoch are unordered, and nothing has to be cleared between launches. Zero: no access.
 struct Access {
     uint32_t when = 0;
     uint32_t item : 10 = 0;
@@ -19,9 +19,9 @@ struct Access {
 inline constexpr int max_items = 1 << 10;
 inline constexpr uint32_t max_insts = 1u << 22;
 
-/// What is remembered of a granule of memory (the bytes of the smallest leaf that lies in it). It is enough to find every race:
-/// of plain writes, of reads and of atomics the last, and another: one of an earlier group where there is any, else one by a second
-/// item in the epoch of the last. Several items may write where they write the same.
+/// The remembered accesses of a granule of memory (the bytes of the smallest leaf in it). Two of each kind (plain writes, reads,
+/// atomics) suffice to find every race: the last one, and another one, which is of an earlier group if there is such, else of a
+/// second item in the epoch of the last one. Several items may write a granule if they write the same value.
 struct Cell {
     Access writes[2], reads[2], atomics[2];
 };
@@ -29,7 +29,7 @@ static_assert(sizeof(Cell) == 48);
 
 enum class Touch : uint8_t { read, write, atomic };
 
-/// The epochs that tell old accesses from ordered and unordered ones.
+/// The epochs that classify an earlier access: of an earlier launch, unordered, or ordered by a barrier.
 struct Epochs {
     uint32_t launch = 0;  ///< the first of this launch
     uint32_t group = 0;   ///< the first of this group
@@ -37,7 +37,7 @@ struct Epochs {
 
     bool of_earlier_group(Access a) const { return a.when >= launch && a.when < group; }
     bool of_this_group(Access a) const { return a.when >= group; }
-    /// True when `a` and an access by `item` now are by different items and unordered.
+    /// True if `a` is by another item than `item`, and unordered with an access by `item` now.
     bool unordered(Access a, uint32_t item) const { return of_earlier_group(a) || (a.when == now && a.item != item); }
 
     void remember(Access (&history)[2], Access a) const {
@@ -47,8 +47,9 @@ struct Epochs {
         last = a;
     }
 
-    /// Records an access; gives the earlier one that it races with, or null, and which kind that was. `unchanged`: it is a write of
-    /// what stands there, which is no race with other writes: whichever comes last, the value is the same.
+    /// Records an access; returns the earlier access that it races with, or null. `other` is the kind of that access.
+    /// `unchanged`: the access writes the value that is already there, which is no race with other writes, as the order does not
+    /// matter.
     const Access* touch(Cell& cell, Touch how, Access a, bool unchanged, Touch& other) const {
         other = Touch::write;
         if (how != Touch::write || !unchanged)
@@ -73,7 +74,7 @@ struct Epochs {
     }
 };
 
-/// The cells of one allocation, made when a launch first writes it. The pages that no launch touches cost nothing.
+/// The cells of one allocation, allocated when a launch first writes it. Pages that no launch touches cost nothing.
 struct Shadow {
     struct Free { void operator()(void* p) const { std::free(p); } };
     std::unique_ptr<Cell[], Free> cells;

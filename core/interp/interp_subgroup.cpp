@@ -1,4 +1,4 @@
-// What the items of a subgroup do together, on the reference interpreter: subgroups are consecutive items of the group.
+// Subgroup operations of the reference interpreter. A subgroup is a run of consecutive items of the group.
 #include "core/interp/interp_run.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/neutral_element.h"
@@ -27,7 +27,7 @@ void Run::set_bits(Value v, int item, uint64_t bits) {
     with_scalar(k.type_of(v), [&](auto zero) { at<decltype(zero)>(v)[item] = from_bits<decltype(zero)>(bits); });
 }
 
-/// Calls one_subgroup for the items of each subgroup that are here.
+/// Calls one_subgroup for the active items of each subgroup.
 void Run::subgroup(const Inst& inst, Items items) {
     const int size = program.subgroup_size;
     for (int begin = 0; begin < items.count;) {
@@ -79,7 +79,7 @@ void Run::one_subgroup(const Inst& inst, Items active) {
     for (size_t n = 0; n < x.size(); ++n) set_bits(to, list[n], x[size_t(source_of(inst, active, int(n)))]);
 }
 
-/// Which of the active items the n-th of them takes its value from.
+/// The index, among the active items, of the item whose value the n-th active item takes.
 int Run::source_of(const Inst& inst, Items active, int n) {
     const Subgroup what = Subgroup(inst.immediate);
     const int item = active.list[n], own = item % program.subgroup_size;

@@ -1,4 +1,4 @@
-// Appends instructions to a kernel; folds constants and numbers values as it emits.
+// The IR builder: appends instructions to a kernel, with constant folding and value numbering.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -9,17 +9,18 @@
 
 namespace pumice::ir {
 
-/// Emits at the end of the innermost entered block. Pure instructions are folded (only by identities that are true in IEEE
-/// arithmetic) and numbered: asking twice for the same computation gives the same value, where the first dominates.
+/// Emits at the end of the innermost entered block. Pure instructions are folded (only by identities that hold in IEEE
+/// arithmetic) and numbered: the same computation gives the same value where the first one dominates.
 class Builder {
 public:
     explicit Builder(Kernel& kernel) : k(kernel) {}
 
-    /// A new, empty block with parameters of these types; enter() makes it the place to emit, leave() goes back.
+    /// A new, empty block with parameters of these types. enter() makes a block the insertion point, leave() restores the
+    /// previous one.
     BlockId new_block(std::span<const Scalar> param_types = {});
     void enter(BlockId block);
     void leave();
-    /// The same for a function's body, in which nothing that was emitted before is visible.
+    /// enter() and leave() for a function's body, in which no value of the code around it is visible.
     void enter_function(BlockId body);
     void leave_function();
     BlockId current() const { return scopes.back().block; }
@@ -54,21 +55,21 @@ public:
     Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);
     Value uniform(Value a);
     void barrier();
-    /// Calls a function of the kernel, whose results are then to be had by Kernel::result.
+    /// Calls a function of the kernel; Kernel::result gives its results.
     InstId call(uint32_t function, std::span<const Value> arguments);
-    /// `word` is that of a ballot.
+    /// `word`: which 32-bit word of a ballot, 0 to 3.
     Value subgroup(Subgroup what, std::span<const Value> operands, int word = 0);
-    /// A reduction or scan of the group, in scratch memory of one element of x's type an item.
+    /// A reduction or scan of the group. The scratch memory has one element of x's type for each item.
     Value group(Subgroup what, MemoryId scratch, Value x);
     /// print, or require with its condition first. Every call adds its format to the kernel's strings.
     void report(Op op, std::string format, std::span<const Value> operands);
 
-    /// Appends a control instruction whose blocks are filled already; result types follow from its blocks or operands.
-    /// if_: from the arms' yields. for_, while_: from the carried operands.
+    /// Appends a control instruction whose blocks are already filled. Its result types follow from the arms' yields (if_) or from
+    /// the carried operands (for_, while_).
     InstId control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks);
     void terminate(Op op, std::span<const Value> operands = {});
 
-    /// Appends as it is, neither folded nor numbered; gives the instruction. The ways above end here.
+    /// Appends an instruction without folding or numbering, and returns it. All functions above end here.
     InstId append(Inst inst, std::span<const Value> operands, std::span<const Scalar> result_types);
 
 private:
@@ -87,13 +88,13 @@ private:
     Kernel& k;
     std::vector<Scope> scopes;
     Numbers numbers;
-    std::vector<Outside> outside;  ///< what open functions do not see
+    std::vector<Outside> outside;  ///< state of the code around each open function, which the function does not see
 };
 
-/// The value of a pure op on constants, if folding is allowed to compute it. Operands and the result are bits.
+/// Computes a pure op on constants; false if folding is not allowed. Operands and the result are bits.
 bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
 
-/// The type of what a subgroup operation yields for a first operand of this type.
+/// The result type of a subgroup operation whose first operand has this type.
 Scalar result_type(Subgroup what, Scalar operand);
 /// The result type of a scalar op whose first operand has this type.
 Scalar result_type(Op op, Scalar operand);

@@ -1,3 +1,23 @@
+// Loop interchange for grid-stride loops: one iteration for all items of the group, a barrier, then the next iteration.
+// Why: the CPU runs a group's items one packet after another. Without the barriers a packet runs all its iterations alone, and
+// each one touches distant elements; with them the group reads the array in its order.
+//
+//   %sum = for %k = %i to %n step %all          |  %7 = for %8 = %6 to %1 step %2 carry (%9 = %3) : f32 {  # %6: item 0's
+//       carry (%s = %zero) : f32 {              |    %16 = lt %4, %15 : bool  # local_index < min(%1 - %8, group_size)
+//     %x = load arg2[%k] : f32                  |    %17 = if %16 : f32 {
+//     %t = add %s, %x : f32                     |      %18 = add %8, %4 : i32
+//     yield %t                                  |      %19 = load arg2[%18] : f32
+//   }                                           |      %20 = add %9, %19 : f32
+//                                               |      yield %20
+//                                               |    } else { yield %9 }
+//                                               |    barrier
+//
+// Requires: an i32 for outside of all constructs; a start that grows by 1 from item to item along axis 0 only; a limit that is
+// uniform in the group; a step that is a product of group_size, global_size and group_count; a load of an array at the loop's
+// index; no jump, return, barrier, subgroup operation, `uniform` or private memory inside; no early return in the kernel.
+// Cost: a scan of each such loop. The code pays a barrier each iteration, and at most 4 carried values go through memory.
+// Limits: no while, no step of another form, no cost model (the array may be in the cache anyway).
+// Textbook name: loop interchange, of the loop over the items with the loop inside (Allen and Kennedy, chapter 5).
 #include <algorithm>
 
 #include "core/analysis/linear_index.h"
@@ -7,7 +27,7 @@
 namespace pumice::ir {
 namespace {
 
-constexpr size_t most_carried = 4;  ///< values that each item carries; they go to memory between two iterations
+constexpr size_t most_carried = 4;  ///< limit on carried values, which go through memory at each barrier
 
 class CooperativeStridedLoops : public Rewriter {
 public:
@@ -24,7 +44,7 @@ private:
             copy(id);
     }
 
-    /// Whether items side by side begin side by side, and go on by what leads past the group's other items.
+    /// True for a grid-stride loop: adjacent items start at adjacent indices, and the step is a multiple of the group's size.
     bool strides(InstId id) const {
         const Inst& loop = from[id];
         const auto v = from.operands(loop);
@@ -35,7 +55,8 @@ private:
         return uniformity.of(v[1]) <= Scope::group && plain(v[0]) && plain(v[1]) && counts_items(v[2]) && reads_along(loop) && stays_together(id);
     }
 
-    /// Computed from arguments, indices and what nobody writes: items past the range can, too.
+    /// True if items past the range can compute the value, too: it is made of pure instructions and loads of `in` arrays, at
+    /// most 32 of them.
     bool plain(Value v) const {
         int budget = 32;
         return plain(v, budget);
@@ -49,7 +70,7 @@ private:
         return std::all_of(o.begin(), o.end(), [&](Value operand) { return plain(operand, budget); });
     }
 
-    /// A product of the numbers of items and groups.
+    /// True for global_size, group_size, and products of these and group_count that have one of the sizes in them.
     bool counts_items(Value v) const {
         const InstId source = from[v].inst;
         if (source.id == none) return false;
@@ -72,7 +93,8 @@ private:
         return found;
     }
 
-    /// Nothing inside leaves the loop or is a matter of which items run together, and there is no memory of an item's own.
+    /// True if the loop contains no jump or return, nothing that depends on which items run together (barriers, subgroup
+    /// operations, `uniform`), and no access to private memory.
     bool stays_together(InstId loop) const {
         bool stays = uniformity.structure().jumps_to(loop).empty();
         each_inside(from, from[loop], [&](InstId id) {
@@ -83,7 +105,7 @@ private:
         return stays;
     }
 
-    /// `for start from the first item's { if local_index < to - start { body } barrier }`
+    /// Emits `for start = start of the group's first item to limit { if local_index < limit - start { body } barrier }`.
     void together(const Inst& loop) {
         b.loc = loop.loc;
         const auto v = from.operands(loop);
@@ -94,7 +116,7 @@ private:
         const InstId made = control(loop, operands, types, [&](int, std::span<const Value> params) {
             b.loc = loop.loc;
             const std::vector<Value> given(params.begin() + 1, params.end());
-            // The difference may be more than an i32 holds; the start is below the end here.
+            // `limit - start` may exceed an i32; it fits a u32, as start < limit here.
             const Value rest = b.bitcast(Scalar::u32, b.op(Op::sub, {to, params[0]}));
             const Value most = b.bitcast(Scalar::u32, b.index(Op::group_size));
             const Value condition = b.op(Op::lt, {item, b.bitcast(Scalar::i32, b.op(Op::min, {rest, most}))});
@@ -121,7 +143,7 @@ private:
 
     const Uniformity uniformity;
     const Affine affine;
-    bool returns = false;  ///< some items leave before the end, and would miss barriers
+    bool returns = false;  ///< the kernel has an early return, so some items might miss the barriers
 };
 
 }  // namespace

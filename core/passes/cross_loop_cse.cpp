@@ -1,5 +1,23 @@
-// What a loop computed, and a later loop over the same places computes again, is kept from one to the other in private memory,
-// where that costs less. So a softmax computes its exponentials once, and so does the gradient of its sum.
+// CSE across loops: a value that one loop computed is kept in private memory, and a later loop loads it by its index.
+// Why: a softmax computes its exponentials twice, and the gradient of its sum once more; a store and a load cost less than an
+// exp.
+//
+//   %6 = for %7 = %2 to %4 step %3 carry (...) {     |  private kept_f32: f32[32]
+//     %10 = mul %9, %1 : f32                         |  %6 = for %7 = %2 to %4 step %3 carry (...) {
+//     %11 = exp %10 : f32                            |    %11 = exp %10 : f32
+//   }                                                |    store kept_f32[%13], %11 : f32       # %13 = and %7, 31
+//   %16 = for %17 = ... carry (...) {                |  }
+//     %20 = mul %19, %1 : f32                        |  %17 = for %18 = ... carry (...) {
+//     %21 = exp %20 : f32                            |    %22 = load kept_f32[%21] : f32       # %21 = and %18, 31
+//
+// Two values match if the same pure instructions and loads of unwritten memories compute them from the two loops' indices and
+// from values outside of both. The largest matching expressions of at least 12 instructions are kept, in a ring buffer of the
+// last iterations (a power of two, at least 16). The later loop is split in two, one part that loads and one that computes,
+// unless constants show that the buffer has all its values.
+// Cost: all pairs of values in two loops are compared, once each: quadratic in the loops' instructions.
+// Limits: for loops over i32 by 1 or -1 without jumps, whose bounds are uniform in the group; values in the loop's own block;
+// the earlier loop stands in a block around the later one; each device sets a limit on the bytes of an item.
+// Textbook name: common subexpression elimination by scalar expansion (Allen and Kennedy, chapter 5).
 #include "core/passes/cross_loop_cse.h"
 
 #include <algorithm>
@@ -18,11 +36,11 @@
 namespace pumice::ir {
 namespace {
 
-constexpr int64_t least_iterations = 16;  ///< that are kept
-constexpr int least_instructions = 12;    ///< that a value takes which is kept,
-constexpr int least_saved = 6;            ///< and that one value of a loop saves on average: a store and a load are worth
+constexpr int64_t least_iterations = 16;  ///< fewest iterations worth keeping
+constexpr int least_instructions = 12;    ///< fewest instructions of a kept value
+constexpr int least_saved = 6;            ///< fewest instructions saved for each kept value: the price of a store and a load
 
-/// Loops that all items run from end to end, by steps of 1 or -1, and what computes alike in two of them.
+/// Finds simple loops (uniform bounds, step 1 or -1, no jumps) and compares the values of two of them.
 class Likeness {
 public:
     explicit Likeness(const Kernel& kernel)
@@ -48,14 +66,14 @@ public:
         return by == 1 || by == -1 ? *by : 0;
     }
 
-    /// How often a loop runs; -1 where only a launch says so.
+    /// The trip count; -1 if the bounds are not constant.
     int64_t trips(InstId loop) const {
         const auto v = k.operands(k[loop]);
         const auto first = number(v[0]), limit = number(v[1]);
         return first && limit ? std::max<int64_t>((*limit - *first) * step(loop), 0) : -1;
     }
 
-    /// Whether the other loop has every index that this one has, as far as constants say.
+    /// True if both loops have constant bounds, and the other loop runs every index of this one.
     bool covers(InstId other, InstId loop) const {
         if (trips(other) < 0 || trips(loop) < 0) return false;
         const auto ends = [&](InstId l) {
@@ -67,13 +85,13 @@ public:
         return trips(loop) == 0 || (low >= other_low && high <= other_high && trips(other) > 0);
     }
 
-    /// In the loop's body itself, not in a construct of it.
+    /// True if `v` is defined in the loop's own block, not in a construct inside it.
     bool inside(InstId loop, Value v) const { return k[v].inst.id != none && where.block_of(k[v].inst) == k[loop].blocks[0]; }
 
-    /// Whether `a` in one loop is what `b` is in the other's body, in the iterations that have the same index.
+    /// True if `a` in the first loop equals `b` in the second one, in iterations with the same index.
     bool same(InstId loop_a, Value a, InstId loop_b, Value b) {
         uint64_t bits_a = 0, bits_b = 0;
-        if (a == b) return true;  // from outside of both
+        if (a == b) return true;  // defined outside of both
         if (k.constant(a, bits_a) && k.constant(b, bits_b)) return k.type_of(a) == k.type_of(b) && bits_a == bits_b;
         if (a == k[k[loop_a].blocks[0]].params[0] && b == k[k[loop_b].blocks[0]].params[0]) return true;
         if (!inside(loop_a, a) || !inside(loop_b, b)) return false;
@@ -102,8 +120,8 @@ private:
         return k.type_of(v) == Scalar::i32 && k.constant(v, bits) ? std::optional<int64_t>(int32_t(bits)) : std::nullopt;
     }
 
-    std::vector<bool> written;                               ///< memories
-    std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< values of two loops
+    std::vector<bool> written;                               ///< by memory: some instruction writes it
+    std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< results of same(), by pair of values
 };
 
 class CrossLoopCse : public Rewriter {
@@ -120,9 +138,10 @@ public:
     }
 
 private:
-    // ---- what is recalled ----
+    // ---- finding values to keep ----
 
-    /// What the loop need not compute, as one of the loops in front of it did. Backwards: the largest expressions come first.
+    /// Finds the values of a loop that an earlier loop computes, too. The walk goes backwards, so that it meets the largest
+    /// expressions first; instructions that only such values use are left out.
     void look_back(InstId id, const std::vector<InstId>& loops) {
         const auto& insts = from[from[id].blocks[0]].insts;
         std::set<uint32_t> used;
@@ -157,8 +176,8 @@ private:
         }
     }
 
-    /// The same value in a loop in front of this one, of this step if any, where it is worth being kept. All items that come here went
-    /// through it.
+    /// The same value in an earlier loop, if the value is worth keeping; only loops with this step, unless it is 0. The earlier
+    /// loop stands in a block around this one, so every item here has run it.
     Value earlier(InstId id, InstId inst, const std::vector<InstId>& loops, int64_t step) {
         const Value v = from.result(from[inst]);
         std::set<uint32_t> seen;
@@ -183,7 +202,7 @@ private:
         return sum;
     }
 
-    /// How many iterations there is room for; where that is too few nothing is kept.
+    /// Computes how many iterations the budget has room for. If there are fewer than least_iterations, nothing is kept.
     void find_room() {
         int64_t bytes = 0, taken = 0, most_trips = 0;
         for (const Value source : sources) {
@@ -254,13 +273,14 @@ private:
         recalling = before;
     }
 
-    /// Of a loop that keeps values, the number of the iteration that has this index: right modulo 2^32 also where there is none.
+    /// The number of the iteration with this index, in a loop that keeps values. Modulo 2^32, also for an index the loop does
+    /// not run.
     Value number(InstId loop, Value index) {
         const Value first = of(from.operands(from[loop])[0]);
         return like.step(loop) > 0 ? b.op(Op::sub, {index, first}) : b.op(Op::sub, {first, index});
     }
 
-    /// Where a value of the iteration lies. The last iterations stay, each in the place of one before.
+    /// The place of an iteration's value in the ring buffer, which holds the last iterations.
     Value place(Value source, Value iteration) {
         const Value slot = b.op(Op::and_, {iteration, b.constant_int(Scalar::i32, iterations - 1)});
         const int64_t values = rooms.at(from.type_of(source)).values;
@@ -279,19 +299,19 @@ private:
         return b.load(rooms.at(from.type_of(source)).memory, 0, {&at, 1});
     }
 
-    /// A loop that recalls becomes two: one of the iterations at the end where others were kept, as many as all of these loops kept one
-    /// after the other, and one of the rest, which computes what it needs.
+    /// Splits a loop that loads kept values in two. One part is the iterations, at one end of the loop, whose values all of the
+    /// earlier loops have kept; it loads them. The other part is the remaining iterations; it computes the values.
     void part(InstId id, const std::set<uint32_t>& firsts) {
         const Inst& i = from[id];
         b.loc = i.loc;
-        const bool along = like.step(id) == like.step({*firsts.begin()});  // the last iterations of each are the last kept
+        const bool along = like.step(id) == like.step({*firsts.begin()});  // kept values belong to this loop's last iterations
         const std::vector<Value> given = of(from.operands(i));
         const Value first = given[0], limit = given[1], step = given[2];
         const Value end = along ? b.op(Op::sub, {limit, step}) : first;
         Value count = trips(id);
         for (const uint32_t first_id : firsts) {
             const InstId other{first_id};
-            // Of that loop's iterations, the last are there. Their number is at most 2^32 - 1.
+            // The earlier loop's last iterations are kept. Their number is at most 2^32 - 1.
             const Value runs = trips(other), there = b.op(Op::min, {runs, b.constant(Scalar::u32, uint64_t(iterations))});
             const Value among = b.op(Op::sub, {b.bitcast(Scalar::u32, number(other, end)), b.op(Op::sub, {runs, there})});
             const Value up_to = b.op(Op::add, {among, b.constant(Scalar::u32, 1)}), nothing = b.constant(Scalar::u32, 0);
@@ -314,7 +334,7 @@ private:
         }
     }
 
-    /// How often a loop runs, a u32.
+    /// The trip count at run time, a u32.
     Value trips(InstId loop) {
         const auto bounds = from.operands(from[loop]);
         const Value first = of(bounds[0]), limit = of(bounds[1]);
@@ -324,7 +344,7 @@ private:
 
     struct Kept {
         InstId loop;
-        int64_t number = 0;  ///< among those of its type
+        int64_t number = 0;  ///< among the kept values of its type
     };
     struct Room {
         MemoryId memory;
@@ -333,12 +353,12 @@ private:
     const CrossLoopCseBudget most;
     Likeness like;
     const Structure& where;
-    std::vector<Value> sources;     ///< of values: the one that is recalled instead
-    std::set<uint32_t> left_out;    ///< instructions that only recalled values need
+    std::vector<Value> sources;     ///< by value: the kept value of an earlier loop that replaces it
+    std::set<uint32_t> left_out;    ///< instructions that only replaced values use
     std::map<uint32_t, Kept> kept;  ///< by value
     std::map<Scalar, Room> rooms;
-    int64_t iterations = 0;  ///< that are kept, a power of two
-    bool recalling = false;  ///< the innermost loop that is being written
+    int64_t iterations = 0;  ///< that the ring buffer holds, a power of two
+    bool recalling = false;  ///< the loop being emitted loads kept values
 };
 
 }  // namespace

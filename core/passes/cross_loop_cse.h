@@ -1,18 +1,18 @@
-// What a loop has computed is there for later ones, for devices on which private memory costs less than computing it again.
+// CSE across loops, through private memory; for devices on which private memory costs less than recomputing the value.
 #pragma once
 #include "core/ir/ir.h"
 
 namespace pumice::ir {
 
-/// Bytes of private memory that an item of a kernel may have in all, and where the kernel has barriers.
+/// Limit on the bytes of private memory of an item, without and with barriers in the kernel.
 struct CrossLoopCseBudget {
     int64_t bytes = 0, with_barriers = 0;
 };
 
-/// Keeps in private memory what one loop computes with costly functions, or much else, and a later one would compute again.
+/// Keeps expensive values that a loop computes in private memory, if a later loop would compute them again.
 Kernel cross_loop_cse(const Kernel& kernel, const CrossLoopCseBudget& room);
 
-/// Instructions that a scalar op takes, roughly.
+/// Rough cost of an instruction, in machine instructions.
 int instructions_of(const Kernel& kernel, const Inst& inst);
 
 }  // namespace pumice::ir

@@ -1,3 +1,24 @@
+// DCE (dead-code elimination), aggressive: an instruction is dead unless an effect needs it, through values, memory or control
+// flow.
+// Why: every other pass leaves its unused code to this one, and less code is less to compile and to execute.
+//
+//   %x = load arg2[%n] : f32                    |
+//   %y = mul %x, %x : f32                       |
+//   %a = atomic add arg4[%i], %n : i32          |  %2 = atomic add arg4[%0], %1 : i32
+//   %b = add %a, %n : i32                       |
+//   %l = load arg2[%i] : f32                    |  %3 = load arg2[%0] : f32
+//   barrier                                     |  barrier
+//   store arg1[%i], %l : f32                    |  store arg1[%0], %3 : f32
+//
+// Method: mark and sweep. Roots are writes to arrays, barriers, calls, print, require and early returns. A value needs its
+// instruction, an instruction its operands and the construct around it, a loop its bounds and its jumps, a read of local or
+// private memory all writes to it. A column (a result and the loop parameter that carries it, see Structure) is needed as a
+// whole or not at all.
+// Cost: a worklist visits each value and instruction once: linear, but for variables (before promote), each of which scans the
+// kernel.
+// Limits: a loop is taken to end, so one without effects goes. Memory is all or nothing: one read keeps every store to it.
+// Everything that a function yields is needed, whatever its callers use, and calls always stay.
+// Textbook name: mark-and-sweep dead-code elimination (Cytron et al., TOPLAS 1991, section 7.1).
 #include <numeric>
 
 #include "core/ir/rewriter.h"
@@ -7,8 +28,7 @@
 namespace pumice::ir {
 namespace {
 
-/// What is needed, found from what has an effect backwards. A load has none; a loop is taken to end. A column of a construct
-/// (see Structure) is needed or not as a whole.
+/// The mark phase: what the effects of a kernel need. A load is no effect; a loop is taken to end.
 class Liveness {
 public:
     explicit Liveness(const Kernel& kernel)
@@ -24,7 +44,7 @@ public:
         for (const Function& f : k.functions) find_unreachable(f.body, false);
         for (const InstId i : where.order()) start(i);
         for (const InstId i : where.function_order()) start(i);
-        // Who calls a function is not looked at: all that it yields is needed.
+        // Callers are not examined: everything that a function yields is needed.
         for (const Function& f : k.functions)
             for (const Value v : k.operands(last_inst(k, f.body))) need(v);
         for (uint32_t m = 0; m < memories.size(); ++m)
@@ -41,7 +61,7 @@ public:
     bool needed(Value v) const { return values[v.id]; }
     bool needed(MemoryId m) const { return memories[m.id] || touched(m); }
     bool is_unreachable(InstId i) const { return unreachable[i.id]; }
-    /// Whether column `c` of a construct is needed.
+    /// True if column `c` of a construct is needed.
     bool column(const Inst& i, uint32_t c) const {
         if (needed(k.result(i, int(c)))) return true;
         return is_loop(i.op) && needed(k[i.blocks[0]].params[leading_params(i.op) + c]);
@@ -58,7 +78,7 @@ private:
 
     void start(InstId i) {
         const Op op = k[i].op;
-        // The body's own return is no reason to keep anything.
+        // An early return is an effect; the return at the end of the body needs nothing.
         const bool effect = is_barrier(op) || op == Op::call || op == Op::print || op == Op::require ||
                             (op == Op::return_ && where.around(i).id != none);
         if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
@@ -94,13 +114,13 @@ private:
             if (inst.op == Op::while_) need(k.operands(last_inst(k, inst.blocks[0]))[0]);
             for (const InstId jump : where.jumps_to(i)) need_unless_unreachable(jump);
         } else if (!is_terminator(inst.op)) {
-            // What a terminator hands on is needed column by column.
+            // The operands of a terminator are needed column by column (need_column).
             for (const Value operand : v) need(operand);
         }
         if ((accesses(inst.op) && inst.op != Op::store) || inst.op == Op::group) read(inst.memory);
     }
 
-    /// Somebody reads the memory: what is written to it matters.
+    /// A needed instruction reads the memory, so all writes to it are needed.
     void read(MemoryId m) {
         if (memories[m.id]) return;
         memories[m.id] = true;
@@ -120,7 +140,7 @@ private:
         const Inst& inst = k[info.inst];
         need(info.inst);
         if (is_control(inst.op)) need_column(info.inst, info.index);
-        // A variable that is read needs what it is set to.
+        // A variable that is read needs its sets.
         if (inst.op == Op::var) need_sets(v);
     }
 
@@ -139,8 +159,8 @@ private:
     const Kernel& k;
     Structure where;
     std::vector<bool> insts, values;
-    std::vector<bool> memories;               ///< arrays, and what a needed instruction reads
-    std::vector<std::vector<InstId>> stores;  ///< and atomics, of each memory
+    std::vector<bool> memories;               ///< true for arrays, and memories that a needed instruction reads
+    std::vector<std::vector<InstId>> stores;  ///< by memory: its stores and atomics
     std::vector<bool> unreachable;
     std::vector<Value> open;
 };
@@ -203,7 +223,7 @@ private:
         const auto v = from.operands(i);
         std::vector<Value> operands;
         const auto hand_on = [&](Value value) {
-            // Nothing gets here: what was computed on the way is gone.
+            // Unreachable: the operand's instruction may have been removed, and any value will do.
             operands.push_back(live.is_unreachable(id) ? zero(from.type_of(value)) : of(value));
         };
         if (i.op == Op::test) hand_on(v[0]);
@@ -214,7 +234,7 @@ private:
     }
 
     const Liveness live;
-    std::vector<std::vector<uint32_t>> arms, loops;  ///< the columns that open constructs, and open loops, keep
+    std::vector<std::vector<uint32_t>> arms, loops;  ///< by open construct and by open loop: columns that stay
 };
 
 }  // namespace

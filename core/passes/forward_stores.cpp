@@ -1,3 +1,23 @@
+// Store-to-load forwarding, redundant-load elimination and dead-store elimination.
+// Why: memory traffic is what kernels wait for, and a load that is gone exposes its value to folding and hoisting.
+//
+//   store arg1[%i], %x : f32           |  store arg1[%0], %5 : f32
+//   store arg1[%next], %x : f32        |  store arg1[%3], %5 : f32            # %3 = %0 + 1: surely another place
+//   %a = load arg1[%i] : f32           |
+//   %y = add %a, %a : f32              |  %6 = add %5, %5 : f32
+//   store arg1[%j], %x : f32           |  store arg1[%1], %5 : f32            # may alias arg1[%0]
+//   %c = load arg1[%i] : f32           |  %7 = load arg1[%0] : f32
+//   %d = load arg1[%i] : f32           |                                      # %7
+//
+// Method: a walk with a table of known places and values (available loads); a store kills what it may alias
+// (core/analysis/alias.h), an atomic its whole memory, a barrier all local memory and all arrays but `in` ones. A second walk,
+// backwards in each block, removes stores that a later store of the same block overwrites before anything can read them.
+// Cost: the table holds the latest 512 places. Each access is compared with all of them, and each loop first kills what its
+// contents write: O(instructions * nesting depth * 512).
+// Limits: equal indices are recognised by value number only (simplify first). A place stored in both arms of an if is not known
+// after it. A store or atomic in a loop makes all places of its memory unknown at the start of each iteration. Dead stores are
+// found within one block, and local and array stores do not die across a barrier or an atomic.
+// Textbook name: available expressions for loads, and dead-store elimination (Muchnick, chapters 12 and 13).
 #include <algorithm>
 
 #include "core/analysis/alias.h"
@@ -7,15 +27,15 @@
 namespace pumice::ir {
 namespace {
 
-/// How many places are kept in mind at once, the latest: each access is compared with all of them, and unrolled kernels have tens
-/// of thousands.
+/// Size of the table of known places; the oldest entry is dropped first. Each access is compared with all entries, and unrolled
+/// kernels access tens of thousands of places.
 constexpr size_t window = 512;
 
 bool is_atomic(Op op) { return op == Op::atomic || op == Op::compare_exchange; }
 
-/// Walks the kernel with the values known to lie in memory. Other items do not write what this one reads between two barriers
-/// except by atomics (that would be a race), so a value is known until this item may overwrite it, an atomic touches the
-/// memory, or a barrier lets others in.
+/// Walks the kernel with the values known to lie in memory. Between two barriers, other items write what this item reads only
+/// by atomics; anything else would be a race. So a value stays known until this item may overwrite it, an atomic touches the
+/// memory, or a barrier is passed.
 class ForwardStores : public Rewriter {
 public:
     using Rewriter::Rewriter;
@@ -82,7 +102,8 @@ private:
         });
     }
 
-    /// After the arms, what both that come here still know from before; inside an arm's values are not visible.
+    /// Behind the if, the entries from before it that every yielding arm still has. Entries made in an arm are dropped: their
+    /// values are not visible behind the if.
     void arms(InstId id) {
         const Inst& i = from[id];
         const auto before = known;
@@ -101,7 +122,7 @@ private:
         });
     }
 
-    /// An iteration starts with what no iteration changes.
+    /// Kills what the loop's contents may write, then walks the loop; the same entries hold behind the loop.
     void loop(InstId id) {
         each_inside(from, from[id], [&](InstId inner) {
             const Inst& i = from[inner];
@@ -118,7 +139,7 @@ private:
     uint32_t serial = 0;
 };
 
-/// Stores that another store to the same place follows in the same block, where nothing between can see the first.
+/// Dead stores: a later store in the same block overwrites the place, and nothing in between may read it.
 class Overwritten {
 public:
     explicit Overwritten(const Kernel& kernel) : k(kernel), dead(k.insts.size()) {
@@ -127,7 +148,7 @@ public:
     bool operator[](InstId i) const { return dead[i.id]; }
 
 private:
-    /// Backwards, with the places that are overwritten before anybody looks.
+    /// Walks a block backwards. `later` holds the places that are overwritten further down before anything may read them.
     void scan(const Block& block) {
         std::vector<Location> later;
         for (auto at = block.insts.rbegin(); at != block.insts.rend(); ++at) {
@@ -147,7 +168,7 @@ private:
         }
     }
 
-    /// Takes away what the instruction may see, or may keep from being overwritten.
+    /// Removes from `later` the places that the instruction may read, and all of them if it may leave the block.
     void look(const Inst& i, std::vector<Location>& later) const {
         if (i.op == Op::load) {
             const Location place = place_of(k, i);

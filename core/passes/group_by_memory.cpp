@@ -1,13 +1,23 @@
-// Reductions and scans of a group by local memory and barriers alone: a reduction by halving, a scan by doubling distances.
+// Lowers group reductions (tree, halving distances) and scans (Hillis-Steele) to local memory and barriers.
+// Why: the interpreter, the CPU, derivatives and devices whose subgroups do no arithmetic have no `group` instruction.
 //
-//   %r = group reduce_add scratch, %x     store scratch[at], %x; barrier
-//                                         for half = 2^(steps - 1), ..., 2, 1 {
-//                                           if at < half and at + half < count { scratch[at] = scratch[at] + scratch[at + half] }
-//                                           barrier
-//                                         }
-//                                         %r = load scratch[0]; barrier
+//   %sum = group reduce_add local1, %x : f32  |  store local1[%10], %2 : f32        # %10: the item's number in the range
+//                                             |  barrier
+//                                             |  for %18 = %9 to %17 step %8 {      # %17 = ceil(log2(items)), %8 = 1, %9 = 0
+//                                             |    %21 = shl %8, %20 : i32          # the distance, 2^(%17 - 1 - %18)
+//                                             |    if %25 {                         # %10 < %21 and %10 + %21 < items
+//                                             |      %28 = add %26, %27 : f32       # local1[%10] + local1[%10 + %21]
+//                                             |      store local1[%10], %28 : f32
+//                                             |      yield
+//                                             |    } else { yield }
+//                                             |    barrier
+//                                             |  %29 = load local1[%9] : f32
+//                                             |  barrier
 //
-// log2(items) steps of one barrier, in a scan of two; of bools one flag decides. Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
+// Cost of the code: ceil(log2(items)) steps, each with one barrier in a reduction and two in a scan. An `and` or `or` of bools
+// takes one flag and three barriers. The pass itself is linear in the kernel.
+// Limits: a scan does O(n log n) operations (not Blelloch's O(n)); a float sum is rounded in the order of the tree.
+// Source: W. Hillis, G. Steele, "Data parallel algorithms", CACM 1986.
 #include <algorithm>
 
 #include "core/ir/neutral_element.h"
@@ -40,7 +50,7 @@ private:
     Value get(Value index) { return b.load(scratch, 0, {&index, 1}); }
     void set(Value index, Value x) { b.store(scratch, 0, {&index, 1}, x); }
 
-    /// The items that take part, numbered in the order of their linear indices without gaps: the range cuts a box out of the group.
+    /// Numbers the items in the range consecutively, in the order of their linear indices. These items form a box of the group.
     void find_place() {
         const Value nx = members_along(0), ny = members_along(1);
         const auto local = [&](int axis) { return b.index(Op::local_index, axis); };
@@ -66,7 +76,7 @@ private:
         });
     }
 
-    /// From the largest power of two below the count.
+    /// Tree reduction. The first distance is the largest power of two below the count.
     Value reduce() {
         each_step([&](Value step) {
             const Value half = b.op(Op::shl, {number(1), b.op(Op::sub, {b.op(Op::sub, {steps, number(1)}), step})});
@@ -82,7 +92,8 @@ private:
         return get(number(0));
     }
 
-    /// Of bools: items that decide the result set one flag, atomically as they may be several.
+    /// `and` or `or` of bools: an item whose operand decides the result sets a flag. Several items may do so, hence the atomic
+    /// exchange.
     Value flag(Value x) {
         const Value decided = b.constant_bool(combine == Op::or_), open = b.constant_bool(combine != Op::or_), first = number(0);
         choose(b.op(Op::eq, {at, first}), {}, [&] {
@@ -113,7 +124,7 @@ private:
         return choose(b.op(Op::gt, {at, number(0)}), first, [&] { return get(b.op(Op::sub, {at, number(1)})); });
     }
 
-    const std::function<bool(const Inst&)> leaves;  ///< which instructions are replaced
+    const std::function<bool(const Inst&)> leaves;  ///< true for instructions that are replaced
     MemoryId scratch;
     Op combine = Op::add;
     Value at, count, steps;

@@ -1,3 +1,21 @@
+// Inlining: the body of a function replaces each call of it. No function is left, or only those with derivative rules.
+// Why: no other pass and no backend sees through a call.
+//
+//   function "square" (%a: f32) : f32 {    |
+//     %s = mul %a, %a : f32                |
+//     yield %s                             |
+//   }                                      |
+//   %l = load arg1[%i] : f32               |  %1 = load arg1[%0] : f32
+//   %p = call "square" %l : f32            |  %2 = mul %1, %1 : f32
+//
+// Local and private memory that only one function uses belongs to the call: the first call keeps it, each further call gets a
+// copy.
+// Cost: linear in the size of the result. That size may be exponential in the depth of calls, as a function that calls another
+// one twice holds it twice. Growth computes the size in advance and refuses more than 2^20 instructions, 1000 nested calls or
+// 256 nested blocks.
+// Limits: no recursion (ir::verify lets a function call only those in front of it); every call is inlined, without a cost
+// model.
+// Textbook name: procedure integration (Muchnick, chapter 15).
 #include <algorithm>
 #include <set>
 
@@ -8,12 +26,14 @@
 namespace pumice::ir {
 namespace {
 
-/// Instructions that a kernel may have with all its calls inlined: each function that calls another one twice doubles them.
+/// Limit on the instructions of a kernel after inlining. They double with each function that calls another one twice.
 constexpr uint64_t most_instructions = uint64_t(1) << 20;
-/// Calls in calls, and blocks in blocks: passes and compilers recurse into them. Kernel text is read to as many blocks.
+/// Limits on nested calls and nested blocks, since passes and compilers recurse into both. ir::parse has the same limit on
+/// blocks.
 constexpr int deepest_calls = 1000, deepest_blocks = 256;
 
-/// Throws Error where the kernel would grow past the limits, before anything is inlined. Functions call those before them only.
+/// Throws Error, before anything is inlined, if the kernel would exceed the limits. A function calls only functions in front of
+/// it, so that one pass over the functions in order suffices.
 class Growth {
 public:
     Growth(const Kernel& kernel, bool keep_rules) : k(kernel), keep_rules(keep_rules) {
@@ -85,7 +105,7 @@ private:
         const uint32_t f = uint32_t(i.immediate);
         const Function& callee = from.functions[f];
         const std::vector<Value> arguments = of(from.operands(i));
-        // The caller's values are mapped once more where it is called again; the callee's are never the caller's.
+        // Another call of the same function maps its parameters and values anew; caller and callee share no values.
         const auto& params = from[callee.body].params;
         for (size_t p = 0; p < params.size(); ++p) map(params[p], arguments[p]);
         if (calls[f]++ > 0)
@@ -107,7 +127,7 @@ private:
         return false;
     }
 
-    /// Functions with a rule, and the rules.
+    /// Collects the functions that have a derivative rule, and the functions that are rules.
     void find_kept() {
         if (!keep_rules) return;
         for (uint32_t f = 0; f < from.functions.size(); ++f) {
@@ -118,7 +138,7 @@ private:
         }
     }
 
-    /// Local and private memories that one function uses, and nothing else.
+    /// Finds the local and private memories that exactly one function uses and the kernel's body does not.
     void find_own_memories() {
         if (from.functions.empty()) return;
         std::vector<std::set<uint32_t>> users(from.memories.size());
@@ -140,8 +160,8 @@ private:
 
     const bool keep_rules;
     std::set<uint32_t> kept;
-    std::vector<std::vector<MemoryId>> own;  ///< memories of each function
-    std::vector<int> calls;                  ///< of each function so far
+    std::vector<std::vector<MemoryId>> own;  ///< by function: memories that it alone uses
+    std::vector<int> calls;                  ///< by function: calls inlined so far
     int copies = 0;
 };
 

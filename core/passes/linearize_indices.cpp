@@ -1,17 +1,38 @@
+// Array linearisation: several indices become one row-major offset; neighbouring accesses share the arithmetic.
+// Why: each row-major offset on its own takes rank - 1 multiplications. With shared products, hoist and CSE see the common
+// part.
+//
+//   %above = sub %i, %one : i32                      |  %6 = mul %0, %5 : i32          # %0, %1, %2 = %i, %j, %k
+//   %next = add %k, %one : i32                       |  %7 = add %6, %1 : i32          # %5 = extent arg2, 1
+//   %a = load arg2[%above, %j, %k] : f32             |  %9 = mul %7, %8 : i32          # %8 = extent arg2, 0
+//   %c = load arg2[%i, %j, %next] : f32              |  %10 = add %9, %2 : i32
+//                                                    |  %11 = mul %5, %8 : i32         # elements of a plane
+//                                                    |  %12 = sub %10, %11 : i32
+//                                                    |  %13 = load arg2[%12] : f32
+//                                                    |  %18 = add %10, %3 : i32
+//                                                    |  %19 = load arg2[%18] : f32
+//
+// Method: an index is split into base + constant. The offset of the bases comes first and is equal for neighbours; constants
+// are added as planes, rows and elements. The Builder's value numbering merges the equal parts.
+// Cost: O(rank) instructions for an access, plus the length of the chain of additions of constants.
+// Limits: i32 arithmetic modulo 2^32, so not for arrays of 2^31 elements or more. Arrays only, local and private memory keeps
+// its indices. Only sums of i32 are split; a wider index is cut to i32 first. Extents are no longer checked, so not for the
+// interpreter.
+// Textbook name: array address linearisation (Aho et al., "Compilers", section 6.4), with common subexpressions exposed.
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
 
-/// An index as base + constant, modulo 2^32; no base where all of it is constant.
+/// An index as base + constant, modulo 2^32. A constant index has no base.
 struct Split {
     Value base;
     uint32_t constant = 0;
 };
 
-/// The offset of a(i + c, j + d, k + e) is that of a(i, j, k) plus c planes, d rows and e elements: neighbours have one product
-/// in common, where each row-major offset on its own would have as many as the array has dimensions.
+/// Computes the offset of a(i + c, j + d, k + e) as that of a(i, j, k) plus c planes, d rows and e elements. Neighbours share
+/// the first term.
 class LinearizeIndices : public Rewriter {
 public:
     using Rewriter::Rewriter;
@@ -23,7 +44,7 @@ private:
         if (!accesses || from[i.memory].kind != MemoryKind::array || indices_of(from, i).size() < 2) return copy(id);
         b.loc = i.loc;
         const std::span<const Value> indices = indices_of(from, i);
-        std::vector<Value> operands{offset(i.memory, indices)};  // the pass keeps all memories, and so their ids
+        std::vector<Value> operands{offset(i.memory, indices)};  // the pass keeps all memories, so their ids are unchanged
         for (const Value v : from.operands(i).subspan(indices.size())) operands.push_back(of(v));
         Inst flat;
         flat.op = i.op;
@@ -37,7 +58,7 @@ private:
 
     Value offset(MemoryId array, std::span<const Value> indices) {
         const int rank = int(indices.size());
-        Value whole;  // row-major offset of the bases; none while they are zero
+        Value whole;  // row-major offset of the bases; none while there is no base
         std::vector<Split> splits;
         for (int d = 0; d < rank; ++d) {
             splits.push_back(split(indices[size_t(d)]));
@@ -60,7 +81,8 @@ private:
         return whole ? b.op(back ? Op::sub : Op::add, {whole, steps}) : steps;
     }
 
-    /// Of a value of `from`. Offsets wrap like i32, so sums of i32 may be taken apart; wider sums may not before they are cut.
+    /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split; a sum of another type may
+    /// not, and is cast to i32.
     Split split(Value v) {
         Split s;
         uint64_t bits = 0;

@@ -1,5 +1,22 @@
-// Derivatives of tiles: where `c[i][j] += a[i][k] * b[k][j]` went through k, the reverse sweep adds to the shadow of a[i][k] for all j, and
-// to that of b[k][j] for all i. Items that share a place would queue up for it; instead each takes places of its own.
+// Owner-computes: contended atomic additions to local memory in a loop become sums, each by the one item that owns the place.
+// Why: the adjoint of a tiled product adds to a[i][k]'s shadow for all j, and to b[k][j]'s for all i; the items queue up there.
+//
+//   for %k = %zero to %size step %one {             |  %33 = for %34 = %4 to %29 step %5 carry (...) {  # %29 = ceil(16 / %26)
+//     %b = load local1[%k, %x] : f32                |    %41 = for %42 = %4 to %26 step %5 carry (%43 = %7) : f32 {
+//     %p = mul %w, %b : f32                         |      %45 = load kept1[%44] : f32                   # %w of member %42
+//     %1 = atomic add local2[%y, %k], %p : f32      |      %46 = load local1[%37, %42] : f32             # %37 = %34 * %26 + %x
+//     yield                                         |      %47 = mul %45, %46 : f32
+//   }                                               |      %48 = add %43, %47 : f32
+//                                                   |    store local2[%2, %37], %41 : f32
+//
+// %26 is the number of members, the items along axis 0. An addend's operands that only another item has go to local memory
+// (kept1). Rows get an odd length where that avoids bank conflicts. If there are as many members as iterations, and the owner
+// alone reads the sum back (core/analysis/private_accumulators.h), the sum stays in a register.
+// Cost: each loop's block is scanned for each of its additions. The code gains a barrier for each kept value.
+// Limits: rank 2 or 3; no early return; a for with constant i32 bounds, 8 iterations or more, only loads, atomics and
+// arithmetic, between two barriers; places that depend on the index and on all axes but one; at most 3 loads and 6 operations
+// to recompute; 16 KiB of local memory.
+// Textbook name: owner-computes rule (Callahan and Kennedy, 1988).
 #include "core/passes/owner_computes_atomics.h"
 
 #include <algorithm>
@@ -20,11 +37,11 @@ using namespace ir;
 
 namespace {
 
-// What an addition may take to be done by another item. Its loads are of local memory.
+// Limits on the loads and operations by which the owner recomputes an addend. All loads are of local memory.
 constexpr size_t most_loads = 3, most_operations = 6;
-constexpr int64_t least_iterations = 8;    ///< with fewer, most items would stand idle
-constexpr int64_t local_bytes = 16 << 10;  ///< that every Vulkan device has
-constexpr int64_t most_items = 1024;       ///< of a group, by which what is kept is reckoned
+constexpr int64_t least_iterations = 8;    ///< with fewer, most items would be idle
+constexpr int64_t local_bytes = 16 << 10;  ///< every Vulkan device has this much
+constexpr int64_t most_items = 1024;       ///< of a group; the size of kept values is computed for this many
 
 bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
 
@@ -39,17 +56,17 @@ public:
 private:
     struct Shared {
         InstId atomic;
-        int axis;    ///< along which items share the place
-        bool alone;  ///< once turned round, nobody else accesses the place until the next barrier
-        bool rows;   ///< items that stand next to each other load from rows that cannot be longer, and so begin elsewhere each
+        int axis;    ///< the items along this axis share the place
+        bool alone;  ///< after the rewrite, only the owner accesses the place until the next barrier
+        bool rows;   ///< loads may conflict in banks and rows cannot be padded: each item starts at itself
         Needs place, value;
-        std::vector<MemoryId> longer;  ///< whose rows would better be longer
-        std::optional<OwnPlace> own;   ///< which items take back themselves what was added up for them
+        std::vector<MemoryId> longer;  ///< whose rows should be padded
+        std::optional<OwnPlace> own;   ///< set if each sum is read back by its owner alone
     };
 
-    // ---- what can be turned round ----
+    // ---- finding additions to rewrite ----
 
-    /// Barriers are put in; every item must come to them.
+    /// True if some items may miss the barriers that the pass inserts.
     bool returns_early() const {
         return std::any_of(where.order().begin(), where.order().end(),
                            [&](InstId id) { return from[id].op == Op::return_ && where.around(id).id != none; });
@@ -69,7 +86,8 @@ private:
         }
     }
 
-    /// A loop of constant bounds that the whole group goes through together, of loads, atomics and arithmetic alone.
+    /// True for a loop with constant bounds that the whole group executes, and that contains only loads, atomics and
+    /// arithmetic.
     bool fits(InstId id) const {
         const Inst& loop = from[id];
         if (loop.op != Op::for_ || uniformity.control(id) > Scope::group || iterations(loop) < least_iterations) return false;
@@ -80,7 +98,7 @@ private:
         });
     }
 
-    /// How many iterations there are; 0 where that is not known, or where strides of a group might leave the index's type.
+    /// The trip count; 0 if it is not constant, or if an index plus a group's strides might overflow an i32.
     int64_t iterations(const Inst& loop) const {
         constexpr int64_t far = 1 << 20;
         int64_t bounds[3];
@@ -105,7 +123,7 @@ private:
         if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
         for (int axis = 0; axis < from.rank; ++axis) {
             if (s.place.axes[size_t(axis)]) continue;
-            if (s.axis >= 0) return {};  // a subgroup adds up what all its items share
+            if (s.axis >= 0) return {};  // several axes share the place: subgroup_aggregated_atomics adds those up
             s.axis = axis;
         }
         const Needs& value = s.value;
@@ -121,9 +139,9 @@ private:
         return s;
     }
 
-    /// Where what is loaded for an iteration lies elsewhere than next to what is loaded for the next one, items that stand next to each other
-    /// reach into the same bank of local memory if the rows' length is even. Such memories whose rows can be an element longer; whether
-    /// there are others.
+    /// Finds bank conflicts: if the loop's index selects a row, adjacent items load from the same column of different rows, and
+    /// rows of even length map these to few banks. Collects in `longer` the memories whose rows can be padded by an element;
+    /// returns true if there are other conflicts.
     bool loads_rows(InstId loop, const Needs& value, std::vector<MemoryId>& longer) const {
         const Value index = from[from[loop].blocks[0]].params[0];
         const std::function<bool(Value)> follows = [&](Value v) {
@@ -144,7 +162,8 @@ private:
         return others;
     }
 
-    /// Whether items and iterations have places of their own: each index is that of an axis, or of the loop, and each of these is there.
+    /// True if no two pairs of item and iteration share a place after the rewrite: the indices are local indices and the loop's
+    /// index, as many as the kernel has axes.
     bool apart(InstId loop, std::span<const Value> indices) const {
         int variables = 0;
         for (const Value v : indices)
@@ -152,7 +171,7 @@ private:
         return variables == from.rank && size_t(variables) == indices.size();
     }
 
-    /// Whether the loop stands between two barriers of its block, between which all accesses to the memory are of one kind.
+    /// True if the loop is between two barriers of its block, and `kind` holds for all accesses to the memory between these.
     template <class Kind>
     bool between_barriers(InstId loop, MemoryId m, Kind kind) const {
         const auto& insts = from[where.block_of(loop)].insts;
@@ -168,7 +187,8 @@ private:
         return reaches_barrier(at, insts.end()) && reaches_barrier(std::make_reverse_iterator(at), insts.rend());
     }
 
-    /// Whether local memory has room for these values of all items and for longer rows, along with those of before, on every device.
+    /// Adds these kept values and padded rows to those chosen so far, if local memory has room for all of them on every device;
+    /// else returns false.
     bool make_room(const std::vector<Value>& values, const std::vector<MemoryId>& longer) {
         std::vector<MemoryId> all_longer = lengthened;
         for (const MemoryId m : longer)
@@ -191,10 +211,10 @@ private:
         return true;
     }
 
-    /// Elements: an odd number.
+    /// The padded length of a row in elements, an odd number.
     static int64_t longer_row(const Memory& m) { return m.extents.back() | 1; }
 
-    // ---- turning round ----
+    // ---- rewriting ----
 
     void body() override {
         for (const MemoryId m : lengthened) to.memories[of(m).id].extents.back() = longer_row(from[m]);
@@ -214,7 +234,7 @@ private:
             if (const Value v = from.result(from[id], r); has(kept, v)) keep(v);
     }
 
-    /// The item's place in the group, where along `axis` it stands at `at`.
+    /// The linear index in the group of the item that has local index `at` along `axis`, and this item's along the others.
     Value place(int axis, Value at) {
         Value linear = zero(Scalar::i32);
         for (int a = 2; a >= 0; --a)
@@ -238,8 +258,8 @@ private:
 
     /// for (turn = 0; turn < iterations / members, rounded up; ++turn)
     ///     if (turn * members + mine < iterations) { for all members who: sum += value; add sum to the place of that iteration }
-    /// Where the members are known and divide the iterations, drivers unroll both loops and drop the condition. Where there are as many of
-    /// both, an item whose own place that is keeps the sum.
+    /// If the number of members is known and divides that of iterations, drivers unroll both loops and drop the condition. If
+    /// both numbers are equal and the place is the item's own, the item keeps the sum in a register.
     void turn(const Inst& loop, const Shared& s) {
         b.loc = from[s.atomic].loc;
         const Scalar i32 = Scalar::i32;
@@ -268,7 +288,7 @@ private:
         if (s.own) taken[s.own->load.id] = {whole, to.result(to[done], 0)};
     }
 
-    /// Adds to the place of an iteration what all members give there; the sum, which is not added if it is the item's own.
+    /// Sums the addends of all members for an iteration's place, and adds the sum to the place unless `own`. Returns the sum.
     Value add_up(const Inst& loop, const Shared& s, Value iteration, Value count, Value own) {
         const Inst& i = from[s.atomic];
         std::vector<std::pair<Value, Value>> before;
@@ -280,8 +300,8 @@ private:
         map(from[loop.blocks[0]].params[0], b.op(Op::add, {first, b.op(Op::mul, {iteration, step})}));
         for (const Value v : s.place.anew) copy(from[v].inst);
         const std::vector<Value> indices = of(indices_of(from, i));
-        // Where they go through rows of their own, each begins with itself: items next to each other then reach into different banks
-        // of local memory.
+        // If each item loads from a row of its own, it starts with the member at its own position, so that adjacent items
+        // access different banks.
         const Scalar i32 = Scalar::i32;
         const Value one = b.constant_int(i32, 1);
         std::vector<Scalar> types{i32, i.type};
@@ -325,7 +345,7 @@ private:
         });
     }
 
-    /// Computes the value as the item that stands at `who` has it.
+    /// Recomputes the addend of the item at position `who` along the axis.
     void have(const Shared& s, Value who) {
         for (const Value v : s.value.kept) {
             const Value at = place(s.axis, who);
@@ -341,13 +361,13 @@ private:
     const Uniformity uniformity;
     const Structure& where;
     std::vector<bool> used;
-    std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop
+    std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop: additions to rewrite
     std::vector<InstId> left_out;
     std::vector<Value> kept;
-    std::vector<MemoryId> lengthened;                ///< rows
-    std::map<uint32_t, MemoryId> memories_of;        ///< of what is kept
+    std::vector<MemoryId> lengthened;                ///< memories with padded rows
+    std::map<uint32_t, MemoryId> memories_of;        ///< by kept value: the memory it is kept in
     struct Taken {
-        Value whole, total;  ///< whether the item has the total itself
+        Value whole, total;  ///< whole: the item holds the total itself
     };
     std::map<uint32_t, Taken> taken;  ///< by load
 };
@@ -357,7 +377,7 @@ private:
 Kernel owner_computes_atomics(const Kernel& kernel) {
     const auto adds_to_local = [&](const Inst& i) { return adds(i) && kernel[i.memory].kind == MemoryKind::local; };
     if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
-    // Elements that are named, to be added to, would seem to be loaded.
+    // Recording leaves an unused load of each element that is added to; `dead` removes it.
     const Kernel tidy = dead(kernel);
     return Transposing(tidy).run();
 }

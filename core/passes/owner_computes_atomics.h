@@ -1,12 +1,13 @@
+// Owner-computes rewrite of contended atomic additions to local memory.
 #pragma once
 #include "core/ir/ir.h"
 
 namespace pumice::codegen {
 
-/// A loop in which the items along one axis of the group add to places of local memory that they share (which depend on the loop's index and
-/// on the other axes) is turned round: each of these items takes some of the places, goes through the items along the axis, and adds what they
-/// give there in one atomic; or keeps that, where the place is the item's own (core/analysis/private_accumulators.h). What an item has at hand and another
-/// needs lies in local memory. For loops of constant bounds between two barriers, whose additions cost little to compute again.
+/// Rewrites a loop in which the items along one axis of the group add to the same places of local memory. Afterwards each of
+/// these items owns some of the places, recomputes the addends of all items along the axis, and adds their sum at once. Values
+/// that other items need for this are kept in local memory. For loops with constant bounds between two barriers, whose addends
+/// are cheap to recompute. After hoist; before predicate_range_tail, which must see the barriers.
 ir::Kernel owner_computes_atomics(const ir::Kernel& kernel);
 
 }  // namespace pumice::codegen

@@ -1,5 +1,6 @@
-// The passes: each a free function from a verified kernel to a verified kernel with the same meaning. codegen/lowering/lower_for_glsl.cpp, cpu/plan/lower_for_cpu.cpp
-// and the interpreter say in which order they run.
+// The passes: free functions from a verified kernel to a verified kernel with the same meaning.
+// codegen/lowering/lower_for_glsl.cpp, cpu/plan/lower_for_cpu.cpp and the interpreter define their order; the top of each
+// pass's .cpp describes the pass.
 #pragma once
 #include <functional>
 
@@ -7,58 +8,58 @@
 
 namespace pumice::ir {
 
-/// Puts the body of a function where it is called, and leaves no function. A memory that belongs to the function is a new one at
-/// each call. First of all: backends know no calls.
+/// Inlining: replaces each call by the function's body, and leaves no function. Memory that only one function uses is copied
+/// for each further call. Runs first: backends know no calls.
 Kernel inlining(const Kernel& kernel);
-/// The same, but keeps calls of functions that have a rule for their derivative, with these functions and their rules. For
-/// transforms that obey the rules; the other passes take such kernels too, but for guard.
+/// The same, but keeps the calls of functions that have a rule for their derivative, these functions and their rules. For
+/// transforms that obey the rules. All other passes but predicate_range_tail accept such kernels, too.
 Kernel inlining_without_rules(const Kernel& kernel);
 
-/// Puts loops over local memory and barriers in the place of `group` instructions, or of those for which `keep` is false; functions'
-/// as well. The way of devices whose subgroups do not reduce and scan.
+/// Replaces `group` instructions, in functions, too, by loops over local memory and barriers; those for which `keep` is true
+/// stay. For devices whose subgroups do not reduce and scan.
 Kernel group_by_memory(const Kernel& kernel, const std::function<bool(const Inst&)>& keep = {});
 
-/// Throws Error where a barrier stands that, as far as can be told (see Uniformity), some items of a group may not reach. For kernels as
-/// recorded, calls included.
+/// Throws Error for a barrier that some items of a group may not reach, according to Uniformity. For kernels as recorded, calls
+/// included.
 void refuse_divergent_barriers(const Kernel& kernel);
 
-/// Variables become values: results, carried values, yields. Early, since the other passes see through values only.
+/// mem2reg: variables become SSA values. Runs early, since the other passes see through values only.
 Kernel promote(const Kernel& kernel);
 
-/// Folds and numbers everything anew, and applies identities: ifs with a constant condition, loops that run no iteration, results
-/// that are the same on every way. After promote, which exposes constants; before dead, which removes what it leaves unused.
+/// Constant folding, value numbering and identities; ifs with a constant condition, loops without iterations, results that are
+/// the same on every path. After promote, which exposes constants; before dead, which removes the values that become unused.
 Kernel simplify(const Kernel& kernel);
 
-/// Replaces loads whose value is known from an earlier store or load, and removes stores that a later store overwrites
-/// unseen. Indices must be numbered (simplify) to be recognised as equal. Before hoist and dead: it leaves indices unused.
+/// Store-to-load forwarding, redundant-load and dead-store elimination. After simplify: equal indices are recognised by value
+/// number. Before hoist and dead: it leaves indices unused.
 Kernel forward_stores(const Kernel& kernel);
 
-/// Arrays of several dimensions are indexed by one row-major offset, in which neighbours share their arithmetic. Offsets are i32:
-/// not for arrays of 2^31 elements or more. After forward, which tells places apart by their indices; before hoist, which moves
-/// the products out of loops. Not for the interpreter, which checks each index against its extent.
+/// Replaces the indices of an array by one row-major offset; neighbouring accesses share its arithmetic. Offsets are i32, so
+/// not for arrays of 2^31 elements or more. After forward_stores, which tells places apart by their indices; before hoist,
+/// which moves the products out of loops. Not for the interpreter, which checks each index against its extent.
 Kernel linearize_indices(const Kernel& kernel);
 
-/// Moves what a loop computes anew in each iteration in front of it. After forward, so that loads of the same place
-/// are one; before guard, which would shut invariants up in its branches.
+/// Loop-invariant code motion. After forward_stores, so that loads of the same place are one; before predicate_range_tail,
+/// whose ifs would keep loads from moving.
 Kernel hoist(const Kernel& kernel);
 
-/// A loop in which each item of a group goes through an array by itself, from its place on by strides past the others' places, is run
-/// by all items together: one iteration for all, a barrier, the next. Where a group's items are run one part after another, they so
-/// read the array in its order. After hoist; before guard, which must see the barriers.
+/// Rewrites a grid-stride loop so that the whole group executes one iteration per barrier; adjacent items then touch adjacent
+/// elements at the same time, also where a device runs a group's items one part after another. After hoist; before
+/// predicate_range_tail, which must see the barriers.
 Kernel cooperative_strided_loops(const Kernel& kernel);
 
-/// In a sum of products and a constant, adds the constant first, so that every product fuses with an addition. Not for
-/// Math::strict, which keeps the order of a sum. After simplify, which folds constants; what it replaces is left to dead.
+/// Reassociation: in a sum of products and a constant, adds the constant first, so that every product contracts to an FMA.
+/// Leaves Math::strict kernels alone. After simplify, which folds constants; before dead, which removes the old sums.
 Kernel reassociate_for_fma(const Kernel& kernel);
 
-/// Makes the rule for items past the range explicit: what has an effect or may fault runs under `if in_range`; barriers, and
-/// what decides the control flow around them, do not. The result has whole_groups set, so that a second run changes nothing.
-/// Needs a kernel without variables. Throws Error where a return leaves items waiting at a barrier. Late: the guards part
-/// the code into pieces that other passes do not see across.
+/// Predicates items past the range: instructions that have an effect or may fault run under `if in_range`; barriers, and the
+/// values that decide the control flow around them, do not. The result has whole_groups set, so a second run changes nothing.
+/// Needs a kernel without variables and functions. Throws Error for a return that leaves items waiting at a barrier. Late:
+/// other passes do not see across the ifs.
 Kernel predicate_range_tail(const Kernel& kernel);
 
-/// Removes what nothing needs: values, loads, memory never read, carried values, empty control flow. A loop is taken to end.
-/// Last, to sweep up after the others, and wherever a smaller kernel saves the next pass work.
+/// Dead-code elimination: values, loads, memory never read, carried values, control flow without effects. A loop is taken to
+/// end. Last, and wherever a smaller kernel saves the next pass work.
 Kernel dead(const Kernel& kernel);
 
 }  // namespace pumice::ir

@@ -1,4 +1,4 @@
-// Passes in the order in which a backend runs them.
+// Pass manager: runs a backend's list of passes in order.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,12 +13,12 @@ namespace pumice::ir {
 struct Pass {
     std::string_view name;
     std::function<Kernel(const Kernel&)> run;
-    /// Which kernels it runs for: those whose offsets are 32-bit, and those that have a barrier, may be picked out.
+    /// The kernels it runs for: all, only those with 32-bit offsets, or only those with a barrier.
     enum class When { always, narrow_offsets, barriers } when = When::always;
 };
 
-/// What the passes make of a kernel as recorded. Builds without NDEBUG, and PUMICE_VALIDATE=1, verify what comes out of each: a
-/// pass that breaks the IR is caught at that pass. PUMICE_DUMP prints it.
+/// Runs the passes on a kernel as recorded. Builds without NDEBUG, and PUMICE_VALIDATE=1, verify the result of each pass, so
+/// that a pass that breaks the IR is named. PUMICE_DUMP prints the results of the passes it names.
 Kernel run(std::span<const Pass> pipeline, const Kernel& recorded, bool wide_offsets);
 std::vector<std::string_view> names_of(std::span<const Pass> pipeline);
 

@@ -1,3 +1,23 @@
+// Predication of the range's tail: effects and loads run under `if in_range`; barriers and their control flow do not.
+// Why: a launch runs whole groups. Items past the range must have no effect, and yet reach every barrier.
+//
+//   %x = load arg2[%i] : f32               |  if %0 {                          # %0 = in_range
+//   store local1[%l], %x : f32             |    %3 = load arg2[%2] : f32
+//                                          |    store local1[%1], %3 : f32
+//                                          |    yield
+//                                          |  } else { yield }
+//   barrier                                |  barrier
+//   %p = max %m, %zero : i32               |  %7 = max %6, %5 : i32            # pure: for all items
+//   %y = load local1[%p] : f32             |  if %0 {
+//   store arg1[%i], %y : f32               |    %8 = load local1[%7] : f32
+//                                          |    store arg1[%2], %8 : f32 ...
+//
+// Method: the backward slice of the control flow around barriers stays outside of the predicate. Other impure instructions are
+// gathered into runs, one if each. The results of a run are zero past the range; a group operation gets its neutral element.
+// Cost: linear, plus a scan of the kernel for each load of private memory in the slice.
+// Limits: Error for an early return before a barrier, and for a slice with an atomic or a subgroup operation. Loads in the slice
+// run past the range, too. Later passes do not look across the ifs.
+// Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).
 #include <algorithm>
 
 #include "core/ir/neutral_element.h"
@@ -8,9 +28,9 @@
 namespace pumice::ir {
 namespace {
 
-/// What items past the range must do, too, to take the same way through the barriers as the others: the constructs that
-/// contain barriers ("open": their blocks are entered unguarded), what decides those (conditions, bounds, and the breaks and
-/// continues of open loops), and backwards what these are computed from (the slice).
+/// The backward slice of the control flow around barriers, which items past the range execute, too: the constructs that contain
+/// barriers ("open": all items enter their blocks), their conditions and bounds, the breaks and continues of open loops with
+/// the constructs around these, and all that these values are computed from.
 class Slice {
 public:
     explicit Slice(const Kernel& kernel, const Structure& structure)
@@ -24,7 +44,8 @@ public:
         }
     }
 
-    /// Runs unguarded: a barrier, an open construct (whose blocks are guarded in turn), or part of the slice.
+    /// True if the instruction is outside of the predicate: a barrier, an open construct (whose blocks are predicated in turn),
+    /// or in the slice.
     bool operator[](InstId i) const { return insts[i.id] || is_barrier(k[i].op); }
 
 private:
@@ -79,11 +100,11 @@ private:
                  ", which items past the range do not run; share the result through local memory, or use whole_groups");
         if (!insts[id.id]) open_around(id);
         insts[id.id] = true;
-        if (i.op == Op::group) return;  // past the range its operand is the identity
+        if (i.op == Op::group) return;  // its operand past the range is the neutral element (contribute)
         for (const Value v : k.operands(i)) need(v);
     }
 
-    /// What an item reads back from its own memory it must have written.
+    /// A load of private memory in the slice needs all stores to that memory in the slice.
     void written_too(MemoryId m) {
         for (const InstId i : where.order())
             if (k[i].op == Op::store && k[i].memory == m && !insts[i.id]) unguard(i);
@@ -110,7 +131,7 @@ private:
             std::any_of(where.order().begin(), where.order().end(), [&](InstId i) { return is_barrier(from[i].op); });
         if (barriers) {
             refuse_early_returns();
-            b.in_range();  // once, where it dominates every guard
+            b.in_range();  // once, where it dominates every predicate
             runs(BlockId{0});
         } else {
             whole_body();
@@ -140,7 +161,8 @@ private:
             insts(construct.blocks[which]);
     }
 
-    /// A block of an open construct, or the body. Effects that only items in the range have are gathered into runs.
+    /// Emits the body, or a block of an open construct. Consecutive instructions that need the predicate are gathered into a
+    /// run.
     void runs(BlockId id) {
         std::vector<InstId> run;
         for (const InstId i : from[id].insts) {
@@ -158,13 +180,13 @@ private:
         }
     }
 
-    /// Items past the range contribute the identity to what the group combines.
+    /// Emits a group operation, to which items past the range contribute the neutral element.
     void contribute(const Inst& i) {
         b.loc = i.loc;
         const Subgroup what = Subgroup(i.immediate);
         const uint64_t neutral = identity(*combines(what), i.type);
         Value x = of(from.operands(i)[0]);
-        // The results of a run are zero there already.
+        // The result of a run is zero past the range, so a neutral element of zero needs no select.
         if (neutral != 0 || !guarded_zero(from.operands(i)[0])) x = b.select(b.in_range(), x, b.constant(i.type, neutral));
         map(from.result(i), b.group(what, of(i.memory), x));
     }
@@ -179,7 +201,7 @@ private:
         return false;
     }
 
-    /// Emits a run under its guard. Past the range, what it computes for later is zero.
+    /// Emits a run under its predicate. Its results are zero past the range.
     void flush(std::vector<InstId>& run) {
         if (run.empty()) return;
         std::vector<Value> later;
@@ -232,7 +254,7 @@ private:
         }
     }
 
-    /// A barrier that other items may still run into after this item left at `i`.
+    /// A barrier that other items may still reach after this item returned at `i`.
     const Inst* barrier_after(InstId i) const {
         for (; i.id != none; i = where.around(i)) {
             const auto& block = from[where.block_of(i)].insts;
@@ -256,8 +278,8 @@ private:
     const Structure where;
     const Slice slice;
     std::vector<std::vector<InstId>> users;  ///< of each value
-    std::vector<bool> in_run;                ///< instructions that wait for a guard
-    std::vector<bool> was_in_run;            ///< instructions that have got one
+    std::vector<bool> in_run;                ///< instructions of the current run
+    std::vector<bool> was_in_run;            ///< instructions of earlier runs
 };
 
 }  // namespace

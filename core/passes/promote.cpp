@@ -1,3 +1,23 @@
+// mem2reg: variables (var, get, set) become SSA values. Those set in a construct become its results and carried values.
+// Why: folding, value numbering, forwarding and hoisting see values, not the contents of variables.
+//
+//   %v = var %i : i32                 |
+//   %w = var %one : i32               |
+//   if %c {                           |  %4, %5 = if %3 : (i32, i32) {
+//     set %v, %n : i32                |    yield %1, %2
+//     yield                           |
+//   } else {                          |  } else {
+//     %y = get %v : i32               |
+//     %z = add %y, %one : i32         |    %6 = add %0, %2 : i32
+//     set %w, %z : i32                |    yield %0, %6
+//     yield                           |
+//   }                                 |  }
+//   %p = get %v : i32                 |  # %4 stands for %p
+//
+// Cost: one walk, plus one scan of each construct's contents: O(instructions * nesting depth), and a copy of the variables' map
+// at each construct. A result is added wherever a set occurs, even if nothing reads it; `dead` removes such results.
+// Textbook name: SSA construction for structured control flow (Brandis and Moessenboeck, TOPLAS 1994). It needs no dominance
+// frontiers.
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,8 +27,8 @@
 namespace pumice::ir {
 namespace {
 
-/// Walks the kernel with the current value of each variable. A construct gives one more result, and a loop carries one more
-/// value, for each variable of the code around it that it sets.
+/// Walks the kernel with the current value of each variable. For each outer variable that it sets, a construct gets one more
+/// result, and a loop one more carried value.
 class Promotion : public Rewriter {
 public:
     using Rewriter::Rewriter;
@@ -34,13 +54,13 @@ private:
         }
     }
 
-    /// The variables of the code around `i` that it sets, in the order of their definition.
+    /// The variables defined outside `i` and set inside it, in the order of their definition.
     Variables set_inside(const Inst& i) const {
         Variables found;
         each_inside(from, i, [&](InstId inner) {
             if (from[inner].op != Op::set) return;
             const Value variable = from.operands(from[inner])[0];
-            // What is declared inside has no value yet.
+            // A variable declared inside `i` has no entry in `now` yet.
             if (now.count(variable.id) && std::find(found.begin(), found.end(), variable) == found.end())
                 found.push_back(variable);
         });
@@ -48,7 +68,7 @@ private:
         return found;
     }
 
-    /// A terminator with the current values of what it also hands on.
+    /// Emits a terminator with the current values of these variables as additional operands.
     void leave(const Inst& i, const Variables& also) {
         std::vector<Value> operands = of(from.operands(i));
         for (const Value v : also) operands.push_back(now.at(v.id));
@@ -90,7 +110,8 @@ private:
         const InstId made = control(i, operands, types, [&](int which, std::span<const Value> params) {
             const auto& old = from[i.blocks[which]].params;
             for (size_t p = 0; p < old.size(); ++p) map(old[p], params[p]);
-            // A while's body goes on with the values that its test block ends with.
+            // A while's body starts with the variables' values at the end of its test block, so only block 0 takes the
+            // parameters.
             for (size_t e = 0; which == 0 && e < also.size(); ++e) now.at(also[e].id) = params[old.size() + e];
             insts(i.blocks[which]);
         });
@@ -100,9 +121,9 @@ private:
         results(i, made, also);
     }
 
-    std::unordered_map<uint32_t, Value> now;  ///< a variable's value here
-    std::vector<Variables> yielded{{}};       ///< what yields of the open constructs hand on; a function's nothing
-    std::vector<Variables> carried;           ///< what the open loops carry
+    std::unordered_map<uint32_t, Value> now;  ///< current value of each variable
+    std::vector<Variables> yielded{{}};       ///< by open construct: variables its yields hand on; for a function none
+    std::vector<Variables> carried;           ///< by open loop: variables that it carries
 };
 
 }  // namespace

@@ -1,10 +1,23 @@
+// Reassociation for FMA: in a sum of products and a constant, the constant is added first, so every product contracts to an
+// FMA.
+// Why: a a + b b + c takes a multiplication, an FMA and an addition. As (a a + c) + b b it takes two FMAs.
+//
+//   %s = add %xx, %yy : f32            |  %9 = add %4, %3 : f32           # %4, %5, %6 = %xx, %yy, %xy (products)
+//   %t = add %s, %xy : f32             |  %10 = add %9, %5 : f32          # %3 = %half (a constant)
+//   %u = add %t, %half : f32           |  %11 = add %10, %6 : f32
+//
+// `x - constant` counts as `x + -constant`. The old additions stay behind without a user, for `dead`.
+// Cost: linear; one array of use counts, and each sum is followed to its innermost addition.
+// Limits: the rest of the sum keeps its order, and only the constant moves. The innermost addition must have two products as
+// operands, and each intermediate result exactly one user; a sum with a single product contracts as it is. Constants only, not
+// uniform values. Rounding changes, so kernels with `math strict` are left alone.
+// Textbook name: reassociation of floating-point sums for contraction.
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
 
 namespace pumice::ir {
 namespace {
 
-/// a a + b b + c takes a product and two fused multiply-adds and, were it not for this pass, an addition of the constant.
 class ReassociateForFma : public Rewriter {
 public:
     explicit ReassociateForFma(const Kernel& kernel) : Rewriter(kernel), uses(kernel.values.size()) {
@@ -28,14 +41,14 @@ private:
         uint64_t bits = 0;
         return from.constant(v, bits);
     }
-    /// What computes `v`, where nothing else needs it and it is this op.
+    /// The instruction that computes `v`, if it is an `op` and `v` has exactly one use; else null.
     const Inst* only_for_here(Value v, Op op) const {
         const InstId source = from[v].inst;
         return uses[v.id] == 1 && source.id != none && from[source].op == op ? &from[source] : nullptr;
     }
     bool is_product(Value v) const { return only_for_here(v, Op::mul); }
 
-    /// The operand of a sum in which its first two terms are added; none where these are the operands.
+    /// The operand of a sum that is itself a sum with one use; none if there is no such operand.
     Value inner(const Inst& sum) const {
         for (const Value v : from.operands(sum))
             if (only_for_here(v, Op::add)) return v;
@@ -48,7 +61,7 @@ private:
         return is_product(from.operands(*sum)[0]) && is_product(from.operands(*sum)[1]);
     }
 
-    /// The sum `v` with one term more, the first.
+    /// The sum `v` with `first` as an additional term in its innermost addition.
     Value with(Value first, Value v) {
         const auto terms = from.operands(*only_for_here(v, Op::add));
         const Value deeper = inner(*only_for_here(v, Op::add));
@@ -56,7 +69,7 @@ private:
         return b.op(Op::add, {with(first, deeper), of(terms[terms[0] == deeper ? 1 : 0])});
     }
 
-    std::vector<uint32_t> uses;  ///< how often each value is an operand
+    std::vector<uint32_t> uses;  ///< by value: how often it is an operand
 };
 
 }  // namespace

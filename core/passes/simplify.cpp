@@ -1,3 +1,21 @@
+// Constant folding, algebraic identities, CSE (value numbering), and control flow that constants decide.
+// Why: promote and predicate_range_tail expose such code, and forward_stores compares indices by value number.
+//
+//   %s1 = select %nc, %i, %n : i32       |  %9 = select %7, %2, %0 : i32       # %nc = not %c: operands swapped
+//   %d = sub %s1, %s1 : i32              |  %10 = constant 0 : i32
+//   %bits = bitcast %mm : u32            |  %12 = bitcast %1 : u32             # %mm = neg (neg %x)
+//   %back = bitcast %bits : f32          |                                     # %1 itself
+//   %g = sub %x, %x : f32                |  %13 = sub %1, %1 : f32             # may be NaN: stays
+//
+// The Builder folds constants and numbers pure instructions while the Rewriter copies, each where the first occurrence
+// dominates the second; this file adds identities of two non-constant operands, ifs with a constant condition, results and
+// carried values that are equal on every path, and loops without iterations. Only identities that hold for every operand apply
+// (NaN and -0 included). Instructions that become unused are left to `dead`.
+// Cost: one walk; each result and carried value looks at all its sources. Linear in the kernel's operands for each level of
+// nesting.
+// Limits: one sweep, no fixpoint: a carried value that turns out to be invariant only in the result needs a second run. No
+// reassociation, no conditional constant propagation through loops.
+// Textbook name: dominator-based value numbering (Briggs, Cooper, Simpson, "Value numbering", 1997).
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
 
@@ -22,9 +40,10 @@ private:
         copy(id);
     }
 
-    // ---- identities, one a line; those with a constant operand are the Builder's ----
+    // ---- identities, one per line; the Builder applies those with a constant operand ----
 
-    /// The value that the instruction's result equals, if one is known without computing it; for every operand, NaN included.
+    /// An existing value that equals the instruction's result for every operand, NaN included; none if there is no such
+    /// identity.
     Value identity(const Inst& i, const std::vector<Value>& v) {
         const Scalar type = to.type_of(v[0]);
         const bool twice = v.size() == 2 && v[0] == v[1] && !is_float(type);
@@ -45,7 +64,7 @@ private:
         }
     }
 
-    /// The operand of `v` where it is this op's result.
+    /// The first operand of the instruction that defines `v`, if that is an `op`; else none.
     Value operand_of(Value v, Op op) const {
         const InstId source = to[v].inst;
         return source.id != none && to[source].op == op ? to.operands(to[source])[0] : Value{};
@@ -60,7 +79,7 @@ private:
         return {};
     }
 
-    /// A bitcast back to the type that a bitcast came from.
+    /// The source of a bitcast whose result is cast back to the source's type.
     Value same_bits(Scalar type, Value v) const {
         const Value inner = operand_of(v, Op::bitcast);
         return inner && to.type_of(inner) == type ? inner : Value{};
@@ -76,12 +95,13 @@ private:
         const uint32_t before = uint32_t(to.values.size());
         copy(id);
         const Inst made = to[to[b.current()].insts.back()];
-        if (made.op != Op::if_) return;  // no arm yields: the results are constants that nobody reaches
+        if (made.op != Op::if_) return;  // no arm yields, so the code behind it is unreachable
         for (int r = 0; r < i.result_count; ++r)
             if (const Value same = on_every_way(made, r, before)) map(from.result(i, r), same);
     }
 
-    /// What every arm that yields gives as result `r`: one constant, or one value of the code around (which is older).
+    /// The value that every yielding arm gives as result `r`: one constant, or one value defined before the if (its id is below
+    /// `before`). None if the arms differ.
     Value on_every_way(const Inst& made, int r, uint32_t before) {
         Value first;
         for (const BlockId arm : made.blocks) {
@@ -98,7 +118,8 @@ private:
         return to.constant(first, bits) ? b.constant(to.type_of(first), bits) : Value{};
     }
 
-    /// A carried value that no iteration changes is the initial one, inside and after the loop. (Its column is left to dead.)
+    /// Replaces a carried value that no iteration changes by the initial value, inside and after the loop. `dead` removes its
+    /// column.
     void loop(InstId id) {
         const Inst& i = from[id];
         copy(id);
@@ -145,7 +166,7 @@ private:
         return from.constant(from.operands(last_inst(from, i.blocks[0]))[0], bits) && !bits;
     }
 
-    /// The test block still runs once.
+    /// A while whose condition is constant false: emits the test block, which still runs once.
     void tests_once(const Inst& i) {
         const auto initial = of(from.operands(i));
         for (size_t p = 0; p < initial.size(); ++p) map(from[i.blocks[0]].params[p], initial[p]);

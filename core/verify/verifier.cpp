@@ -1,4 +1,15 @@
-// Every rule of the IR for blocks and instructions, checked in the order in which the text stands. docs/ir.md lists the rules.
+// The IR verifier: checks every rule of docs/ir.md for blocks and instructions, in the order of the text.
+//
+// One recursive walk over the structured control flow. `visible` is the set of values whose definition dominates the current
+// point: a block's values are added as it is walked, and removed behind it (for a while's test block, behind the body).
+//
+//   %2 = add %0, %1 : f32     ->  operands visible; types as the row of ops.def asks; the result's type as the row gives
+//   yield %2                  ->  ends an arm, a loop body or a function, with the types of what receives it
+//
+// The first broken rule ends the check, and its sentence, with the instruction's text, is the result; "" means that all hold.
+// verifier_tables.cpp checks parameters, memories and functions first, so that indices into tables are valid here. Cost: linear
+// in instructions and operands. It runs behind every pass in debug builds and with PUMICE_VALIDATE=1. Limits: structural and type
+// rules only; uniformity of barriers, bounds and races are checked elsewhere (core/analysis, core/interp).
 #include <map>
 
 #include "core/ir/builder.h"
@@ -12,7 +23,7 @@
 namespace pumice::ir {
 namespace {
 
-/// Where a block stands decides which terminators may end it.
+/// The role of a block, which decides which terminators may end it.
 enum class Place { body, function, arm, loop, test };
 
 class Verifier {
@@ -39,7 +50,7 @@ private:
         broken_by(k, i, parts...);
     }
 
-    /// A launch computes the size, from the group's extents alone.
+    /// Checks a local array's size: the launch computes it, from the group's extents and constants alone.
     void size(const Memory& m) const {
         if (m.size.id >= k.values.size()) broken("the size of \"", m.name, "\" is value ", m.size.id, " of ", k.values.size());
         if (k.type_of(m.size) != Scalar::i32)
@@ -69,7 +80,7 @@ private:
 
     void call(const Inst& i, const Types& v) const {
         if (i.immediate >= k.functions.size()) wrong(i, "the function is ", i.immediate, " of ", k.functions.size());
-        // No function can then call itself, by whatever way.
+        // A function calls only earlier functions, so there is no recursion, direct or indirect.
         if (i.immediate >= in_function)
             wrong(i, "function \"", k.functions[in_function].name, "\" calls one that does not stand before it");
         const Function& f = k.functions[i.immediate];
@@ -110,7 +121,7 @@ private:
                 defined.push_back(v);
             }
         }
-        // The body of a while still sees what its test block defines: the caller hides it later.
+        // The body of a while sees the values of its test block, so while_ hides them later.
         if (place == Place::test)
             test_values = defined;
         else
@@ -233,7 +244,7 @@ private:
             case Op::group_size:
             case Op::group_count: {
                 expect_types(i, v, {}, "the operands are");
-                // Axes past the kernel's rank have one item: what works in every rank names all three.
+                // Axes past the kernel's rank have one item; code for every rank may name all three.
                 if (i.immediate >= 3) wrong(i, "the axis is ", i.immediate, "; ranges have at most 3");
                 return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
             }
@@ -270,7 +281,7 @@ private:
             case Op::if_: return if_(i, v);
             case Op::for_: return for_(i, v);
             case Op::while_: return while_(i, v);
-            default: wrong(i, "this instruction has no rule");  // terminators and scalar ops were sorted out before
+            default: wrong(i, "this instruction has no rule");  // terminators and scalar ops were handled before
         }
     }
 
@@ -337,7 +348,7 @@ private:
         const Types given(v.begin() + (i.op == Op::require), v.end());
         if (given.size() > max_reported) wrong(i, name_of(i.op), " has ", given.size(), " values; the limit is ", max_reported);
         if (const std::string problem = Format(k.strings[i.immediate]).misfit(given); !problem.empty()) wrong(i, problem);
-        // What the host knows of a report, it finds by its format.
+        // The host finds a report's types by its format, so one format must always have the same values.
         const auto [known, first] = reports.emplace(i.immediate, std::pair(i.op, given));
         if (!first && known->second != std::pair(i.op, given)) wrong(i, "another instruction gives its format other values");
     }
@@ -384,11 +395,11 @@ private:
 
     const Kernel& k;
     std::vector<bool> visible, entered, placed;
-    size_t in_function = 0;          ///< which function is being checked; all are done: the body
+    size_t in_function = 0;          ///< the function being checked; the number of functions while the body is checked
     std::vector<Loop> loops;
     std::map<uint64_t, std::pair<Op, Types>> reports;  ///< by format
-    std::vector<Types> yields;       ///< of the arms seen in the ifs that are open
-    std::vector<Value> test_values;  ///< what the last test block defined
+    std::vector<Types> yields;       ///< types yielded by the arms of open ifs
+    std::vector<Value> test_values;  ///< the values that the last test block defined
 };
 
 }  // namespace
