@@ -1,5 +1,18 @@
-// Indices that are bent at the rim of an array: wrapped around to its other side, or kept from leaving it. Packets away from there have
-// code of their own, in which places side by side are known to be so.
+// Loop versioning, interior and boundary: packets whose wrapped or clamped indices are straight get code of their own.
+//
+// Why: a stencil with `select(i == 0, n - 1, i - 1)`, `clamp(i + 1, 0, n - 1)` or `(i + 1) % n` has indices that are not affine,
+// so its loads are gathers. In the interior the index is simply i - 1 or i + 1, and the load is contiguous.
+//
+//     before:  %j = select (icmp eq %i, 0), %n-1, %i-1      after:  br (all lanes straight), interior, boundary
+//              %v = gather arg1[%j]                          interior:  %v = load <8 x float>, ptr arg1 + (%i - 1)
+//                                                            boundary:  %v = gather arg1[%j]
+//
+// The test is one comparison for each such index and packet, from the packet's first (and last) lane. In the interior the index
+// is the straight value: the selected operand, the affine operand of min or max, or for `%` the affine remainder.
+// Cost: the kernel's body is written twice, so only for kernels of at most 300 instructions.
+// Limits: i32 indices that step by 1 from lane to lane against a uniform limit; select by a comparison, min, max, rem, and chains
+// of these; no kernels with barriers; the index must reach the last dimension of an array access through add and sub only.
+// Textbook: loop versioning / index-set splitting for boundary conditions (Griebl et al. 2000; Halide's loop partitioning).
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -12,13 +25,14 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int most_steps = 16;      ///< to an index
-constexpr int most_depth = 8;       ///< from a bend to an index
-constexpr size_t most_twice = 300;  ///< instructions of a kernel, which are written twice
+constexpr int most_steps = 16;      ///< instructions that an index may take to recompute
+constexpr int most_depth = 8;       ///< of add and sub between a boundary index and an access
+constexpr size_t most_twice = 300;  ///< instructions of a kernel that is written twice
 }  // namespace
 
-/// What a bent value is away from the rim, and what decides where that is: select(x == limit, bent, straight), or by another comparison,
-/// min(x, limit), max(x, limit), x % limit. Of bends of bends, as clamp() is one, x and straight are those of the first.
+/// Bend: a boundary index. Matches select(x == limit, wrapped, straight), also by another comparison, and min(x, limit), max(x,
+/// limit), x % limit; gives the straight value of the interior and the condition for it. In chains (clamp() is max of min), x and
+/// straight are those of the innermost operation.
 std::optional<Bend> Emitter::bend_of(const Inst& i, std::span<const Bend> before) const {
     if (i.type != Scalar::i32 || i.result_count != 1 || kind_of(k.result(i)) != Kind::vector) return std::nullopt;
     Bend bend{k.result(i), {}, i.op, {}, {}};
@@ -41,7 +55,7 @@ std::optional<Bend> Emitter::bend_of(const Inst& i, std::span<const Bend> before
         if (bend.op == Op::eq || bend.op == Op::ne) {
             bend.holds = bend.op == Op::ne;
         } else if (bend.op == Op::lt || bend.op == Op::le || bend.op == Op::gt || bend.op == Op::ge) {
-            // Where both sides grow, the one that is compared.
+            // If both operands of the select are affine, the one that is compared is the straight one.
             const Value one = resolved(v[1]), other = resolved(v[2]);
             bend.holds = even(one) && (!even(other) || one == resolved(compared[0]) || one == resolved(compared[1]));
         } else {
@@ -63,7 +77,7 @@ std::optional<Bend> Emitter::bend_of(const Inst& i, std::span<const Bend> before
     return bend;
 }
 
-/// Those of indices of arrays.
+/// The boundary indices of the kernel that take part in an array access.
 std::vector<Bend> Emitter::find_bends() const {
     std::vector<Bend> found;
     const auto& order = uniformity.structure().order();
@@ -84,7 +98,7 @@ std::vector<Bend> Emitter::find_bends() const {
             return leads(v, indices_of(k, i).back(), 0);
         });
     };
-    // And those that these are bends of.
+    // Keeps also the inner boundary indices that the kept ones are made of.
     std::set<uint32_t> needed;
     for (auto b = found.rbegin(); b != found.rend(); ++b) {
         if (!needed.count(b->value.id) && !is_index(b->value)) continue;
@@ -95,7 +109,7 @@ std::vector<Bend> Emitter::find_bends() const {
     return found;
 }
 
-/// An i1: the value is straight in all lanes of this packet.
+/// An i1: the index is straight in all lanes of this packet.
 std::string Emitter::is_straight(const Bend& b) {
     follow(b.x), follow(b.limit);
     const std::string first = scalar(b.x), limit = scalar(b.limit);
@@ -105,7 +119,7 @@ std::string Emitter::is_straight(const Bend& b) {
     if (b.op == Op::min || b.op == Op::max)
         return both(no_wrap, b.op == Op::min ? let(text("icmp sle i32 ", last, ", ", limit)) : let(text("icmp sge i32 ", first, ", ", limit)));
     if (b.op == Op::rem) {
-        // All lanes have the quotient of the first where its rest is so far below the divisor.
+        // All lanes have the first lane's quotient if its remainder is at most the divisor minus the width.
         const std::string divides = let(text("icmp sgt i32 ", limit, ", 0")), by = let(text("select i1 ", divides, ", i32 ", limit, ", i32 1"));
         rests[b.value.id] = let(text("srem i32 ", first, ", ", by));
         const std::string same = let(text("icmp sle i32 ", rests[b.value.id], ", ", let(text("sub i32 ", by, ", ", width))));
@@ -119,7 +133,7 @@ std::string Emitter::is_straight(const Bend& b) {
     return both(no_wrap, b.holds ? ends : let(text("xor i1 ", ends, ", true")));
 }
 
-/// A packet, twice where there are bends: away from them, and where it meets one.
+/// Writes a packet in two versions if the kernel has boundary indices: interior (label `away`) and boundary (label `rim`).
 void Emitter::with_and_without_bends(std::span<const Bend> bends, const Body& body) {
     if (bends.empty()) return body();
     std::string all;
@@ -140,7 +154,7 @@ void Emitter::with_and_without_bends(std::span<const Bend> bends, const Body& bo
     body();
 }
 
-/// Whether a value of a packet away from bends grows by a constant from lane to lane, unlike elsewhere: makes it known then.
+/// In an interior packet: if the value is affine there, although it is not in general, defines it as affine and returns true.
 bool Emitter::straight(const Inst& i) {
     if (straightened.empty() || i.type != Scalar::i32) return false;
     const Value r = k.result(i);

@@ -1,5 +1,16 @@
-// Atomics: lane by lane; one for the packet where all its items add to one place and nobody asks for the old value; plain adds in
-// memory that is the thread's own.
+// Atomics: reduced over the packet, scalarised lane by lane, or plain accesses where the memory belongs to one thread.
+//
+//     atomic add arg1[%uniform], %x    old value unused:     %s = horizontal add of x; atomicrmw fadd ptr, %s     1 atomic
+//     atomic add arg1[%varying], %x    shared array:         for each active lane: atomicrmw fadd ptr_lane, x_lane
+//     atomic add copy[%contiguous], %x private to a thread:  masked.load; fadd; masked.store                       no atomic
+//
+// Why: an atomic of a float is a compare-exchange loop, so one atomic for a packet instead of one for each lane counts. Local
+// memory, private memory and private copies of reduction targets (cpu/plan/reduction_privatisation.h) are accessed by one thread
+// only. Cost: a lane-by-lane atomic is `width` scalar atomics; partial packets loop over the bits of the mask. Order of lanes is
+// unspecified, and all atomics are monotonic (relaxed).
+// Limits: no conflict detection (AVX-512 CD): atomics at varying addresses are always scalarised. Exchange and compare-exchange
+// are never reduced over the packet.
+// Textbook: scalarisation; SIMD tree reduction.
 #include <functional>
 
 #include "core/ir/ops.h"
@@ -26,7 +37,7 @@ Op op_of(Atomic a) {
     library_bug("an exchange is no operation");
 }
 
-/// LLVM's word in atomicrmw and in the reductions.
+/// The operation's name in `atomicrmw`.
 const char* word(Atomic a, Scalar t) {
     const bool f = is_float(t), u = is_unsigned_int(t);
     switch (a) {
@@ -42,13 +53,13 @@ const char* word(Atomic a, Scalar t) {
     return "xchg";
 }
 
-/// A bool as memory has it, a byte of 0 or 1, on which the operations of bools are those of bytes.
+/// The type in memory. A bool is a byte of 0 or 1, on which the operations of bytes give the results of those of bools.
 Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::u8 : type; }
 
 }  // namespace
 
-/// Calls `emit` for each lane that runs, with the lane as an i32 and its part of each vector. `straight`: whole packets by code
-/// for each lane, which need no look at the mask; a packet of which some lanes run takes the loop.
+/// Scalarisation: calls `emit` for each active lane, with the lane as an i32 and its element of each vector. `straight`: full
+/// packets are unrolled, without a test of the mask; partial packets loop over the mask's bits.
 void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit) {
     std::vector<std::string> own(vectors.size());
     const auto every = [&] {
@@ -129,7 +140,7 @@ void Emitter::atomic(const Inst& i) {
         define(r, splat_constant(i.type, 0, true));
 }
 
-/// Each lane at its own place in memory that belongs to the thread: plain vectors.
+/// Contiguous lanes in memory that belongs to the thread: a vector load, the operation, a vector store.
 void Emitter::side_by_side(const Inst& i, const Place& a) {
     const std::string type = scalar_type(i.type), whole = vector_type(type);
     const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
@@ -146,7 +157,7 @@ void Emitter::side_by_side(const Inst& i, const Place& a) {
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 
-/// One lane's. In memory that belongs to the thread plain accesses do.
+/// The atomic of one lane. Memory that belongs to the thread takes a plain load and store.
 std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, const std::vector<std::string>& operands) {
     const Scalar stored = stored_as(i.type);
     const std::string type = scalar_type(stored), bits = text("i", 8 * size_of(stored));
@@ -178,13 +189,13 @@ std::string Emitter::scalar_atomic(const Inst& i, const std::string& pointer, co
     return old;
 }
 
-/// All items at one place: the packet's sum, or minimum, in one access. Which order the items come in is open anyway.
+/// All lanes at one address: reduces the packet to one scalar, then one atomic. The order of the items is unspecified anyway.
 void Emitter::reduced_atomic(const Inst& i, const std::string& pointer) {
     const Atomic what = Atomic(i.immediate);
     const Value given = k.operands(i).back();
     const std::string type = scalar_type(i.type), whole = vector_type(type);
     std::string value = vector(given);
-    // Halving: log2(width) operations, among which lanes that do not run repeat one that does, or hold what changes nothing.
+    // Tree reduction in log2(width) steps. Inactive lanes hold 0 for add, sub, or, xor; else they repeat the first active lane.
     const bool adds = what == Atomic::add || what == Atomic::sub || what == Atomic::or_ || what == Atomic::xor_;
     if (!running.all()) {
         const std::string filler = adds ? "zeroinitializer" : splat(type, extract(type, value, first_lane(running)));

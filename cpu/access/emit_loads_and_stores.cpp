@@ -1,5 +1,20 @@
-// Loads and stores: one scalar for all, a vector in place, several together (interleaved_group.cpp), or lane by lane, by how the index depends
-// on the item.
+// Memory access widening: each load and store becomes a scalar, contiguous, interleaved, masked or gather/scatter access.
+//
+// The choice follows from how the index depends on the lane (uniformity and affine analysis):
+//
+//     index                       load of arg1[index], width 8
+//     uniform                     load float                                       one scalar for all lanes
+//     affine, step 1              load <8 x float>, ptr %p, align 4                contiguous; masked.load in a tail
+//     affine, step 2 to 16, or a  interleaved access group (interleaved_group.cpp)
+//     member of a struct
+//     anything else               call @llvm.masked.gather.v8f32(<8 x ptr> %p, ...)
+//
+// Constants that are added to an index (up to 1024) become a byte offset of the address, so that neighbouring accesses share the
+// rest. Private memory is laid out lane-interleaved: element e of lane l is at e * width + l, so a uniform index is contiguous.
+// Tails of 1, 2, 4 or 8 items use short vectors, since masked loads do not take part in store-to-load forwarding.
+// Cost: addresses are i32 arithmetic unless an array has 2^31 elements (Variant::wide_offsets). Limits: a vector index that the
+// affine analysis does not know is a gather, even if it happens to be contiguous at run time.
+// Textbook: memory access widening in loop vectorisation (Allen and Kennedy; LLVM LoopVectorize: widen, interleave, scalarise).
 #include <algorithm>
 #include <functional>
 
@@ -11,15 +26,15 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-/// The largest power of two that divides both an element's size and its leaf's offset.
+/// Alignment: the largest power of two that divides the element's size, the member's offset and the member's size.
 int alignment(const Element& e, const Leaf& l) {
     return int((e.size | l.offset | uint32_t(size_of(l.type))) & -(e.size | l.offset | uint32_t(size_of(l.type))));
 }
 }  // namespace
 
-/// In how many bits the form of an index says where the access goes. Inside its array an index is neither negative nor, where offsets are
-/// not wide, 2^31 or more, and no signed one of 32 bits is: those that are the same modulo 2^32 are equal then, and items side by side, or
-/// iterations, whose indices differ by less than 2^31 modulo 2^32 differ by just that.
+/// The modulus, as 32 or 64 bits, in which an index has to be known to determine the address. A valid index is in [0, 2^31) if
+/// offsets are narrow or the index is a signed 32-bit integer. Two such indices that are equal modulo 2^32 are equal; if their
+/// difference is below 2^31 modulo 2^32, it is the true difference.
 int Emitter::index_bits(const Inst& i, Value index) const {
     const auto widened = [&](Value v) {
         const InstId source = k[v].inst;
@@ -30,31 +45,31 @@ int Emitter::index_bits(const Inst& i, Value index) const {
     return wide && k.type_of(index) != Scalar::i32 && !widened(index) ? 64 : 32;
 }
 
-/// By how much an index inside its array grows from one item to the next along an axis, if that is a constant.
+/// The step of a valid index from one item to the next along an axis, if it is a constant.
 std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t axis) const {
     return affine.of(index).step(index_bits(i, index), axis);
 }
 
-/// True where a packet's items are side by side in the last dimension, and at one place of the others, as far as they run.
+/// True if the active lanes of a packet access adjacent elements of one row: the last index has step 1, the others are uniform.
 bool Emitter::lies_in_row(const Inst& i) const {
     const auto indices = indices_of(k, i);
     return kind_of(indices.back()) == Kind::affine && index_step(i, indices.back()) == 1 &&
            std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; });
 }
 
-/// An index as i32, or as i64 where offsets are wide. In narrow arrays every index inside is below 2^31, so that i32 holds it
-/// whatever its type was; what lies outside is nobody's.
+/// An index as i32, or as i64 with wide offsets. In narrow arrays a valid index is below 2^31 and fits i32 whatever its type is;
+/// the value of an invalid index does not matter.
 Held Emitter::integer(Value v, bool wide) {
     const Held h = held(v);
     const Scalar from = k.type_of(v), to = wide ? Scalar::i64 : Scalar::i32;
     const bool same = size_of(from) == size_of(to);
     if (same) return h;
     Held now;
-    // A wider type counts on as the signed one of 32 bits does inside an array, which has no place where that wraps.
+    // A signed 32-bit index that is valid does not wrap between lanes, so it stays affine when it is widened.
     const bool counts = h.kind == Kind::uniform || (h.kind == Kind::affine && (size_of(from) > size_of(to) || from == Scalar::i32));
     if (counts) {
         now.kind = h.kind;
-        now.step = h.step;  // which the analysis does not know of bent indices
+        now.step = h.step;  // the affine analysis does not know the step of a boundary index
         now.scalar = cast(from, to, h.scalar, false);
     } else {
         now.kind = Kind::vector;
@@ -63,19 +78,20 @@ Held Emitter::integer(Value v, bool wide) {
     return now;
 }
 
-/// The extent of a memory along a dimension, the last of which is that of a row: an i32, or an i64.
+/// The extent of a memory along a dimension (the last dimension is the contiguous one): an i32, or an i64 if `wide`.
 std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
     if (k[m].kind != MemoryKind::array) return std::to_string(k[m].extents[dimension]);
     const std::string extent = extent_text(m, k[m].rank - 1 - int(dimension));
     return wide ? extent : let(text("trunc i64 ", extent, " to i32"));
 }
 
-/// An index without the constant that was added to it, which is left to the machine's addresses, as accesses side by side then share the
-/// rest. An index inside the array has not wrapped, and neither has one that is less by a little.
+/// Splits off constants that are added to an index and accumulates them in `more`, for the displacement of the address;
+/// neighbouring accesses then share the remaining index. A valid index has not wrapped, and neither has one that is at most 1024
+/// smaller.
 Value Emitter::without_constant(Value v, int64_t& more) const {
     constexpr uint64_t most = 1024;
     const Kind kind = kind_of(v);
-    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(32))) return v;  // these lie in rows
+    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(32))) return v;  // a row access handles these
     while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
         const auto terms = k.operands(k[k[v].inst]);
         uint64_t bits = 0;
@@ -87,7 +103,8 @@ Value Emitter::without_constant(Value v, int64_t& more) const {
     return v;
 }
 
-/// The element's row-major index less `more`, an i32 or (wide) i64; `contiguous`: it grows by 1 from lane to lane for the items that run.
+/// The element's row-major index minus `more`: an i32, or an i64 if `wide`. `contiguous`: the index has step 1 over the active
+/// lanes.
 Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
     const auto indices = indices_of(k, i);
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
@@ -111,12 +128,12 @@ Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) 
         whole = sum;
     }
     contiguous = whole.kind == Kind::affine && whole.step == 1;
-    // One that was widened may wrap as a number, but not as an index: it is contiguous though its value is a vector.
+    // A widened index may wrap as a number, but not as a valid index: the access is contiguous although the value is a vector.
     if (whole.kind == Kind::vector && indices.size() == 1 && width > 1) contiguous = index_step(i, indices[0]) == 1;
     return whole;
 }
 
-/// The place of an element: the one of this index, or of these, and `more` elements on.
+/// The address of element index + `more`: a ptr, or a vector of ptr if the index is a vector.
 std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, const std::string& index, int64_t more) {
     const Memory& m = k[i.memory];
     const bool many = index_type[0] == '<';
@@ -132,8 +149,8 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
     return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
 }
 
-/// What an index is for the row's first item, an i32: what does not change from packet to packet LLVM takes out of the loop over them.
-/// "" where that is not said by sums and products.
+/// The value of an index for the first item of the row, an i32. It is invariant in the loop over the row's packets, so LLVM
+/// hoists it. "" if the index is not made of sums and products.
 std::string Emitter::at_row_begin(Value v, int depth) {
     constexpr int most_depth = 8;
     if (rests.count(v.id)) return "";
@@ -152,8 +169,8 @@ std::string Emitter::at_row_begin(Value v, int depth) {
     return b.empty() ? "" : let(text(op == Op::add ? "add" : op == Op::sub ? "sub" : "mul", " i32 ", a, ", ", b));
 }
 
-/// The place of an index that grows with the packet's in its row: the row's, and so many elements more. An index inside the array has not
-/// wrapped, and neither has that of the row, which is less by 1040 at most.
+/// The address of a contiguous access: the address for the row's first item plus the packet's offset in the row. A valid index
+/// has not wrapped, and neither has that of the row's first item, which is at most 1040 smaller.
 std::string Emitter::pointer_along(const Inst& i, const std::string& index_type, const std::string& index) {
     if (local_at[0][0] != '%') return pointer_to(i, index_type, index);
     const std::string x = let(text("zext i32 ", local_at[0], " to i64"));
@@ -182,7 +199,7 @@ Place Emitter::access(const Inst& i) {
         a.how = Place::How::contiguous;
         std::string first = index.scalar;
         if (index.kind == Kind::vector) {
-            // Lanes that do not run may hold anything: counted back from the first that does.
+            // Inactive lanes hold arbitrary values: lane 0's index is computed back from the first active lane.
             const std::string lane = first_lane(running);
             first = extract(t, index.vector, lane);
             if (lane != "0")
@@ -196,7 +213,7 @@ Place Emitter::access(const Inst& i) {
     return a;
 }
 
-/// Private memory lies element by element, and in each the lanes side by side.
+/// Private memory is lane-interleaved: for each element, the lanes are adjacent.
 Place Emitter::lane_access(const Inst& i) {
     const Memory& m = k[i.memory];
     const Leaf& leaf = m.element.leaves[i.leaf];
@@ -232,8 +249,8 @@ std::string Emitter::to_memory(Scalar type, const std::string& value, bool vecto
     return let(text("zext ", vector ? vector_type("i1") : "i1", " ", value, " to ", vector ? vector_type("i8") : "i8"));
 }
 
-/// The items that run are the first 1, 2, 4 or 8: shorter vectors than a packet's do. Unlike masked ones, their loads get what
-/// was just stored before it is in the cache.
+/// True if the active lanes are the first 1, 2, 4 or 8, so that shorter vectors can be used. Unlike masked loads, short loads
+/// take part in store-to-load forwarding.
 bool Emitter::short_packet() const { return running.first > 0 && (running.first & (running.first - 1)) == 0; }
 
 void Emitter::load(InstId id) {
@@ -241,7 +258,7 @@ void Emitter::load(InstId id) {
     const Value r = k.result(i);
     const std::string scalar = memory_type(i.type), whole = vector_type(scalar);
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end()) {
-        // With -0, a sum is the other operand, whatever it is.
+        // An accumulating tile: -0.0 is the neutral element of float addition, so the sum is the other operand.
         if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
@@ -272,7 +289,8 @@ void Emitter::load(InstId id) {
     define_lanes(r, from_memory(i.type, loaded, true));
 }
 
-/// A vector that the packet's items loaded. Where the analysis knows that it is one value, lane by lane, that is kept.
+/// Defines a value by a vector with an element for each lane. If the value is not of kind vector, the first active lane's is
+/// kept.
 void Emitter::define_lanes(Value v, const std::string& lanes) {
     if (kind_of(v) == Kind::vector) return define(v, lanes);
     define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
@@ -291,7 +309,7 @@ void Emitter::store(InstId id) {
         if (held(given).kind == Kind::uniform) {
             value = to_memory(i.type, scalar(given), false);
         } else {
-            // Several items at one place: one of them is the last. With a mask it is often one alone.
+            // All lanes store to one address: any active lane may be the last. Under a mask often only one lane is active.
             const std::string lane = running.all() ? std::to_string(width - 1) : first_lane(running);
             value = extract(scalar_text, to_memory(i.type, vector(given), true), lane);
         }

@@ -1,5 +1,19 @@
-// Adds to memory that is the thread's own: local memory, and copies of arrays that a kernel only adds to (cpu/plan/reduction_privatisation.h). Where a
-// packet adds to one place, its lanes have to be added up. That is done late, for many adds at once.
+// Reductions into memory of one thread: deferred horizontal adds and lane-private accumulators.
+//
+// Why: when all lanes of a packet add to one element, a horizontal add (log2(width) shuffles) per iteration dominates. Two ways
+// to defer it, for local memory and private copies (cpu/plan/reduction_privatisation.h):
+//
+//     atomic add m[%k], %x         lane-private:  copy[%k * 8 + lane] += x[lane], a vector add; lanes summed after the launch
+//     in a loop over %k            deferred:      row[k mod 8] = x; every 8th iteration: transpose-add of 8 vectors to one
+//                                                 vector of 8 sums, then one contiguous vector add to m[k - 7 .. k]
+//
+// The transpose-add takes 7 vector adds for 8 sums instead of 24. sum_lanes holds the places of an element in a copy (0: not
+// privatised); sum_rows the deferred adds.
+// Cost: copies `width` times as large (lane-private); 8 vectors of stack, or registers in unrolled loops (deferred).
+// Limits: add and sub whose old value is unused, at an address that the packet shares; deferred only in `for` loops without
+// jumps whose address moves by one element an iteration, with no other access to that memory; lane-private only if every add in a
+// loop is of this kind.
+// Textbook: reduction by scalar/array expansion (Allen and Kennedy); SIMD transpose-and-add.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,8 +27,8 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int64_t most_unrolled = 32;        ///< iterations
-constexpr size_t most_unrolled_insts = 40;  ///< in one of them
+constexpr int64_t most_unrolled = 32;        ///< iterations of a loop that is unrolled in full
+constexpr size_t most_unrolled_insts = 40;  ///< instructions of its body
 }  // namespace
 
 // ---- the plan ----
@@ -26,17 +40,16 @@ bool Emitter::in_loop(InstId i) const {
     return false;
 }
 
-/// An add of all items of a packet to one place, whose old value nobody asks for.
+/// An add or sub of all lanes to one address, whose old value is unused.
 bool Emitter::adds_together(const Inst& i) const {
     if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses[k.result(i).id]) return false;
     const auto indices = indices_of(k, i);
     return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
 }
 
-/// Which arrays are copies, and where lanes are added up late. Elements of a copy have a place for each lane where loops add to
-/// places that packets share, and where there is room: the lanes are added up at the end of the launch. What else adds to such an
-/// array pays for it, and must not stand in a loop. Else a loop that walks along a row of elements keeps a vector for each of the
-/// last ones, and adds all of these up at once.
+/// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy is lane-private if the variant allows it
+/// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
+/// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
 void Emitter::plan_sums() {
     sum_lanes.assign(k.memories.size(), 0);
     const auto& order = uniformity.structure().order();
@@ -55,7 +68,8 @@ void Emitter::plan_sums() {
     }
 }
 
-/// The adds of a loop that walk along a row: one an iteration, and nothing else in the loop touches the memory.
+/// Finds the adds of a loop that can be deferred: the address moves by one element an iteration, and it is the memory's only
+/// access in the loop.
 void Emitter::plan_rows(InstId id) {
     const Inst& loop = k[id];
     const Structure& where = uniformity.structure();
@@ -84,8 +98,8 @@ void Emitter::plan_rows(InstId id) {
         if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
 }
 
-/// The growth of an integer, modulo 2^bits, from one iteration of a for to the next, where that is a constant. The loop's own index does
-/// not wrap; what is computed from it does in the bits of its type, and may be anything modulo more.
+/// The step of an integer, modulo 2^bits, from one iteration of a `for` to the next, if it is a constant. The loop's index does
+/// not wrap. A value computed from it wraps in the bits of its type, so its step is unknown modulo more bits.
 std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     const Structure& where = uniformity.structure();
     const ValueInfo& info = k[v];
@@ -130,10 +144,10 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
     }
 }
 
-// ---- a place for each lane ----
+// ---- lane-private accumulators ----
 
-/// Each lane at its own place of an element, which may be the same for several. Packets of several vectors add one after the other, as
-/// an element has places for one.
+/// A lane-private add: each lane adds to its own place of its element. Packets of several vectors add one vector after the other,
+/// as an element has places for one vector.
 void Emitter::in_lanes(const Inst& i) {
     const int packet = width, places = sum_lanes[i.memory.id], bytes = size_of(i.type);
     const std::string type = scalar_type(i.type);
@@ -146,14 +160,14 @@ void Emitter::in_lanes(const Inst& i) {
         place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
         if (places == packet) return side_by_side(i, {Place::How::contiguous, place, bytes * width});
     } else {
-        // One base and numbers of 32 bits, which hold the places of a copy in lanes: machines gather by these at once.
+        // One base and 32-bit offsets, which suffice for a lane-private copy: gather instructions take this form.
         at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
         if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", vector_type("i32")));
         place = memory_text(i.memory);
         if (more != 0) place = let(text("getelementptr [", bytes * places, " x i8], ptr ", place, ", i64 ", more), "p");
     }
     Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
-    std::vector<std::string> given;  // or the factors of a product that the sum takes in
+    std::vector<std::string> given;  // the addend, or the factors of a product that is contracted into an fma
     const Value last = k.operands(i).back();
     if (taken_in(last)) {
         for (const Value factor : k.operands(k[k[last].inst])) given.push_back(vector(factor));
@@ -177,7 +191,8 @@ void Emitter::in_lanes(const Inst& i) {
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 
-/// A vector's. `at`: its elements, from `place` on, or none where `place` is the one that all add to. `mask`: none where all lanes run.
+/// The lane-private add of one vector. `at`: the lanes' element offsets from `place`; empty if all lanes add to the element at
+/// `place`. `mask`: empty if all lanes are active.
 void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
                            const std::string& mask) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"), bits = vector_type("i1");
@@ -200,7 +215,7 @@ void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operan
     line(text("call void ", store, "(", whole, " ", operation(op, i.type, operands, true, false), ", ", where, ")"));
 }
 
-// ---- rows ----
+// ---- deferred horizontal adds ----
 
 void Emitter::open_rows(InstId loop) {
     std::string filled;
@@ -213,7 +228,7 @@ void Emitter::open_rows(InstId loop) {
     }
 }
 
-/// What the packet adds is kept: in the order of places, so that a row that is walked backwards fills from its end.
+/// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
 void Emitter::add_to_row(const Inst& i) {
     const Row& row = sum_rows.at(&i);
     const std::string whole = vector_type(scalar_type(i.type));
@@ -243,7 +258,7 @@ void Emitter::next_in_rows(InstId loop) {
     start(on);
 }
 
-/// The iterations of a for with constant bounds and a step of 1 or -1; else -1.
+/// The trip count of a `for` with constant bounds and a step of 1 or -1; else -1.
 int64_t Emitter::constant_trips(InstId loop) const {
     if (k[loop].op != Op::for_) return -1;
     __int128 bounds[3] = {};
@@ -263,7 +278,7 @@ int64_t Emitter::constant_trips(InstId loop) const {
     return trips > 0 ? int64_t(trips) : 0;
 }
 
-/// Loops of a few whole rows: unrolled, they keep the vectors in registers.
+/// True for loops of a few full row buffers: unrolled in full, they keep the buffer in registers.
 bool Emitter::unrolls(InstId loop) const {
     const int64_t trips = constant_trips(loop);
     const bool has_row = std::any_of(sum_rows.begin(), sum_rows.end(), [&](const auto& row) { return row.second.loop == loop; });
@@ -284,8 +299,8 @@ void Emitter::close_rows(InstId loop) {
     start(end);
 }
 
-/// The sums over the lanes of each vector. Vectors are joined by two: the result's lanes whose number has bit d set come from the
-/// second one. When all are one, lane l has the sum of vector l.
+/// Transpose-add: lane l of the result is the sum of the lanes of vector l. In step d, pairs of vectors are added into one; the
+/// lanes of the result whose number has bit d set come from the second vector.
 std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
     const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
     std::vector<std::string> v;
@@ -307,11 +322,11 @@ std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
     return v[0];
 }
 
-/// Adds the sums to the row: `count` of them, or all where there is no text.
+/// Adds the sums of the buffer to memory: the first `count`, or all if `count` is empty.
 void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
     const std::string sums = !row.lines.empty() && running.all() ? row_of_products(row) : sum_of_row(i, row);
-    // The row's first place, and which lanes have one.
+    // The address of the lowest element, and the mask of the lanes that have a sum.
     const int bytes = size_of(i.type);
     std::string place = let(text("load ptr, ptr ", row.last)), mask = "splat (i1 true)";
     const std::string before = row.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))

@@ -1,6 +1,18 @@
-// Accesses whose places are a constant number of bytes apart from lane to lane: members of structs, every third element. Those of a
-// block that lie between each other move together, as whole vectors, which shuffles part into the lanes of each, or put together from
-// them. A gather or a scatter would take an access for every lane.
+// Interleaved access groups: accesses with a constant stride between lanes (struct members, every third element) move together.
+//
+// Why: a gather or scatter takes one access for each lane. Members of a struct lie between each other, so a few whole vectors
+// contain all of them; shuffles deinterleave these after loads and interleave before stores.
+//
+//     before:  %x = gather {p.x, stride 12}      after:  %a, %b, %c = 3 loads <8 x float> of 96 adjacent bytes
+//              %y = gather {p.y, stride 12}              %x = lanes 0, 3, 6, ... of (%a, %b, %c)
+//              %z = gather {p.z, stride 12}              %y = lanes 1, 4, 7, ...      %z = lanes 2, 5, 8, ...
+//
+// Loads move up to the first load of the group, stores down to the last store; nothing between touches the same words. Stores
+// with gaps and packets with a tail use a mask over words. Even strides are split in halves recursively, odd ones by shuffles.
+// Cost: about `stride` loads and at most stride * (stride - 1) shuffles a group, instead of `width` accesses a member.
+// Limits: stride of at most 16 words; at least a quarter of the words must be used; packets of at least 4 lanes; masked packets
+// only where the active lanes are consecutive and the target masks words (AVX-512; AVX2 from 4 bytes).
+// Textbook: Nuzman, Rosen, Zaks, "Auto-vectorization of Interleaved Data for SIMD", PLDI 2006; LLVM InterleavedAccessInfo.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -16,14 +28,14 @@ using namespace ir;
 
 namespace {
 
-constexpr int most_words = 16;      ///< from lane to lane
-constexpr int words_an_access = 4;  ///< beyond which most of what moves is for nothing
+constexpr int most_words = 16;      ///< largest stride, in words
+constexpr int words_an_access = 4;  ///< most words of stride per word that is used: beyond, most of the traffic would be unused
 
 }  // namespace
 
 // ---- which accesses ----
 
-/// Bytes from the place of one item to that of the next, where they are a constant and are worth it; else 0.
+/// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
 int64_t Emitter::stride_of(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0) return 0;
     if (in_tiles.count(&i) || walking.count(&i)) return 0;
@@ -37,7 +49,7 @@ int64_t Emitter::stride_of(const Inst& i) const {
     return stride > word && stride <= most_words * word && stride % word == 0 ? stride : 0;
 }
 
-/// By how many bytes an item's place of one access is behind that of another, of the same memory.
+/// The constant distance in bytes from the address of `from` to that of `to`, in the same memory; empty if it is unknown.
 std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) const {
     const Memory& m = k[from.memory];
     const auto a = indices_of(k, from), b = indices_of(k, to);
@@ -50,14 +62,14 @@ std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) 
     return elements * int64_t(m.element.size) + int64_t(m.element.leaves[to.leaf].offset) - int64_t(m.element.leaves[from.leaf].offset);
 }
 
-/// Whether the items that run follow each other, and the machine moves parts of a vector of such words.
+/// True if the active lanes are consecutive and the target has masked vector accesses of such words.
 bool Emitter::masks_words(int bytes) const {
     const bool follow = running.first > 0 || !running.to.empty();
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
-/// The access and those of its kind that follow in the block, whose words lie between its lanes' in turn. Loads come early, to where the
-/// first of them is, stores late, to where the last is: nothing in between touches the same words.
+/// Strided: an interleaved access group. Collects the access and the later ones of its block that access other words at the same
+/// stride. Loads move up to the first of them, stores down to the last: legal, because nothing in between touches the same words.
 std::optional<Strided> Emitter::strided(InstId id) const {
     const Inst& i = k[id];
     const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
@@ -66,7 +78,7 @@ std::optional<Strided> Emitter::strided(InstId id) const {
         const Inst* inst;
         int64_t at;
     };
-    std::vector<Member> members{{&i, 0}}, others;  // the others are stores between loads
+    std::vector<Member> members{{&i, 0}}, others;  // others: writes between the loads
     const auto touches = [&](const std::vector<Member>& all, const Member& one) {
         return std::any_of(all.begin(), all.end(), [&](const Member& m) {
             const int64_t behind = ((one.at - m.at) % stride + stride) % stride;
@@ -108,7 +120,7 @@ std::optional<Strided> Emitter::strided(InstId id) const {
 
 // ---- shuffles ----
 
-/// Vectors one behind the other, as many as a power of two: `parts` are some of them, and poison.
+/// Concatenates vectors; pads with poison to a power of two.
 std::string Emitter::concatenated(const std::string& type, int lanes, std::vector<std::string> parts) {
     while (parts.size() > 1) {
         if (parts.size() % 2) parts.push_back("poison");
@@ -119,19 +131,20 @@ std::string Emitter::concatenated(const std::string& type, int lanes, std::vecto
     return parts[0];
 }
 
-/// Whether all words go into one of the machine's vectors, which then moves as a whole: of small words, lanes of several vectors take
-/// several instructions to mix.
+/// True if all words of the group fit into one machine vector, which then moves as a whole: shuffles of small words across
+/// several vectors take several instructions each.
 bool Emitter::in_one_vector(const Strided& s) const {
     return running.all() && s.bytes < 4 && std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
 }
 
-/// Lanes of `a` and, from `lanes` on, of `b`.
+/// A shuffle of two vectors: index `lanes` is lane 0 of `b`.
 std::string Emitter::mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of) {
     if (a == "poison" && b == "poison") return a;
     return shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
 }
 
-/// Of `v`, as many vectors as lanes are words apart, those words of all lanes that are wanted: a vector for each word.
+/// Deinterleave: `v` is `stride` vectors of adjacent words; the result has, for each wanted word, a vector with that word of each
+/// lane.
 std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted) {
     const int stride = int(v.size()), lanes = s.lanes;
     if (stride == 1) return v;
@@ -162,7 +175,7 @@ std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std
     return result;
 }
 
-/// The reverse: vectors with the words of the lanes by turns. Words that are not there are poison.
+/// Interleave, the inverse: vectors of adjacent words. Words without a value are poison.
 std::vector<std::string> Emitter::joined(const Strided& s, const std::vector<std::string>& words) {
     const int stride = int(words.size()), lanes = s.lanes;
     if (stride == 1) return words;
@@ -190,12 +203,12 @@ std::vector<std::string> Emitter::joined(const Strided& s, const std::vector<std
 
 // ---- the accesses ----
 
-/// A ptr: so many words behind another.
+/// The address `words` words after `place`.
 std::string Emitter::words_on(const Strided& s, const std::string& place, int words) {
     return words == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", int64_t(words) * s.bytes), "p");
 }
 
-/// The place of the first lane's first word.
+/// The address of the first lane's first word.
 std::string Emitter::first_word(const Strided& s) {
     const Inst& i = *s.accesses[0].first;
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
@@ -206,8 +219,8 @@ std::string Emitter::first_word(const Strided& s) {
     return s.first == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", s.first), "p");
 }
 
-/// Of the vector whose first word is `first`: an <lanes x i1> of those words that items which run have, up to their `last`, and
-/// that are among `words`, where these are given.
+/// The mask, <lanes x i1>, of the vector that starts at word `first`: the words of active lanes, of each lane those up to word
+/// `last`, and only those in `words` if `words` is not empty.
 std::string Emitter::word_mask(const Strided& s, int first, int last, const std::vector<bool>& words) {
     const std::string v = text("<", s.lanes, " x i32>"), b = text("<", s.lanes, " x i1>");
     const auto list = [&](const char* type, const auto& of) {
@@ -232,14 +245,14 @@ std::string Emitter::word_mask(const Strided& s, int first, int last, const std:
     return mask;
 }
 
-/// What the accesses load: no byte in front of the first lane's first word, nor behind the last lane's last.
+/// Loads the group. Reads no byte before the first lane's first word, and none after the last lane's last word.
 void Emitter::load_strided(const Strided& s) {
     const std::string place = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<bool> wanted(static_cast<size_t>(s.stride));
     int last = 0;
     for (const auto& [inst, word] : s.accesses) wanted[size_t(word)] = true, last = std::max(last, word);
     const int words = (s.lanes - 1) * s.stride + last + 1;
-    std::vector<std::vector<std::string>> parts(wanted.size());  // of each word
+    std::vector<std::vector<std::string>> parts(wanted.size());  // vectors, by word
     prefetch_strided(s, place);
     const auto vector_at = [&](int first, int at) {
         const int late = first - at;
@@ -276,7 +289,7 @@ void Emitter::load_strided(const Strided& s) {
     }
 }
 
-/// Stores the vectors of all accesses, which touch nothing that lies between their words.
+/// Stores the group. Words of a gap between the members are not written.
 void Emitter::store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given) {
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
@@ -336,7 +349,7 @@ void Emitter::store_strided(const Strided& s, const std::string& place, const st
     start(end);
 }
 
-/// Whether a load is, or was, one of several.
+/// If a load belongs to a group: loads the group at its first member, defines the result, and returns true.
 bool Emitter::loads_strided(InstId id) {
     const Inst& i = k[id];
     if (!loaded_before.count(&i)) {
@@ -350,7 +363,7 @@ bool Emitter::loads_strided(InstId id) {
     return true;
 }
 
-/// Whether a store is one of several; the last one stores them all.
+/// If a store belongs to a group: records its value, stores the group at its last member, and returns true.
 bool Emitter::stores_strided(InstId id) {
     const Inst& i = k[id];
     const auto holds = [&](const Joining& j) {

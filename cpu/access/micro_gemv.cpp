@@ -1,7 +1,18 @@
-// Rows of sums over products. A loop that walks along a row and adds to each element the sum over the packet's lanes of a product, one
-// factor the same in all iterations, the other read from local memory, is a product of a vector and a matrix. All packets of the
-// group read the same matrix: it is transposed in front of them, once. A packet then multiplies its lines by the vector's elements,
-// and no lanes are added up.
+// Micro GEMV: deferred sums of products as a vector-matrix product, by broadcasts instead of horizontal adds.
+//
+// Why: a loop that does `m[k] += sum over lanes l of f[l] * w[l, k]` for k = 0 .. width - 1, with f invariant and w in local
+// memory, is y += f W. Column by column it needs a horizontal add for each k; row by row it needs none.
+//
+//     before, each k:  %p = fmul <8 x float> %f, column k of w;  horizontal add of %p;  m[k] += it
+//     after:           y = splat(f[0]) * w[0, 0..7]  +  splat(f[1]) * w[1, 0..7]  + ... + splat(f[7]) * w[7, 0..7]
+//                      m[0..7] += y
+//
+// The rows of w are made once for all packets of a group, before their loop, by a register transpose. The sum has two partial
+// chains, so that the multiply-adds do not all wait for each other.
+// Cost: `width` vectors live in the region. Limits: trip count, width and group extent along axis 0 must all be equal; elements
+// of 4 bytes; the loop's product has no other use; w must be local memory that the region does not write and that all packets
+// index alike.
+// Textbook: GEMV as linear combination of rows (axpy form), register-blocked micro-kernel (Goto and van de Geijn 2008).
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -11,7 +22,8 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// The load and the invariant factor of the product that the row's add is given; whether there is such.
+/// Legality: matches the addend as a product of an invariant factor and a load; sets `row.factor` and `row.load` and returns
+/// true.
 bool Emitter::finds_product(const Inst& add, Row& row) const {
     const Structure& where = uniformity.structure();
     const BlockId body = k[row.loop].blocks[0];
@@ -35,7 +47,7 @@ bool Emitter::finds_product(const Inst& add, Row& row) const {
     return false;
 }
 
-/// Whether a value is the same in each of the group's packets, lane by lane, where a packet is a row of items.
+/// True if a value has, lane by lane, the same contents in all packets of the group. Each packet is one row of items here.
 bool Emitter::same_in_packets(Value v, const Inst& loop) const {
     if (keeps[v.id].outer || v == k[loop.blocks[0]].params[0]) return true;
     if (k[v].inst.id == none) return false;
@@ -46,7 +58,7 @@ bool Emitter::same_in_packets(Value v, const Inst& loop) const {
     return i.op == Op::constant || (is_scalar_op(i.op) && std::all_of(operands.begin(), operands.end(), same));
 }
 
-/// In front of a region's packets: the matrices that its loops read, transposed.
+/// Code before the packets of a region: transposes the matrices that its loops read.
 void Emitter::transpose_products(std::span<const InstId> insts) {
     const auto writes = [&](MemoryId m) {
         bool any = false;
@@ -61,12 +73,12 @@ void Emitter::transpose_products(std::span<const InstId> insts) {
     }
 }
 
-/// For each lane the elements that it reads in the loop's iterations, in the order of the row's places.
+/// For each lane, a vector of the elements that it reads in the loop's iterations, in the order of the target's addresses.
 std::vector<std::string> Emitter::transposed_product(const Row& row) {
     const Inst &loop = k[row.loop], &load = k[row.load];
     const Value index = k[loop.blocks[0]].params[0];
     const auto before = std::make_tuple(values, has_value, bringing_in, local_at);
-    bringing_in = true;  // what is computed here is kept for nobody
+    bringing_in = true;  // values computed here are not saved for other regions
     local_at = {"0", "0", "0"};
     uint64_t first = 0, step = 0;
     k.constant(k.operands(loop)[0], first), k.constant(k.operands(loop)[2], step);
@@ -93,20 +105,20 @@ std::vector<std::string> Emitter::transposed_product(const Row& row) {
     });
 }
 
-/// The scope of accesses to values that packets keep, for those through pointers that LLVM does not know: what items add to lies
-/// elsewhere.
+/// The alias scope of the packets' context save area, for accesses whose pointer LLVM cannot trace: reduction targets do not
+/// alias it.
 std::string Emitter::of_packets() {
     if (packets_scope.empty()) packets_scope = metadata(text("distinct !{$, ", metadata("distinct !{$}"), "}"));
     return metadata(text("!{", packets_scope, "}"));
 }
 
-/// The sum over the lanes of the factor's element times the lane's line, in two parts that do not wait for each other.
+/// The sum over lanes l of splat(factor[l]) * line l, in two independent chains of multiply-adds.
 std::string Emitter::row_of_products(const Row& row) {
     const Scalar type = k.type_of(row.factor);
     const std::string t = scalar_type(type), whole = vector_type(t);
     const int64_t kept = keeps[row.factor.id].place;
-    // Out of memory an element comes to all lanes by the load alone. An empty asm keeps LLVM from seeing that the vector was stored
-    // there, since it would take the elements from the vector, which costs an instruction each.
+    // If the factor is saved in memory, a load broadcasts an element without a shuffle. The empty asm hides from LLVM that the
+    // vector was stored there; otherwise LLVM would extract the elements from the vector, at one instruction each.
     std::string memory;
     if (kept >= 0) {
         const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));

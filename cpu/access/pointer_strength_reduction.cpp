@@ -1,5 +1,16 @@
-// Accesses of a group's rows whose places grow by the same from row to row: their places are found once for the rows, not by arithmetic in
-// each, and so is whether all of a row's stores past the caches take lines of memory from their begin.
+// Pointer strength reduction: addresses of a group's rows are bumped by a constant pitch instead of recomputed in each row.
+//
+// Why: when the rows of a group are unrolled, index arithmetic (multiply by the extent, add, extend, scale) is repeated in each.
+//
+//     before, each row:  %o = mul i32 %row, %columns; %i = add i32 %o, %x; %p = getelementptr float, ptr %a, i32 %i
+//     after, once:       %p0 = address in row 0; %pitch = address in row 1 - address in row 0
+//     after, each row:   %p = load ptr, ptr %walk;  store ptr (%p + %pitch), ptr %walk      (a register after mem2reg)
+//
+// Since base and pitch are known before the rows, one test decides whether all streaming stores of the rows take whole aligned
+// lines; the rows are written in two versions by that (along_walks).
+// Cost: one register for each pointer, so at most 8; code for rows twice if there are streaming stores.
+// Limits: contiguous loads and stores of arrays whose address is affine in the row (axis 1) and cheap to recompute.
+// Textbook: operator strength reduction (Allen, Cocke, Kennedy 1981; Cooper, Simpson, Vick 2001).
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -11,12 +22,11 @@ using namespace ir;
 
 namespace {
 constexpr int line_bytes = 64;
-constexpr int most_steps = 16;    ///< to an index
-constexpr size_t most_walks = 8;  ///< pointers that find registers
+constexpr int most_steps = 16;    ///< instructions that an index may take to recompute
+constexpr size_t most_walks = 8;  ///< pointers for which there are registers
 }  // namespace
 
-/// Whether the items of a packet are side by side in an array, and the next row's are as far from there as those of the row behind it
-/// from them.
+/// True if an access is contiguous in a packet and its address grows by a constant pitch from row to row.
 bool Emitter::walks(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
     if (int(k[i.memory].element.size) != size_of(i.type)) return false;
@@ -28,7 +38,7 @@ bool Emitter::walks(const Inst& i) const {
            });
 }
 
-/// The places of such accesses among these instructions, in the row at local_at and from there on.
+/// Computes base and pitch of such accesses among the instructions, from the row at local_at and the row after it.
 void Emitter::open_walks(std::span<const InstId> insts) {
     std::vector<const Inst*> found;
     for (const InstId id : executed(insts))
@@ -37,7 +47,7 @@ void Emitter::open_walks(std::span<const InstId> insts) {
     const auto places = [&] {
         std::vector<std::string> all;
         packet({}, [&] {
-            const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+            const bool before = std::exchange(bringing_in, true);  // values computed here are not saved for other regions
             for (const Inst* i : found) {
                 for (const Value v : indices_of(k, *i)) follow(v);
                 all.push_back(access(*i).pointer);
@@ -65,7 +75,7 @@ void Emitter::next_in_walks() {
     }
 }
 
-/// Where a walk has come to, for the packet at local_at.
+/// The current address of a bumped pointer (Walk), for the packet at local_at.
 std::string Emitter::place_in_walk(const Inst& i, const Walk& w) {
     const std::string now = let(text("load ptr, ptr ", w.slot), "p");
     if (w.x == local_at[0]) return now;
@@ -73,7 +83,8 @@ std::string Emitter::place_in_walk(const Inst& i, const Walk& w) {
     return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", now, ", i32 ", on), "p");
 }
 
-/// An i1: all that goes past the caches does so by whole lines, or whole vectors where these are shorter. "" where nothing does.
+/// An i1: all streaming stores are aligned to whole lines, or to whole vectors if these are shorter. "" if there are no streaming
+/// stores.
 std::string Emitter::walks_on_lines() {
     running = {};
     std::string low;
@@ -87,7 +98,7 @@ std::string Emitter::walks_on_lines() {
     return low.empty() ? low : let(text("icmp eq i64 ", low, ", 0"));
 }
 
-/// Writes the rows' packets, and ends the walks: packets of their own where stores take whole lines.
+/// Writes the rows' packets and ends the bumped pointers. With streaming stores: one version for aligned rows, one for others.
 void Emitter::along_walks(const Body& packets) {
     if (const std::string whole = walks_on_lines(); !whole.empty()) {
         const std::string lines = label("lines"), other = label("other"), end = label("rows_end");

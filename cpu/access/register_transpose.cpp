@@ -1,4 +1,15 @@
-// Matrices of 4-byte elements transposed in registers: what lies along rows in memory becomes vectors across them, and back.
+// Register transpose: matrices of 4-byte elements, transposed by vector shuffles.
+//
+// Why: row tiles, transposed loads and the vector-matrix product read rows as contiguous vectors and need columns.
+//
+//     r0 = a0 a1 a2 a3     unpack pairs:  a0 b0 a1 b1  a2 b2 a3 b3     combine:   col 0 = a0 b0 c0 d0
+//     r1 = b0 b1 b2 b3                    c0 d0 c1 d1  c2 d2 c3 d3                col 1 = a1 b1 c1 d1
+//     r2 = c0 c1 c2 c3                                                            col 2 = a2 b2 c2 d2
+//     r3 = d0 d1 d2 d3
+//
+// Each 4 x 4 block (128 bits of a row) is transposed by 8 shuffles within 128-bit lanes, which are cheap; quads are moved across
+// 128-bit lanes before that. Cost for n x n: n log2(n) shuffles. Limits: dimensions are multiples of 4; transposed(rows) takes 4,
+// 8 or 16. Textbook: recursive block transpose (Eklundh 1972); _MM_TRANSPOSE4_PS.
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -6,7 +17,7 @@
 
 namespace pumice::cpu {
 
-/// A vector of `result` lanes, of which each is lane of(lane) of `a` and `b`, counted through. These have `lanes` each.
+/// A shuffle with `result` lanes: lane l is lane of(l) of the concatenation of `a` and `b`, which have `lanes` lanes each.
 std::string Emitter::shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
                               const std::function<int(int)>& of) {
     std::string indices;
@@ -15,9 +26,9 @@ std::string Emitter::shuffled(const std::string& type, int lanes, const std::str
     return let(text("shufflevector ", v, " ", a, ", ", v, " ", b, ", <", result, " x i32> <", indices, ">"));
 }
 
-/// Four vectors with 4 x 4 matrices in their blocks, transposed.
+/// Transposes the 4 x 4 matrices that four vectors hold in their 128-bit blocks.
 void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes) {
-    // Of two vectors, elements of each quad by turns: one by one, or two by two.
+    // Interleave two vectors within each quad, element by element (singles) or pair by pair (pairs).
     const auto singles = [&](const std::string& a, const std::string& b, int high) {
         return shuffled(type, lanes, a, b, lanes,
                         [&](int lane) { return lane / quad * quad + 2 * high + lane % quad / 2 + lane % 2 * lanes; });
@@ -32,10 +43,11 @@ void Emitter::transpose_blocks(std::array<std::string, quad>& v, const std::stri
     v[2] = pairs(high01, high23, 0), v[3] = pairs(high01, high23, 1);
 }
 
-/// As many rows as each has elements, 4, 8 or 16, transposed: first the quads in rows that are four apart, then what is in them.
+/// Transposes a square matrix of 4, 8 or 16 rows: first exchanges quads between rows that are 4 apart, then transposes the
+/// blocks.
 std::vector<std::string> Emitter::transposed(const std::string& type, std::vector<std::string> rows) {
     const int lanes = int(rows.size()), quads = lanes / quad;
-    // Half of what comes out is quads of `a`, half of `b`: each `step`th from `first` on.
+    // A vector whose first half is every `step`-th quad of `a` from `first` on, and whose second half is the same of `b`.
     const auto picked = [&](const std::string& a, const std::string& b, int first, int step) {
         return shuffled(type, lanes, a, b, lanes, [&](int lane) {
             const int q = lane / quad, half = quads / 2;
@@ -63,8 +75,9 @@ std::vector<std::string> Emitter::transposed(const std::string& type, std::vecto
     return rows;
 }
 
-/// The columns of so many rows, both multiples of 4: a vector of a lane each row. `four` gives the four elements of a row from a
-/// column on; those of rows that are four apart are laid side by side, so that blocks are all there is to transpose.
+/// The columns of a matrix of `rows` x `columns`, both multiples of 4: one vector for each column, with a lane for each row.
+/// `four` loads four elements of a row. Loads of rows that are 4 apart are concatenated, so that only 4 x 4 blocks remain to be
+/// transposed.
 std::vector<std::string> Emitter::transposed(const std::string& type, int rows, int columns,
                                              const std::function<std::string(int row, int column)>& four) {
     std::vector<std::string> all;

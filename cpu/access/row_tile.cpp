@@ -1,6 +1,19 @@
-// Loops in which every item walks along a row of its own, as in reductions of a matrix's rows: the lanes' places are far apart.
-// Instead of one element a lane and iteration, what 16 iterations touch is moved at once: 16 elements side by side of each lane's
-// row, by whole vectors, through a tile of the stack in which the lanes lie side by side, transposed in registers on the way.
+// Row tiles: strided loads of a reduction along rows, replaced by contiguous loads and a register transpose.
+//
+// Why: in a loop in which every item goes along a row of its own (a reduction of matrix rows), the lanes' addresses are a whole
+// row apart. A gather per iteration touches `width` cache lines for one element each. Tile: 16 iterations are moved at once.
+//
+//     before, each iteration:   %v = gather <8 x ptr> (row[lane] + k)                       8 lines, 8 elements used
+//     after, every 16th:        for each lane: 4 loads <4 x float> from row[lane] + k0      one line a lane, all of it used
+//                               register transpose; 16 stores <8 x float> to the tile (stack)
+//     after, each iteration:    %v = load <8 x float>, ptr tile + (k - k0)
+//
+// Stores go the other way after the 16 iterations. A tile that only accumulates (x[i] += a) is not loaded first: the loop sees
+// -0.0 or 0, and the sums are added to the row on the way back. Iterations left over (fewer than 16) use gather and scatter.
+// Cost: a stack tile of 16 vectors; the loop's trip test is duplicated (a loop over tiles around one over iterations).
+// Limits: `for` loops with a step of 1 or -1 and uniform bounds that all lanes of a whole packet run, without jumps; elements of
+// 4 bytes; at most 4 tiles a loop; memory that the loop stores to must be accessed by one tile only.
+// Textbook: strip-mining with a transposed buffer (packing, as in GotoBLAS: Goto and van de Geijn 2008).
 #include <algorithm>
 #include <cmath>
 
@@ -13,16 +26,16 @@ using namespace ir;
 
 namespace {
 
-constexpr int columns = 16;       ///< iterations of a tile: a cache line of each row
-constexpr size_t most_tiles = 4;  ///< of a loop
+constexpr int columns = 16;       ///< iterations of a tile: one cache line of each row
+constexpr size_t most_tiles = 4;  ///< tiles of a loop
 constexpr int element_bytes = 4;
-constexpr int tiles_ahead = 2;    ///< whose rows are asked for
+constexpr int tiles_ahead = 2;    ///< prefetch distance in tiles
 
 }  // namespace
 
 // ---- which loops ----
 
-/// Whether the items' places lie apart, each in a row along which the loop goes by one element an iteration.
+/// Legality of one access: the lanes' addresses are not adjacent, and each lane goes along its row by one element an iteration.
 bool Emitter::walks_rows(InstId id, InstId loop) const {
     const Inst& i = k[id];
     const Memory& m = k[i.memory];
@@ -42,7 +55,8 @@ bool Emitter::walks_rows(InstId id, InstId loop) const {
     return way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
 }
 
-/// The tiles of a loop that a whole packet runs from end to end. What is stored to is touched nowhere else in the loop.
+/// The tiles of a loop; none unless all lanes run all its iterations. A tile with stores is the only access to its memory in the
+/// loop.
 std::vector<Tile> Emitter::tiles_of(InstId id) const {
     const Inst& loop = k[id];
     if (loop.op != Op::for_ || width % quad != 0 || !running.all()) return {};
@@ -85,7 +99,7 @@ std::vector<Tile> Emitter::tiles_of(InstId id) const {
     return tiles;
 }
 
-/// Whether an iteration does nothing with a place but add to it, or take away: x[i] += a.
+/// True if the tile is an accumulator: an iteration only adds to its element or subtracts from it, as in x[i] += a.
 bool Emitter::only_adds(const Tile& t) const {
     if (t.accesses.size() != 2 || t.accesses[0]->op != Op::load || t.accesses[1]->op != Op::store) return false;
     const Value loaded = k.result(*t.accesses[0]), sum = k.operands(*t.accesses[1]).back();
@@ -118,7 +132,7 @@ Tiling Emitter::open_tiles(InstId id) {
     return t;
 }
 
-/// In front of the iterations of a tile, of which there is one at least: fetches it.
+/// Code before the iterations of a tile (at least one): loads the tile and prefetches a later one.
 void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
     const std::string from = scalar(t.index), to = scalar(k.operands(loop)[1]);
     const std::string left = let(t.step > 0 ? text("sub i32 ", to, ", ", from) : text("sub i32 ", from, ", ", to));
@@ -127,7 +141,7 @@ void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
     const std::string end = let(text(t.step > 0 ? "add" : "sub", " i32 ", from, ", ", t.count));
     t.lowest = t.step > 0 ? from : let(text("add i32 ", end, ", 1"));
     line(text("store i32 ", end, ", ptr ", t.stop));
-    // A difference of two indices that the loop has, which may be more than an i32 holds.
+    // The column is a difference of two loop indices. It may exceed i32.
     const auto wide = [&](const std::string& i) {
         return let(text(is_signed_int(k.type_of(t.index)) ? "sext" : "zext", " i32 ", i, " to i64"));
     };
@@ -139,7 +153,7 @@ void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
     }
 }
 
-/// Behind its last iteration: stores what they changed.
+/// Code after the iterations of a tile: stores it back.
 void Emitter::flush_tiles(const Tiling& t) {
     for (const Tile& tile : t.tiles) {
         if (tile.stores) move_tile(tile, t, true);
@@ -147,7 +161,7 @@ void Emitter::flush_tiles(const Tiling& t) {
     }
 }
 
-/// Where an access of the iteration finds its vector in the tile.
+/// Computes, for each access of the iteration, the address of its vector in the tile.
 void Emitter::enter_tiles(const Tiling& t) {
     const std::string column = let(text("sub i32 ", scalar(t.index), ", ", t.lowest));
     for (const Tile& tile : t.tiles) {
@@ -191,20 +205,20 @@ void Emitter::move_tile(const Tile& t, const Tiling& all, bool back) {
     start(end);
 }
 
-/// The items' places, a vector of ptr, in the iteration with this index.
+/// The lanes' addresses in the iteration with index `now`: a vector of ptr.
 std::string Emitter::places_at(const Inst& i, Value index, const std::string& now) {
     const auto way = way_to(i, [&](Value v) { return v == index; });
     return place_after(i, *way, [&] { values[index.id] = {Kind::uniform, now, "", 0}, has_value[index.id] = true; }).pointer;
 }
 
-/// Of a lane's row, the place of a column and so many bytes on.
+/// The address of a column in a lane's row, plus `bytes`.
 std::string Emitter::row_place(const Tile& t, const std::string& column, int lane, int bytes) {
     const std::string place =
         let(text("getelementptr [", element_bytes, " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
     return bytes == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", bytes), "p");
 }
 
-/// From the rows of up to 16 lanes, from `first` on.
+/// Loads and transposes the rows of up to 16 lanes, `first` and following, into the tile.
 void Emitter::transpose(const Tile& t, const Tiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
     const int lanes = std::min(width - first, columns);
@@ -218,7 +232,7 @@ void Emitter::transpose(const Tile& t, const Tiling& all, int first) {
     }
 }
 
-/// The other way: blocks first, then what belongs to a row is taken from all of them.
+/// The inverse of transpose(): transposes 4 x 4 blocks, then assembles each row from the blocks and stores it.
 void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type);
     const int lanes = std::min(width - first, columns), blocks = lanes / quad;
@@ -232,7 +246,7 @@ void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
         }
         transpose_blocks(parts[size_t(q)], type, lanes);
     }
-    const auto picked = [&](const std::string& a, const std::string& b, std::vector<int> from) {  // blocks of the two, counted through
+    const auto picked = [&](const std::string& a, const std::string& b, std::vector<int> from) {  // blocks of a, then of b
         return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
     };
     const auto put = [&](const std::string& v, int lane, int column) {

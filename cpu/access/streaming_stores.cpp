@@ -1,4 +1,18 @@
-// Stores that go past the caches, of arrays that are larger than these and that a kernel does nothing else with.
+// Streaming (non-temporal) stores: results that exceed the caches are written around them.
+//
+// Why: a normal store first reads its cache line from memory (read for ownership). A streaming store of whole lines does not,
+// which saves a third of the memory traffic of a copy, and leaves the caches to data that is read again.
+//
+//     store <8 x float> %v, ptr %p, align 4    =>   br (icmp eq (and %p, 31), 0), aligned, other
+//                                                   aligned: store <8 x float> %v, ptr %p, align 32, !nontemporal !0
+//                                                   other:   store <8 x float> %v, ptr %p, align 4
+//
+// Partial packets at the ends of a row are written in power-of-two pieces (4, 8, 16 ... bytes), since there is no masked
+// streaming store. A fence after the groups of a thread orders the stores (cpu/runtime/cpu_launch.cpp).
+// Cost: an alignment test for each store, unless pointer_strength_reduction.cpp tests all rows at once.
+// Limits: variants for large arrays only (Variant::streaming); arrays that the kernel only stores to, outside loops and outside
+// conditions other than in_range; contiguous packets of at least 32 bytes.
+// Textbook: non-temporal stores, write-combining (Intel Optimization Reference Manual, "Non-temporal Store Instructions").
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -10,12 +24,13 @@ using namespace ir;
 
 namespace {
 constexpr int line_bytes = 64;
-constexpr int least_vector = 32;  ///< bytes that are worth it
+constexpr int least_vector = 32;  ///< bytes of the smallest vector that is streamed
 constexpr int least_piece = 4;    ///< bytes of the smallest such store
-constexpr int least_turned = 4;   ///< bytes of an element in rows that are written together
+constexpr int least_turned = 4;   ///< bytes of the smallest element that is streamed by transposed rows
 }  // namespace
 
-/// Whether an item does nothing to an array but store, each time elsewhere: what is stored leaves the caches unused.
+/// True if the kernel only stores to the array, at most once for each store instruction and item: cached lines would not be
+/// reused.
 bool Emitter::only_written(MemoryId m) const {
     if (k[m].kind != MemoryKind::array) return false;
     const Structure& where = uniformity.structure();
@@ -32,9 +47,10 @@ bool Emitter::only_written(MemoryId m) const {
     return true;
 }
 
-/// Whether what the running items store side by side goes past the caches.
+/// True if a contiguous store of the active lanes is a streaming store.
 bool Emitter::streams(const Inst& i) const {
-    // Rows that are written together come back to a line only after the others: parts of so many lines would find no place to wait in.
+    // Transposed rows return to a line only after all other rows. The partial lines of so many rows exceed the write-combining
+    // buffers.
     if (!turned.empty() && size_of(i.type) < least_turned) return false;
     if (!variant.streaming || size_of(i.type) * width < least_vector || !only_written(i.memory)) return false;
     return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
@@ -42,17 +58,17 @@ bool Emitter::streams(const Inst& i) const {
 
 std::string Emitter::address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
 
-/// The instructions take aligned places alone: an i1.
+/// An i1: the address is aligned, as streaming stores require.
 std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
     const int bytes = std::min(size_of(i.type) * width, line_bytes);
     const std::string low = let(text("and i64 ", address(a.pointer), ", ", bytes - 1));
     return let(text("icmp eq i64 ", low, ", 0"));
 }
 
-/// `!nontemporal` and its node. What is written so is ordered by a fence behind the groups that a thread runs (cpu/runtime/cpu_launch.cpp).
+/// The `!nontemporal` attachment. A fence after the groups of a thread orders these stores (cpu/runtime/cpu_launch.cpp).
 std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
 
-/// Stores a packet's vector without reading its lines into the caches first, which saves a third of a copy's traffic.
+/// Streaming store of a packet's vector, with a fallback for unaligned addresses.
 void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a) {
     if (!running.all()) return part_past_cache(i, value, a);
     const std::string type = vector_type(memory_type(i.type));
@@ -69,8 +85,8 @@ void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a
     start(end);
 }
 
-/// The same at the begin or the end of a row, in pieces of 4 bytes, 8, 16, 32 ...: at most one of each, and each at a multiple of its
-/// size. A masked store would have to wait for the line.
+/// Streaming store of a partial packet at the begin or the end of a row, in pieces of 4, 8, 16, 32 ... bytes: at most one piece
+/// of each size, aligned to its size. A masked store would read the line first.
 void Emitter::part_past_cache(const Inst& i, const std::string& value, const Place& a) {
     const std::string type = vector_type(memory_type(i.type)), from = running.from, to = running.to;
     const std::string slot = alloca_of(type, "part"), head = label("head"), tail = label("tail"), not_head = label("not_head"),
@@ -92,10 +108,10 @@ void Emitter::part_past_cache(const Inst& i, const std::string& value, const Pla
         }
         jump(end);
     };
-    // Before the end: the pieces that make up its number, the largest first.
+    // The lanes before `to`: one piece for each bit of `to`. The piece of 2^b lanes starts at `to` with the bits up to b cleared.
     start(head);
     pieces([&](int lanes) { return let(text("and i32 ", to, ", ", -2 * lanes)); }, to);
-    // From the begin on: what is missing to a multiple of 2, of 4, of 8 ...
+    // The lanes from `from` on: pieces that fill up to the next multiple of 2, of 4, of 8 ...
     start(tail);
     pieces([&](int lanes) { return let(text("and i32 ", let(text("add i32 ", from, ", ", lanes - 1)), ", ", -lanes)); }, "");
     start(other);
@@ -103,7 +119,7 @@ void Emitter::part_past_cache(const Inst& i, const std::string& value, const Pla
     start(end);
 }
 
-/// So many lanes of what lies in `slot`.
+/// Streams `lanes` lanes of the vector in `slot`, from `lane` on.
 void Emitter::move_past_cache(const Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes) {
     const int size = size_of(i.type), bytes = size * lanes;
     const std::string type = bytes > 8 ? text("<", bytes / 4, " x i32>") : text("i", 8 * bytes);

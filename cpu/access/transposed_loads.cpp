@@ -1,5 +1,19 @@
-// Loads whose neighbours are the next rows' items, not the same row's: as many rows as a packet has lanes take them together, as
-// whole vectors that are transposed in registers. A gather would fetch each of the lines once for every row.
+// Transposed loads: column-wise loads of `width` rows of a group are done together, as row loads and a register transpose.
+//
+// Why: in b(i, j) = a(j, i) the lanes of a packet (axis 0) read a column of a: a gather touches `width` cache lines for one
+// element each, and again for the next row. The items of the next rows (axis 1) need the neighbours of these elements.
+//
+//     before, each of 8 rows:   %v = gather <8 x ptr> (a + lane * pitch + row)
+//     after, once for 8 rows:   %r0 = load <8 x float>, ptr a + 0 * pitch      ... %r7; 8 x 8 transpose in registers
+//                               store the 8 columns to a stack tile
+//     after, each row:          %v = load <8 x float>, ptr tile + row          (in registers when the rows are unrolled)
+//
+// Local memory that a kernel uses only to stage such a transpose is put on the stack, where LLVM promotes it to registers. With
+// alignment peeling a tile covers one packet more than the group's row (turned_rows_with_lead).
+// Cost: a stack tile; code for full and partial groups. Limits: elements of at most 4 bytes; group extents along axes 0 and 1
+// must be multiples of the width, and the width a multiple of 4; at most 4 such loads; memory that the region does not write;
+// loads that every item of the region executes.
+// Textbook: in-register matrix transpose (Eklundh 1972); vectorised tiled transpose.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -14,19 +28,20 @@ using namespace ir;
 
 namespace {
 
-constexpr int most_bytes = 4;  ///< of an element
+constexpr int most_bytes = 4;  ///< bytes of an element
 constexpr int line_bytes = 64;
-constexpr size_t most_turned = 4;  ///< loads of a region
-constexpr int most_steps = 16;     ///< to an index
-constexpr int64_t most_staged = 4096;  ///< bytes
-constexpr size_t most_unrolled = 32;  ///< instructions of a packet
-constexpr int bytes_ahead = 256;      ///< along rows, to the second cache: the first has no room for lines of them all
+constexpr size_t most_turned = 4;  ///< transposed loads of a region
+constexpr int most_steps = 16;     ///< instructions that an index may take to recompute
+constexpr int64_t most_staged = 4096;  ///< bytes of a staging buffer on the stack
+constexpr size_t most_unrolled = 32;  ///< instructions of a packet whose rows are unrolled
+constexpr int bytes_ahead = 256;      ///< prefetch distance along rows, into the second-level cache
 
 }  // namespace
 
 // ---- which loads ----
 
-/// Whether a value follows by cheap arithmetic from the item's indices and what is there for the group.
+/// True if a value is rematerialisable by cheap arithmetic, from the item's indices and from values that the group has outside
+/// packets.
 bool Emitter::follows(Value v, int& steps) const {
     if (has_barriers && keeps[v.id].outer) return true;
     const InstId source = k[v].inst;
@@ -35,7 +50,7 @@ bool Emitter::follows(Value v, int& steps) const {
     return std::all_of(operands.begin(), operands.end(), [&](Value o) { return follows(o, steps); });
 }
 
-/// Makes such a value known in this packet.
+/// Rematerialises such a value in this packet.
 void Emitter::follow(Value v) {
     if (has_value[v.id]) return;
     const Inst& source = k[k[v].inst];
@@ -43,7 +58,7 @@ void Emitter::follow(Value v) {
     pure_value(source);
 }
 
-/// Whether a load's place grows by one element along axis 1, and by something else along axis 0.
+/// True if a load is contiguous along axis 1 and not along axis 0: a candidate for a transposed load.
 bool Emitter::turns(const Inst& i) const {
     const Memory& m = k[i.memory];
     if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
@@ -60,7 +75,7 @@ bool Emitter::turns(const Inst& i) const {
     return apart;
 }
 
-/// Such loads among instructions that every item runs, of memory that they do not change.
+/// The transposed loads among instructions that every item executes, from memory that these instructions do not write.
 std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
     if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0) return {};
     std::vector<bool> changed(k.memories.size());
@@ -81,7 +96,7 @@ std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
     return found;
 }
 
-/// Whether local memory does nothing but hold what is loaded so.
+/// True if local memory is only a staging buffer: all its loads are transposed loads.
 bool Emitter::only_turned(MemoryId m) const {
     bool any = false;
     for (const InstId id : uniformity.structure().order()) {
@@ -93,7 +108,7 @@ bool Emitter::only_turned(MemoryId m) const {
     return any && k[m].kind == MemoryKind::local;
 }
 
-/// Such memory goes on the stack: where all of it is written out, LLVM leaves it in registers.
+/// Puts staging buffers on the stack: after unrolling, LLVM promotes them to registers.
 void Emitter::keep_staging_on_stack() {
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
         if (!only_turned({m})) continue;
@@ -103,7 +118,8 @@ void Emitter::keep_staging_on_stack() {
     place_staging();
 }
 
-/// Groups without guards have memory of their own, or those that need masks would keep it out of registers.
+/// Allocates the staging buffers. The version for groups that pass all conditions gets buffers of its own; sharing them with the
+/// masked version would keep them out of registers.
 void Emitter::place_staging() {
     for (uint32_t m = 0; m < k.memories.size(); ++m)
         if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
@@ -111,13 +127,14 @@ void Emitter::place_staging() {
 
 // ---- the rows ----
 
-/// Whether as many packets as there are lanes may be written one after the other: what was transposed then stays in registers.
+/// True if the packets of `width` rows are few enough instructions to be unrolled: the transposed columns then stay in registers.
 bool Emitter::stays_short() const {
     const std::vector<InstId> all = executed(k[uniformity.structure().block_of(turned[0])].insts);
     return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
 }
 
-/// The packets of a whole group, as many rows at once as a packet has lanes; of each row those that share a line, one after the other.
+/// The packets of a full group, `width` rows at a time. In each row, packets whose columns share a cache line run one after
+/// another.
 void Emitter::turned_rows(const Body& body) {
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
@@ -168,15 +185,15 @@ void Emitter::turned_rows(const Body& body) {
     });
 }
 
-/// The same for rows whose packets begin early, each by its own: what they load begins a packet before the group. Its places outside of
-/// the range are those of the items beside them.
+/// The same with alignment peeling, where each row has a lead of its own: the tile starts one packet before the group. Addresses
+/// of items outside of the range are replaced by those of the nearest item inside.
 void Emitter::turned_rows_with_lead(const Body& body) {
     const int64_t blocks = variant.group[0] / width + 1;
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
     for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * blocks, " x ", vectors(id), "]"), "tile"));
     const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
-    const std::string first = let(text("sub i32 ", most_lead, ", ", base));  // of the range, as row_with_lead counts
+    const std::string first = let(text("sub i32 ", most_lead, ", ", base));  // of the range, in the coordinates of row_with_lead
     const std::string last = let(text("add i32 ", first, ", ", let(text("sub i32 ", axis_text("extent", 0), ", 1"))));
     counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
         counted("rows", std::to_string(variant.group[1] / width), [&](const std::string& rows) {
@@ -224,7 +241,7 @@ void Emitter::turned_rows_with_lead(const Body& body) {
     });
 }
 
-/// Of i32s.
+/// min(max(x, least), most) of i32 values.
 std::string Emitter::clamped(const std::string& x, const std::string& least, const std::string& most) {
     declare("declare i32 @llvm.smin.i32(i32, i32)");
     declare("declare i32 @llvm.smax.i32(i32, i32)");
@@ -232,21 +249,21 @@ std::string Emitter::clamped(const std::string& x, const std::string& least, con
     return let(text("call i32 @llvm.smin.i32(i32 ", above, ", i32 ", most, ")"));
 }
 
-/// Whether the places of a load's lanes are found one from the other.
+/// True if the addresses of a load's lanes have a common step from lane to lane.
 bool Emitter::steps_evenly(const Inst& load) const {
     const auto indices = indices_of(k, load);
     return std::all_of(indices.begin(), indices.end(), [&](Value v) {
         const AffineForm& f = affine.of(v);
         int steps = most_steps;
         const int bits = index_bits(load, v);
-        // A step that the launch knows is multiplied in all bits of an offset.
+        // A step that only the launch knows is a multiplication, which must be exact in all bits of the offset.
         const bool multiplies = f.bits >= (k[load.memory].kind == MemoryKind::array && variant.wide_offsets ? 64 : bits);
         const auto known = [&](const Coefficient& c) { return c.constant() || (multiplies && follows(c.times, steps)); };
         return f.known && f.bits >= bits && known(f.local[0]) && known(f.global[0]);
     });
 }
 
-/// By how much such an index grows from lane to lane.
+/// The step of such an index from lane to lane, as an LLVM value.
 std::string Emitter::step_of(Value index, bool wide) {
     const AffineForm& f = affine.of(index);
     const std::string t = wide ? "i64" : "i32";
@@ -265,7 +282,7 @@ std::string Emitter::step_of(Value index, bool wide) {
     return sum;
 }
 
-/// The places of a load's lanes. `steps`, an i1: whether a lane has a place of its own, not that of the lane before it.
+/// The addresses of a load's lanes. `steps` gives an i1 for each lane: false repeats the address of the lane before it.
 std::vector<std::string> Emitter::lane_places(const Inst& load, const std::function<std::string(int lane)>& steps) {
     const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
@@ -299,14 +316,15 @@ std::vector<std::string> Emitter::lane_places(const Inst& load, const std::funct
     return places;
 }
 
-/// What the packets of these rows load: a vector a row, the next row's so many vectors on.
+/// Fills the tile: one vector for each row, consecutive rows `pitch` vectors apart.
 void Emitter::fill_turned(const Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps) {
-    const bool before = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+    const bool before = std::exchange(bringing_in, true);  // values computed here are not saved for other regions
     for (const Value v : indices_of(k, load)) follow(v);
     const std::vector<std::string> places = lane_places(load, steps);
     bringing_in = before;
     const std::string type = memory_type(load.type), v = vector_type(type);
-    // Whole vectors at once: the rows of a large array may be so far apart that the first cache has no room for lines of them all.
+    // Loads whole vectors before the transpose: the rows of a large array may map to so few sets that the first-level cache
+    // cannot hold a line of each.
     std::vector<std::string> rows;
     for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", size_of(load.type))));
     if (variant.streaming && k[load.memory].kind == MemoryKind::array)

@@ -1,5 +1,19 @@
-// Groups of which every item passes the conditions around what it does: inside of the range, and of what the kernel compares its indices
-// with. Their code has no masks.
+// Condition versioning: groups whose items all satisfy the kernel's guards run a version without masks.
+//
+// Why: a staging load `if (in_range && column < n) tile[i] = a[...]` needs masked loads and stores only in groups at the edge of
+// the range. For all other groups the condition is true for every item.
+//
+//     before:  for each packet: %m = icmp slt <8 x i32> %column, %n;  masked load; masked store
+//     after:   %all = icmp slt i32 (largest column of the group), %n;  br %all, full, partial
+//              full:     plain vector load and store;  staging memory promoted to registers
+//              partial:  the masked code
+//
+// The test is on the group's corner items: an affine value takes its least and largest value there (extremes_in_group). A test
+// that it does not wrap in between is part of the condition.
+// Cost: the group's code is written twice; guards only in kernels of at most 150 instructions. Limits: kernels with barriers;
+// conditions made of <, <=, >, >= and `and` over i32 values that are affine in the local indices, one side of the comparison
+// constant in the group; only guards around stores to local memory, and in_range.
+// Textbook: loop unswitching by versioning; interval analysis of affine forms at the corners of a box.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,13 +26,13 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int most_steps = 32;          ///< to what is compared
-constexpr size_t most_guarded = 150;    ///< instructions of a kernel, which are written twice
+constexpr int most_steps = 32;          ///< instructions that a compared value may take to recompute
+constexpr size_t most_guarded = 150;    ///< instructions of a kernel that is written twice
 }  // namespace
 
 // ---- what all items of a group have in common, from the items at its corners ----
 
-/// Whether a value follows by cheap arithmetic from the item's indices and what is there for the launch.
+/// True if a value is rematerialisable by cheap arithmetic from the item's indices and from values of the launch.
 bool Emitter::follows_anywhere(Value v, int& steps) const {
     const InstId source = k[v].inst;
     if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
@@ -26,7 +40,7 @@ bool Emitter::follows_anywhere(Value v, int& steps) const {
     return std::all_of(operands.begin(), operands.end(), [&](Value o) { return follows_anywhere(o, steps); });
 }
 
-/// By how much a value grows along the axes of the group, where that is a constant.
+/// The steps of a value along the axes of the group, if they are constants and the value is an i32 that is cheap to recompute.
 std::optional<std::array<int64_t, 3>> Emitter::growth_in_group(Value v) const {
     const AffineForm& f = affine.of(v);
     int steps = most_steps;
@@ -43,7 +57,8 @@ std::optional<std::array<int64_t, 3>> Emitter::growth_in_group(Value v) const {
     return span <= INT32_MAX ? std::optional(by) : std::nullopt;
 }
 
-/// Whether the group can tell a condition's outcome for its items: comparisons of what grows steadily with what does not grow.
+/// True if the outcome of a condition can be tested for the whole group: comparisons of an affine value with one constant in the
+/// group.
 bool Emitter::is_guard(Value condition) const {
     const InstId source = k[condition].inst;
     if (source.id == none) return false;
@@ -65,7 +80,7 @@ std::string Emitter::holds_in_group(Value condition) {
         return let(text("and i1 ", a, ", ", b));
     }
     const bool below = i.op == Op::lt || i.op == Op::le;
-    // The most that is to be below the least, and no value in between that has wrapped.
+    // Compares the largest left value with the least right value, or the reverse; then tests that neither value wraps in between.
     const auto [a_least, a_most] = extremes_in_group(v[0]);
     const auto [b_least, b_most] = extremes_in_group(v[1]);
     const char* const how = i.op == Op::lt ? "slt" : i.op == Op::le ? "sle" : i.op == Op::gt ? "sgt" : "sge";
@@ -75,7 +90,7 @@ std::string Emitter::holds_in_group(Value condition) {
     return all;
 }
 
-/// What a value is for the items for which it is least and most, if it does not wrap in between.
+/// The least and the largest value over the items of the group, at its corners. Valid if the value does not wrap in between.
 std::pair<std::string, std::string> Emitter::extremes_in_group(Value v) {
     const std::array<int64_t, 3> by = *growth_in_group(v);
     const auto at = [&](bool most) {
@@ -84,7 +99,7 @@ std::pair<std::string, std::string> Emitter::extremes_in_group(Value v) {
             local_at[axis] = std::to_string((by[axis] > 0) == most && by[axis] != 0 ? variant.group[axis] - 1 : 0);
         std::string value;
         packet({}, [&] {
-            const bool brings = std::exchange(bringing_in, true);  // what is computed here is kept for nobody
+            const bool brings = std::exchange(bringing_in, true);  // values computed here are not saved for other regions
             follow(v);
             value = scalar(v);
             bringing_in = brings;
@@ -96,7 +111,7 @@ std::pair<std::string, std::string> Emitter::extremes_in_group(Value v) {
     return {least, by == std::array<int64_t, 3>{} ? least : at(true)};
 }
 
-/// An i1: all of the group is in the range.
+/// An i1: all items of the group are in the range.
 std::string Emitter::group_inside() {
     std::string inside = "true";
     for (size_t axis = 0; axis < 3 && !variant.full; ++axis) {
@@ -109,10 +124,10 @@ std::string Emitter::group_inside() {
     return inside;
 }
 
-// ---- the kernel's ----
+// ---- the guards of the kernel ----
 
-/// The conditions under which items bring something into local memory, as far as the group can tell them. There are others, which hold for
-/// few items anyway.
+/// Finds the guards: conditions of ifs that store to local memory, if their outcome can be tested for the group. Other conditions
+/// are not worth a version.
 void Emitter::find_guards(BlockId block, std::vector<Value>& found) const {
     const auto brings = [&](InstId id) { return k[id].op == Op::store && k[k[id].memory].kind == MemoryKind::local; };
     for (const InstId id : k[block].insts) {
@@ -131,7 +146,7 @@ bool Emitter::is_granted(Value condition) const {
     return std::find(granted.begin(), granted.end(), condition) != granted.end();
 }
 
-/// Writes a group twice, if it has such conditions: once for groups that pass them all.
+/// Writes a group in two versions if it has guards: for groups that pass all of them, and for the others.
 void Emitter::with_and_without_guards(const Body& whole) {
     const auto& order = uniformity.structure().order();
     const bool asks = !variant.full && std::any_of(order.begin(), order.end(), [&](InstId i) { return k[i].op == Op::in_range; });

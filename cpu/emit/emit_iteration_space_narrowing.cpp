@@ -1,4 +1,14 @@
-// Regions that only a row's first items take part in: the loop over the group's packets ends behind those.
+// Iteration-space narrowing: a region under `if local_index < limit` loops over the packets below the limit only.
+//
+// Why: the levels of a tree reduction in local memory halve the active items. Without narrowing each level visits all packets of
+// the group and finds an empty mask in most.
+//
+//     before:  for x = 0 to 64 step 8 { %m = x + lane < 16; masked code }
+//     after:   for x = 0 to 16 step 8 { code without mask }               a partial last packet keeps its mask
+//
+// Cost: none at run time. Limits: kernels with barriers; the region must be one if without else, whose condition is
+// `local_index 0 < limit` or `== 0` (or an `and` with that), the limit being a constant or uniform in the group.
+// Textbook: iteration-space splitting, loop bound reduction by guard conditions (index-set splitting, Banerjee 1993).
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -8,8 +18,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// The comparison `local_index(0) < limit`, or `== 0`, that holds for all items that a region does something for; none where there is
-/// no such. The levels of a reduction in local memory are such regions.
+/// The comparison `local_index(0) < limit`, or `== 0`, that guards everything that a region does; empty if there is none.
 Value Emitter::bound_of(std::span<const InstId> insts) const {
     const Inst* only = nullptr;
     for (const InstId id : insts) {
@@ -47,7 +56,7 @@ Value Emitter::bound_in(Value condition) const {
     return (i.op == Op::lt ? constant || keeps[v[1].id].outer : constant && limit == 0) ? condition : Value{};
 }
 
-/// How many items of each row are below the bound.
+/// The number of items of each row below the bound.
 std::string Emitter::bounded_row(Value bound) {
     const Inst& i = k[k[bound].inst];
     const Value limit = k.operands(i)[1];

@@ -1,5 +1,18 @@
-// Functions of packets of floats that are worth their instructions in place of a call: no registers are lost to it, the
-// constants stay in registers, and several of them run at once. Doubles, scalars and rarer functions are SLEEF's (emit_scalar_ops.cpp).
+// Inline vector mathematics: exp, log, sin, cos, roots and quotients of f32 packets as polynomials and refined estimates.
+//
+// Why: a call of a vector function spills all registers, reloads its constants, and does not overlap with a second call.
+//
+//     exp(x):   n = round(x / ln 2);  r = x - n ln 2 (two parts);  2^n * p(r)        range reduction, then a polynomial
+//     x / y:    e = vrcp14(y);  one Newton step for e;  q = x e';  q += e' (x - q y)   estimate, then a correction
+//     sin(x):   for |x| < 1e6 inline; a packet with a larger x calls the library function, behind an unlikely branch
+//
+// Polynomials use Estrin's scheme (a tree of fma) for latency; the sine uses Horner's for accuracy. sin and cos of one argument
+// are computed together (partner).
+// Cost: about 15 to 30 instructions. Accuracy: exp about 1 ulp, log 2 ulps, sin and cos 2.5 ulps for |x| <= 10^6; the tests in
+// emit_math_functions_test.cpp check that. Limits: f32 vectors on targets with fma (AVX2, AVX-512, NEON); estimates only with
+// AVX-512 (rsqrt also with AVX2) and not under strict maths. Doubles, scalars and rarer functions are SLEEF's
+// (emit_scalar_ops.cpp). Textbook: Cody and Waite range reduction (1980); Muller, "Elementary Functions"; Newton-Raphson with fma
+// (Markstein 2000).
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
@@ -11,7 +24,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// Writes arithmetic on vectors of floats: operands and results are names of LLVM values.
+/// Arithmetic on vectors of floats: operands and results are names of LLVM values.
 class Emitter::Floats {
 public:
     explicit Floats(Emitter& e)
@@ -39,7 +52,7 @@ public:
         e.declare(text("declare ", t, " @llvm.fma.", suffix, "(", t, ", ", t, ", ", t, ")"));
         return e.let(text("call ", t, " @llvm.fma.", suffix, "(", t, " ", x, ", ", t, " ", y, ", ", t, " ", z, ")"));
     }
-    /// c0 + c1 x + c2 x^2 + ..., by Estrin's scheme: pairs of terms, then pairs of those, wait less for each other.
+    /// c0 + c1 x + c2 x^2 + ..., by Estrin's scheme: a binary tree of fma, whose dependence chain is shorter than Horner's.
     std::string polynomial(const std::string& x, std::initializer_list<float> coefficients) {
         std::vector<std::string> terms;
         for (const float c : coefficients) terms.push_back(constant(c));
@@ -78,7 +91,7 @@ public:
             return e.let(text("call ", v, " ", function, "(", v, " ", part, ", ", v, " zeroinitializer, ", mask, " -1)"));
         });
     }
-    /// Of +-0 and +infinity.
+    /// A mask: x is +0, -0 or +infinity.
     std::string zero_or_infinite(const std::string& x) {
         return native(x, "i1", [&](const std::string& part, int lanes) {
             const std::string v = text("<", lanes, " x float>"), yes = text("<", lanes, " x i1>");
@@ -89,7 +102,7 @@ public:
     }
 
 private:
-    /// By an instruction of the machine's, which takes no more than 16 floats, or 8.
+    /// Applies a machine instruction that takes at most 16 (AVX-512) or 8 floats to the parts of a packet.
     std::string native(const std::string& x, const char* result,
                        const std::function<std::string(const std::string&, int)>& part) {
         const int lanes = std::min(e.width, e.target.isa == Isa::avx512 ? 16 : 8);
@@ -107,16 +120,16 @@ namespace {
 
 constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
 
-/// x + 1.5 * 2^23 has the whole number nearest x in its low bits, for |x| < 2^22.
+/// Rounding constant 1.5 * 2^23: the low mantissa bits of x + to_whole are the integer nearest to x, for |x| < 2^22.
 constexpr float to_whole = 12582912.0f;
 
-/// Where sines are taken by three parts of pi: far enough inside the limit of `to_whole`.
+/// Largest |x| of the inline sine, whose range reduction uses three parts of pi. It is well inside the limit of `to_whole`.
 constexpr float most_reduced = 1e6f;
 
 }  // namespace
 
-/// 2^n exp(r), n + r / log(2) = x / log(2) (exp) or x (exp2), |r| <= log(2) / 2. Its error is 1 ulp at most or little more; results below the
-/// normal numbers are 0. 2^n goes into the exponent's bits, inside the limits where that does.
+/// 2^n exp(r), where n + r / log(2) = x / log(2) (exp) or x (exp2), and |r| <= log(2) / 2. The error is about 1 ulp. Subnormal
+/// results are flushed to 0. 2^n is added to the exponent bits; x outside the limits within which that works is selected apart.
 std::string Emitter::exponential(Op op, const std::string& x) {
     Floats f(*this);
     const bool natural = op == Op::exp;
@@ -135,12 +148,13 @@ std::string Emitter::exponential(Op op, const std::string& x) {
     return f.select(f.compare("olt", x, least), f.constant(0), bounded);
 }
 
-/// x = 2^n (1 + u), 1 + u in [sqrt(1/2), sqrt(2)]: n log(2) + log(1 + u), or for log2 that by log(2). Within 2 ulps.
+/// x = 2^n (1 + u), 1 + u in [sqrt(1/2), sqrt(2)]: n log(2) + log(1 + u); log2 divides that by log(2). The error is at most 2
+/// ulps.
 std::string Emitter::logarithm(Op op, const std::string& x) {
     Floats f(*this);
     const std::string tiny = f.compare("olt", x, f.constant(1.17549435e-38f));
     const std::string scaled = f.mul(x, f.select(tiny, f.constant(16777216), f.constant(1)));
-    const std::string from_root = f.on_bits("sub", f.bits(scaled), Floats::whole(0x3f3504f3));  // less the bits of sqrt(1/2)
+    const std::string from_root = f.on_bits("sub", f.bits(scaled), Floats::whole(0x3f3504f3));  // minus the bits of sqrt(1/2)
     const std::string exponent = f.on_bits("ashr", from_root, Floats::whole(23));
     const std::string more = f.select(tiny, f.constant(24), f.constant(0)), n = f.sub(f.of_whole(exponent), more);
     const std::string power = f.on_bits("shl", exponent, Floats::whole(23));
@@ -158,8 +172,8 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
     return f.select(f.compare("ogt", x, f.constant(0)), inside, outside);
 }
 
-/// sin(x) = (-1)^n sin(r), r = x - n pi; of the cosine n is half of an odd number, and the sign the other one. Three parts of
-/// pi, whose products fma does not round: within 2.5 ulps for |x| <= 10^6.
+/// sin(x) = (-1)^n sin(r), r = x - n pi. For the cosine, n is half of an odd number and the sign is inverted. Cody-Waite
+/// reduction with three parts of pi, whose products fma does not round: at most 2.5 ulps for |x| <= 10^6.
 std::string Emitter::near_sine(Op op, const std::string& x) {
     Floats f(*this);
     const bool cosine = op == Op::cos;
@@ -172,7 +186,7 @@ std::string Emitter::near_sine(Op op, const std::string& x) {
     r = f.fma(n, f.constant(8.74227766e-8f), r);
     r = f.fma(n, f.constant(3.43024902e-15f), r);
     const std::string z = f.mul(r, r);
-    // One term after the other: beside 1, where cosines are, the error of the pairs' sum would show.
+    // Horner's scheme: near 1, the values of cosines, the rounding error of Estrin's scheme would show.
     std::string p = f.constant(2.5992474e-6f);
     for (const float c : {-1.9807421e-4f, 0.0083330534f, -0.1666666f}) p = f.fma(p, z, f.constant(c));
     const std::string y = f.fma(f.mul(z, r), p, r);
@@ -181,7 +195,7 @@ std::string Emitter::near_sine(Op op, const std::string& x) {
     return f.of_bits(f.on_bits("xor", f.bits(y), flips));
 }
 
-/// The sine that goes with a cosine, or the other way round: of the same value, later in the same block and region.
+/// The cosine of the same value as this sine, or the reverse, later in the same block and barrier region.
 Value Emitter::partner(const Inst& i) const {
     if ((i.op != Op::sin && i.op != Op::cos) || i.type != Scalar::f32 || !writes_out(i.op)) return {};
     const InstId own = k[k.result(i)].inst;
@@ -194,8 +208,8 @@ Value Emitter::partner(const Inst& i) const {
     return {};
 }
 
-/// Sine or cosine of x, or both, which then wait less for each other; where an x of the packet is too far from 0, as the functions that are
-/// called elsewhere give them.
+/// Sine or cosine of x, or both, whose instructions then overlap. If any x of the packet exceeds most_reduced, the results of the
+/// whole packet come from the library functions.
 std::vector<std::string> Emitter::sines(const std::vector<Op>& ops, const std::string& x) {
     Floats f(*this);
     const std::string t = vector_type("float"), far = label("far"), end = label("near");
@@ -217,7 +231,7 @@ std::vector<std::string> Emitter::sines(const std::vector<Op>& ops, const std::s
     return values;
 }
 
-/// Where the target has a fused multiply-add.
+/// True for the functions that are written inline; the target must have fused multiply-add.
 bool Emitter::writes_out(Op op) const {
     const bool fused = target.isa == Isa::avx2 || target.isa == Isa::avx512 || target.isa == Isa::neon;
     return fused && (op == Op::exp || op == Op::exp2 || op == Op::log || op == Op::log2 || op == Op::sin || op == Op::cos);
@@ -229,11 +243,12 @@ std::string Emitter::written_out(Op op, const std::string& x) {
     return sines({op}, x)[0];
 }
 
-// ---- by the machine's estimates, within the rows' tolerances, and several times as fast as its roots and divisions ----
+// ---- refined hardware estimates: within the tolerances of ops.def, several times as fast as exact roots and divisions ----
 
-/// One step of Newton's method. Of 0 and infinity, where the error has no number, the estimate is exact, and any error above -1
-/// leaves it as it is; what the estimate lacks is 2^-14 of it at most. Where it may be 2^-11.4, a term more of (1 + error)^(-1/2) =
-/// 1 - error / 2 + 3 error^2 / 8 ... is taken, as a factor, which leaves estimates that are infinite as they are.
+/// One Newton step on the estimate of 1 / sqrt(x), with error = x y^2 - 1. For x = 0 and infinity the estimate is exact and the
+/// error is NaN; the select replaces it by a harmless value. The relative error of the AVX-512 estimate is at most 2^-14. The
+/// older estimate has 2^-11.4, so one more term of (1 + error)^(-1/2) = 1 - error / 2 + 3 error^2 / 8 ... is used, as a factor,
+/// which keeps infinite estimates.
 std::string Emitter::estimated_rsqrt(const std::string& x) {
     Floats f(*this);
     const bool rough = target.isa != Isa::avx512;
@@ -243,8 +258,8 @@ std::string Emitter::estimated_rsqrt(const std::string& x) {
     return f.fma(f.mul(y, least), error, y);
 }
 
-/// The root, and what its square lacks of x; 0 and infinity, of which that is no number, are their own roots.
-/// Of subnormal numbers it rounds to 14 bits or so.
+/// x * rsqrt(x), corrected by the residual x - root^2. 0 and infinity, whose residual is NaN, are returned unchanged. Results for
+/// subnormal x have about 14 bits.
 std::string Emitter::estimated_sqrt(const std::string& x) {
     Floats f(*this);
     const std::string y = f.estimate("rsqrt14", x), root = f.mul(x, y);
@@ -252,8 +267,8 @@ std::string Emitter::estimated_sqrt(const std::string& x) {
     return f.select(f.zero_or_infinite(x), x, better);
 }
 
-/// x / y by the estimate of 1 / y, whose error mends the quotient; then by what that lacks: quotients that are numbers come out
-/// exact. Where the error has no number, of zeros and infinities, the product with the estimate is what it should be.
+/// x / y: x times the refined estimate of 1 / y, then one correction by the residual x - q y, so that representable quotients are
+/// exact. For zeros and infinities the correction is NaN; x times the estimate is the result then.
 std::string Emitter::estimated_quotient(const std::string& x, const std::string& y) {
     Floats f(*this);
     const std::string e = f.estimate("rcp14", y), minus = f.neg(y), rough = f.mul(x, e);

@@ -1,4 +1,12 @@
-// Subgroup operations, whose subgroup is the packet, and what kernels report to the host.
+// Subgroup operations, with the packet as subgroup: reductions and scans by shuffles in log2(width) steps; print and require.
+//
+//     subgroup reduce_add %x     x += shuffle(x, lane ^ 4);  x += shuffle(x, lane ^ 2);  x += shuffle(x, lane ^ 1)
+//     subgroup inclusive_add %x  x += shift(x, 1);  x += shift(x, 2);  x += shift(x, 4)       shifted-in lanes: neutral element
+//     subgroup shuffle %x, %l    store x to the stack; gather with index l
+//
+// Inactive lanes hold the neutral element. Cost: log2(width) shuffles and operations; a shuffle by varying lanes is a gather.
+// Reports (print, require) call the host once for each active lane.
+// Limits: float scans and reductions are rounded in tree order. Textbook: butterfly reduction; Hillis-Steele scan (1986).
 #include "core/host/ring.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/neutral_element.h"
@@ -10,7 +18,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// A permutation of the lanes by constants: lane l takes that of source(l).
+/// A constant permutation: lane l of the result is lane source(l).
 std::string Emitter::permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source) {
     if (width == 1) return value;
     std::string indices;
@@ -57,7 +65,8 @@ void Emitter::subgroup(const Inst& i) {
         default: break;
     }
     if (width == 1) return define(r, scalar(v[0]));
-    // Lanes past the size give their own value; by way of the stack, which every type can take.
+    // A source lane outside the subgroup leaves the own value. The shuffle is a gather from the stack, which works for every
+    // type.
     const std::string vi = vector_type("i32"), own = lanes("i32", 1), given = vector(v[1]);
     std::string source = given;
     if (what == Subgroup::shuffle_xor) source = let(text("xor ", vi, " ", own, ", ", given));
@@ -76,7 +85,7 @@ void Emitter::subgroup(const Inst& i) {
     define(r, from_memory(type, taken, true));
 }
 
-/// Reductions and scans in log2(width) steps; lanes that do not run hold what changes nothing.
+/// Reductions and scans in log2(width) steps; inactive lanes hold the neutral element.
 void Emitter::combine(const Inst& i, Op op, Subgroup what) {
     const Value given = k.operands(i)[0], r = k.result(i);
     const Scalar type = k.type_of(given);
@@ -101,7 +110,7 @@ void Emitter::combine(const Inst& i, Op op, Subgroup what) {
     define_lanes(r, value);
 }
 
-/// Each item that runs, one after another, fills a record's values and hands them to the host's function.
+/// For each active lane in turn: writes a record with the item's index and values, and calls the host's report function.
 void Emitter::report(const Inst& i) {
     const bool failure = i.op == Op::require;
     const auto v = k.operands(i).subspan(failure ? 1 : 0);

@@ -1,4 +1,15 @@
-// Open constructs: ifs and loops with a barrier inside, which run once for the group (see emit_barrier_regions.cpp).
+// Barrier regions: ifs and loops that contain a barrier run once for the group, as scalar control flow around packet loops.
+//
+// Why: a barrier inside a loop splits its body into regions; each region is a loop over the group's packets, so the kernel's
+// loop has to be outside of them. That is loop interchange of the item loop and the kernel's loop:
+//
+//     for %k { region A; barrier; region B }     =>    for %k (scalar) { for each packet: A;  for each packet: B }
+//
+// Condition and loop bounds are uniform in the group, so they are taken from what the last packet exported, or from packet 0's
+// save area. Values that a loop carries are in allocas if uniform, else in the packets' save areas (see
+// plan_barrier_regions.cpp). Cost: a loop over the packets to initialise carried values that differ between items. Limits:
+// conditions must be uniform in the group; predicate_range_tail rejects others before.
+// Textbook: deep fission / region formation around barriers (MCUDA: Stratton et al. 2008; pocl: Jaaskelainen et al. 2015).
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 
@@ -6,7 +17,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// A value that all items agree on, outside of packets: as the packet that ran last had it.
+/// A group-uniform value outside of packets: exported by the packet that ran last, or read from the save area of packet 0.
 std::string Emitter::outer_scalar(Value v) {
     if (keeps[v.id].outer) return scalar(v);
     const Scalar type = k.type_of(v);
@@ -76,7 +87,7 @@ void Emitter::open_loop(InstId id) {
         const std::string now = let(text("load ", t, ", ptr ", index.name));
         values[carried[0].id] = {Kind::uniform, now, "", 0};
         has_value[carried[0].id] = true;
-        // A result that breaks give differently to each item: without a break it is what the loop carries.
+        // Results that differ between items, because breaks give them: leaving at `to`, they are the carried values.
         const std::string leave = label("leave");
         branch(runs_on(i, index.type, now, to, step, false), l.body, leave);
         start(leave);
@@ -106,7 +117,7 @@ void Emitter::open_loop(InstId id) {
     }
 }
 
-/// Past the type's limit the loop ends as it does at `to`.
+/// The index increment. If it overflows, the loop ends as it does at `to`.
 void Emitter::open_latch(const Inst& i, const OpenLoop& l, const Slot& index, const std::string& step) {
     const std::string t = scalar_type(index.type), old = let(text("load ", t, ", ptr ", index.name));
     uint64_t bits = 0;
@@ -126,7 +137,7 @@ void Emitter::open_latch(const Inst& i, const OpenLoop& l, const Slot& index, co
 void Emitter::outer_terminator(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::return_) return jump(return_label);
-    if (i.op == Op::yield) return;  // falls out of its block
+    if (i.op == Op::yield) return;  // falls through to the end of its block
     const OpenLoop& l = open_loops.back();
     if (i.op == Op::test) return branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
     jump(i.op == Op::break_ ? l.exit : l.latch);

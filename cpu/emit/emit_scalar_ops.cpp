@@ -1,4 +1,15 @@
-// Scalar ops: the rows' LLVM texts filled, maths functions, casts.
+// Scalar operations: instruction selection by text templates (the `llvm` column of core/ir/ops.def), calls, and fma contraction.
+//
+//     row:  add f32 "fadd $f$t $0, $1"        text, width 8:  %v9 = fadd contract arcp <8 x float> %v7, %v8
+//     row:  "sleef u10"                        text:           call <8 x float> @Sleef_tanf8_u10avx2(<8 x float> %v7)
+//     row:  "host"                             text:           call void @pumice_cpu_OP_TYPE(...), a loop of the interpreter
+//
+// Whether the text is scalar or vector follows from the result's kind (uniform, affine, vector). f16 is computed in f32.
+// Fma contraction: LLVM contracts a product only into its single use; plan_products() recomputes a product with several sums in
+// each of them. Vector division of 32-bit integers is done in doubles, as x86 has no vector integer division.
+// Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
+// Limits: SLEEF's double functions with a restricted range, and all functions without SLEEF, go lane by lane through the host's
+// loop. Textbook: macro expansion / tree-pattern instruction selection; rematerialisation of products.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +25,7 @@ using namespace ir;
 
 namespace {
 
-/// Widths of the vectors that SLEEF's functions take, for 4-byte elements, and what its names end in.
+/// The vector widths of SLEEF's functions, in 4-byte elements, and the suffixes of their names.
 struct SleefIsa {
     Isa isa;
     int lanes;
@@ -25,7 +36,7 @@ constexpr SleefIsa sleef_isas[] = {
     {Isa::avx512, 4, "avx2128"}, {Isa::avx512, 8, "avx2"}, {Isa::avx512, 16, "avx512f"}, {Isa::neon, 4, "advsimd"},
 };
 
-/// The widest vectors of SLEEF's that do not exceed `lanes`; null where there are none.
+/// SLEEF's widest vectors with at most `lanes` lanes; null if there are none.
 const SleefIsa* sleef_for(Isa isa, int lanes, int bytes) {
     const SleefIsa* best = nullptr;
     for (const SleefIsa& s : sleef_isas)
@@ -33,7 +44,7 @@ const SleefIsa* sleef_for(Isa isa, int lanes, int bytes) {
     return best;
 }
 
-/// SLEEF's double functions give infinities or NaN for operands that these ops still have values for.
+/// False for SLEEF's functions that return infinity or NaN for operands for which the operation has a finite value.
 bool in_all_its_range(Op op, Scalar type) {
     constexpr Op short_ones[] = {Op::fmod, Op::remainder, Op::sinh, Op::cosh, Op::asinh, Op::acosh, Op::log1p};
     return type == Scalar::f32 ? op != Op::fmod && op != Op::remainder
@@ -46,8 +57,9 @@ std::string integer_of_size(Scalar t) { return text("i", 8 * size_of(t)); }
 
 }  // namespace
 
-/// LLVM makes one instruction of a product and the sum it goes into where it goes into no other. Where it goes into several, and into
-/// nothing else, each of them can as well compute it: unless one takes in another product, which goes into no other, and needs this one.
+/// Finds products for duplication: LLVM contracts a product and a sum to fma only if the sum is the product's single use. A
+/// product whose uses are several sums, and nothing else, is recomputed in each. A sum that can contract another product of its
+/// own is not counted.
 void Emitter::plan_products() {
     std::vector<uint32_t> sums(k.values.size());
     const Structure& where = uniformity.structure();
@@ -77,7 +89,7 @@ bool Emitter::taken_in(Value v) const {
     return has_value[factors[0].id] && has_value[factors[1].id];
 }
 
-/// x + y or x - y, vectors; a product that is taken in stands second.
+/// x + y or x - y of vectors; an fma if y is a product that is contracted.
 std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
     if (!taken_in(y)) return operation(op, type, {x, vector(y)}, true, false);
     const Inst& product = k[k[y].inst];
@@ -86,7 +98,7 @@ std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
     return operation(Op::fma, type, {factor, vector(k.operands(product)[1]), x}, true, false);
 }
 
-/// The result's kind decides: scalars are computed once, for lane 0 where they are affine.
+/// A pure operation. Uniform and affine results are computed as scalars (lane 0's), others as vectors.
 void Emitter::pure(const Inst& i) {
     const auto v = k.operands(i);
     const Value r = k.result(i);
@@ -118,12 +130,12 @@ void Emitter::pure(const Inst& i) {
     define(r, operation(i.op, from, std::move(operands), vectors, constant_divisor));
 }
 
-/// f16 is computed in float and rounded to the result's type.
+/// Emits an operation. f16 is computed in f32 and rounded.
 std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> operands, bool vector, bool constant_divisor) {
     if (is_f16(type)) {
         for (size_t o = 0; o < operands.size(); ++o)
             if (operand_type(op, int(o), type) == Scalar::f16) operands[o] = cast(Scalar::f16, Scalar::f32, operands[o], vector);
-        // LLVM makes a minimum of halves of it otherwise, for which LLVM 15 has no instruction on x86-64 ("Cannot select").
+        // Without the fence LLVM narrows this to a minimum of halves, which LLVM 15 cannot select on x86-64 ("Cannot select").
         if (op == Op::min || op == Op::max) {
             const std::string t = vector ? vector_type("float") : "float", fence = text("@llvm.arithmetic.fence.", intrinsic_suffix("float", vector));
             declare(text("declare ", t, " ", fence, "(", t, ")"));
@@ -149,7 +161,7 @@ std::string Emitter::operation(Op op, Scalar type, std::vector<std::string> oper
     return expanded(cell, type, operands, vector);
 }
 
-/// Instructions parted by `; `: all but the last have names.
+/// Expands a template: instructions separated by `; `; all but the last are named.
 std::string Emitter::expanded(std::string_view cell, Scalar type, const std::vector<std::string>& operands, bool vector) {
     std::map<std::string, std::string> locals;
     while (true) {
@@ -209,7 +221,7 @@ std::string Emitter::instruction_text(std::string_view one, Scalar type, const s
             }
         }
     }
-    // Intrinsics declare themselves: the operands' types are in the call.
+    // Declares the called intrinsic, from the operand types in the call.
     if (const size_t call = filled.find("@llvm."); call != filled.npos) {
         const size_t open_at = filled.find('(', call);
         std::string types, part;
@@ -251,8 +263,8 @@ std::string Emitter::named_constant(std::string_view what, Scalar type, bool vec
     return splat_constant(type, word, vector);
 }
 
-/// x / 0 and the smallest integer / -1 are divisions by 1 instead, which give the quotients and remainders that the ops define.
-/// Machines do not divide vectors of integers: where a double holds the operands, it does.
+/// Integer division and remainder. x / 0 and INT_MIN / -1 divide by 1 instead, which gives the results that ops.def defines.
+/// Targets have no vector integer division: operands of at most 32 bits are divided as doubles.
 std::string Emitter::divide(const std::string& op, Scalar type, const std::vector<std::string>& operands, bool vector,
                             bool constant_divisor) {
     const bool is_signed = op[0] == 's', quotient = op.ends_with("div");
@@ -266,7 +278,7 @@ std::string Emitter::divide(const std::string& op, Scalar type, const std::vecto
     const std::string t = vector_type(scalar_type(type)), d = vector_type("double");
     const std::string to = is_signed ? "sitofp" : "uitofp", back = is_signed ? "fptosi" : "fptoui";
     const std::string a = convert(to.c_str(), t, operands[0], d), b = convert(to.c_str(), t, divisor, d);
-    // Exact: quotients of 32-bit integers are farther from whole numbers than a double's rounding moves them.
+    // Exact: the distance of a 32-bit quotient from the next integer exceeds the rounding error of a double.
     const std::string q = convert(back.c_str(), d, let(text("fdiv ", d, " ", a, ", ", b)), t);
     if (quotient) return q;
     return let(text("sub ", t, " ", operands[0], ", ", let(text("mul ", t, " ", q, ", ", divisor))));
@@ -277,14 +289,16 @@ std::string Emitter::maths(Op op, Scalar type, const std::vector<std::string>& o
     return written ? written_out(op, operands[0]) : called(op, type, operands, vector);
 }
 
-/// SLEEF's function, on as many of its vectors as a packet fills; for scalars libm's, which the host column calls, too.
+/// A library call: SLEEF's vector function on each part of a packet; for scalars the libm function that the host column also
+/// calls.
 std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string name(row(op).name), scalar = scalar_type(type);
     const SleefIsa* sleef =
         target.sleef && vector && width > 1 && in_all_its_range(op, type) ? sleef_for(target.isa, width, size_of(type)) : nullptr;
     const bool f32 = type == Scalar::f32;
     if (!sleef) {
-        // Where glibc has another name or none, or writes to a global, the host column's loop.
+        // The host column's loop for vectors, and where glibc has no function of this name or one that writes to a global
+        // (lgamma).
         if (vector && width > 1) return host_call(op, type, operands, vector);
         if (op == Op::lgamma || op == Op::exp10) return host_call(op, type, operands, vector);
         // glibc's double cbrt errs by several units in the last place.
@@ -315,7 +329,7 @@ std::string Emitter::called(Op op, Scalar type, const std::vector<std::string>& 
     });
 }
 
-/// Lanes `first` to `first + count` of the packet's vector.
+/// Lanes `first` to `first + count - 1` of a packet's vector.
 std::string Emitter::vector_part(const std::string& scalar, const std::string& vector, int first, int count) {
     const std::string type = vector_type(scalar);
     std::string indices;
@@ -323,7 +337,7 @@ std::string Emitter::vector_part(const std::string& scalar, const std::string& v
     return let(text("shufflevector ", type, " ", vector, ", ", type, " poison, <", count, " x i32> <", indices, ">"));
 }
 
-/// A function of vectors of `lanes` scalars, on the packet's vectors: parts of them are its operands, its results are joined.
+/// Applies a function of vectors of `lanes` scalars to the parts of the packet's vectors, and concatenates the results.
 std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::vector<std::string>& operands,
                               const std::string& result,
                               const std::function<std::string(const std::vector<std::string>&)>& function) {
@@ -348,7 +362,7 @@ std::string Emitter::in_parts(int lanes, const std::string& scalar, const std::v
     return results[0];
 }
 
-/// The interpreter's loop for the op, over the packet's lanes by way of the stack.
+/// Calls the interpreter's loop for the operation over the packet's lanes; operands and result go through the stack.
 std::string Emitter::host_call(Op op, Scalar type, const std::vector<std::string>& operands, bool vector) {
     const std::string function = text("pumice_cpu_", row(op).name, "_", name_of(type));
     functions.insert(function);

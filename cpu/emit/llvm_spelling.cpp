@@ -1,4 +1,10 @@
-// LLVM's types, constants, values, masks and slots as text.
+// LLVM text: names, types, constants, vectors, masks and slots.
+//
+// The lowest layer of the emitter: `let` names a result, `splat` broadcasts a scalar, `lanes` is <0, s, 2 s, ...>; masks are
+// <width x i1>, and slots are allocas that mem2reg turns into phis. A value is uniform, affine (lane 0 and a step) or a vector.
+//
+//     splat("float", "%a")    %v1 = insertelement <8 x float> poison, float %a, i64 0
+//                             %v2 = shufflevector <8 x float> %v1, <8 x float> poison, <8 x i32> zeroinitializer
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -119,7 +125,7 @@ std::string Emitter::extract(const std::string& type, const std::string& vector,
 
 // ---- values ----
 
-/// By how much an integer grows from lane to lane, in its own arithmetic, where that is a constant.
+/// The step of an integer from lane to lane, modulo the bits of its type, if it is a constant.
 std::optional<int64_t> Emitter::lane_step(Value v) const { return affine.of(v).step(8 * size_of(k.type_of(v))); }
 
 Kind Emitter::kind_of(Value v) const {
@@ -151,7 +157,7 @@ std::string Emitter::vector_of(const Held& h, Scalar t) {
     return let(text("add ", vector_type(type), " ", base, ", ", lanes(type, h.step)));
 }
 
-/// The text is of the value's kind: of lane 0 where that is affine.
+/// Defines a value by text of its kind: a scalar, lane 0's scalar if it is affine, or a vector.
 void Emitter::define(Value v, const std::string& defined) {
     Held h;
     h.kind = kind_of(v);
@@ -172,7 +178,7 @@ Mask Emitter::first_items(int64_t count) const {
     return {text + ">", int(count)};
 }
 
-/// A vector's first elements, or a longer vector with zeros behind them.
+/// A vector resized from `from` to `to` lanes: truncated, or padded with zeros.
 std::string Emitter::resized(const std::string& scalar, const std::string& vector, int from, int to) {
     std::string indices;
     for (int lane = 0; lane < to; ++lane) indices += text(lane ? ", " : "", "i32 ", std::min(lane, from));
@@ -180,7 +186,7 @@ std::string Emitter::resized(const std::string& scalar, const std::string& vecto
     return let(text("shufflevector ", type, " ", vector, ", ", type, " zeroinitializer, <", to, " x i32> <", indices, ">"));
 }
 
-/// A condition of items that do not run may be poison, which `select` stops and `and` does not.
+/// The condition of inactive lanes may be poison. `select` does not propagate it; `and` would.
 Mask Emitter::narrowed(const Mask& m, const std::string& condition) {
     if (m.all()) return {condition};
     const std::string type = vector_type("i1");
@@ -232,7 +238,7 @@ Slot Emitter::slot_for(Value v, const char* stem) {
     return s;
 }
 
-/// What items outside `only` have in the slot stays, where the slot has a place for each.
+/// Writes a slot. In a slot of vectors, lanes outside `only` keep their value.
 void Emitter::write_held(const Slot& s, const Held& now, const Mask& only) {
     const std::string type = type_of(s.type, s.kind);
     if (s.kind != Kind::vector && now.kind == Kind::vector) library_bug("a vector for a slot of one scalar in kernel " + k.name);

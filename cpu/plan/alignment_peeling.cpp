@@ -1,3 +1,19 @@
+// Alignment peeling, legality: may the border between two groups move along axis 0?
+//
+// The rows of an array seldom start at a cache line. Peeling starts a row's first packet a few items early, under a mask, so
+// that all later packets of the row are aligned and store whole lines:
+//
+//     without:  | packet 0 | packet 1 | packet 2 |      each store crosses from one line into the next
+//     with:   |mm packet 0 | packet 1 | packet 2 |      m: masked lanes; packets 1 and 2 store whole lines
+//
+// The border of each group moves with its packets. An item may therefore not know its group:
+//
+//     movable:      add (mul group_index 0, group_size 0), local_index 0      this is the item's global index
+//     not movable:  local_index 0 alone, group_count, barrier, in_range, subgroup operations, local memory
+//
+// Cost: one scan of the instructions. Limits: only the two sums of the form above are recognised; kernels with local memory,
+// barriers or `whole_groups` are refused. mostly_stores() refuses kernels with loops.
+// Textbook: loop peeling for alignment (Eichenberger, Wu, O'Brien, PLDI 2004).
 #include "cpu/plan/alignment_peeling.h"
 
 #include <algorithm>
@@ -12,7 +28,7 @@ const Inst* source(const Kernel& k, Value v, Op op) {
     return i.id != none && k[i].op == op ? &k[i] : nullptr;
 }
 
-/// Of a product of a group's index and size along one axis, that axis; -1 for other values.
+/// The axis of a product group_index(axis) * group_size(axis), which is the first item of a group; -1 for other values.
 int origin_axis(const Kernel& k, Value v) {
     const Inst* i = source(k, v, Op::mul);
     if (!i) return -1;
@@ -25,7 +41,7 @@ int origin_axis(const Kernel& k, Value v) {
     return -1;
 }
 
-/// Of an item's group and its place in the group a kernel may ask for the sum: the item's place in the range.
+/// True if the instruction uses group and local indices only to form group_index * group_size + local_index, the global index.
 bool uses_well(const Kernel& k, const Inst& i) {
     const auto o = k.operands(i);
     for (size_t n = 0; n < o.size(); ++n) {
@@ -60,7 +76,7 @@ bool tells_group(const Kernel& k, const Inst& i) {
 }  // namespace
 
 bool mostly_stores(const Kernel& k, int64_t most) {
-    // A recorded subscript that is only assigned to is a load, too.
+    // Recording emits a load even for a subscript that is only assigned to; such a load has no uses and does not count.
     std::vector<bool> used(k.values.size());
     for (const Value v : k.pool) used[v.id] = true;
     int64_t loads = 0, stores = 0;

@@ -1,14 +1,14 @@
-// Rows of items that begin within a line of memory: which kernels' packets may be laid out by lines (cpu/emit/emit_packets.cpp). cpu/runtime/launch_alignment.h
-// says for which launches that is worth it.
+// Legality of alignment peeling: may the packets of a row start early, so that their stores cover whole cache lines?
+// cpu/emit/emit_packets.cpp writes the peeled rows; cpu/runtime/launch_alignment.h decides for which launches they pay off.
 #pragma once
 #include "core/ir/ir.h"
 
 namespace pumice::cpu {
 
-/// Whether an item does the same in any group of the same range.
+/// True if the result of an item does not depend on which group of the range the item is in. Group borders may then move.
 bool movable(const ir::Kernel& kernel);
 
-/// Whether an item of a kernel, which has no loops, loads `most` elements of arrays for each that it stores, or fewer.
+/// True if the kernel has no loops and an item loads at most `most` array elements per element that it stores.
 bool mostly_stores(const ir::Kernel& kernel, int64_t most);
 
 }  // namespace pumice::cpu

@@ -1,3 +1,18 @@
+// Group-size heuristic of the CPU: tiling of the range (loop blocking) by the access pattern of the kernel.
+//
+// On the CPU a group is the unit of work of a thread. Its extents decide what stays in the first-level cache:
+//
+//     kernel                         range           group
+//     y[i] += x[i]                   1048576         {1024, 1, 1}    long rows: little cost per group
+//     b[i, j] = a[j, i]              4096 x 4096     {16, 16, 1}     square tile: both arrays use whole lines
+//     y[i, j] = x[i-1, j] + x[i, j]  4094 x 4094     {256 + 16, 4, 1}  4 rows: a group loads a row once for all its uses
+//
+// (the 16 extra items only where the row length is no multiple of 256: they make room for alignment peeling).
+// Analyses: axes_of() finds the axes that an index depends on; difference() of index polynomials (index_polynomial.h) finds
+// stencils, also for indices that the kernel linearises by hand.
+// Cost: one scan of the loads per kernel; only for large ranges. Limits: arithmetic deeper than 8 instructions is not followed;
+// argument_across() looks at accesses with one index per dimension only; local memory above max_local_bytes halves the group.
+// Textbook: loop tiling and loop interchange for locality (Wolf and Lam, PLDI 1991).
 #include "cpu/plan/cpu_group_size.h"
 
 #include <algorithm>
@@ -12,11 +27,12 @@
 namespace pumice::cpu {
 namespace {
 
-/// Rows, or planes, of a stencil that a group takes side by side. Of these and the two beside them each piece comes into the first cache
-/// once, which for rows one by one is done for each of the three that need it. More rows would be more streams than are foreseen.
+/// Rows, or planes, of a stencil in one group. A group of 4 rows loads 6 rows (a halo of 1 on both sides) into the first-level
+/// cache; row by row, each row would be loaded for each of the 3 rows that use it. More rows would exceed the streams that the
+/// hardware prefetcher follows.
 constexpr int64_t rows_together = 4;
 
-/// The axes of the range along which groups differ in a value, as bits.
+/// Bit set of the axes on whose global or group index a value depends.
 uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
     const ir::InstId source = k[v].inst;
     if (source.id == ir::none || depth > 8 || !ir::is_pure(k[source].op)) return 0;
@@ -27,7 +43,8 @@ uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
     return axes;
 }
 
-/// Whether an index that is counted out by hand is apart by strides along axes of the range, and along which.
+/// For an index that the kernel linearises by hand: is the difference `by` a sum of strides of range axes? `along`: bit set of
+/// those axes.
 bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32_t& along) {
     const Terms place = terms_of(k, index);
     along = by.constant == 0 ? 0 : 1;
@@ -41,7 +58,7 @@ bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32
     return known;
 }
 
-/// The first of these steps that holds the extent, or the last.
+/// The first of these steps that is at least the extent; if none is, the last one.
 int64_t step(int64_t extent, std::initializer_list<int64_t> steps) {
     for (const int64_t s : steps)
         if (extent <= s) return s;
@@ -105,7 +122,8 @@ std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, ui
     std::array<int64_t, 3> group{step(extent[0], {16, 64, 256}), 1, 1};
     group[axes & 4 ? 2 : 1] = rows_together;
     group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
-    // Inside of an array's rim rows begin within lines, for which a group then has room: it would leave another next to nothing.
+    // Rows of an array's interior start inside a cache line. Alignment peeling then shifts items into one more group; the larger
+    // group takes these few items in, where a further group would hold next to none.
     if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_lead;
     return group;
 }
@@ -121,7 +139,8 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
     bool local = false;
     for (const ir::Memory& memory : kernel.memories) local = local || memory.kind == ir::MemoryKind::local;
     std::array<int64_t, 3> group{1, 1, 1};
-    // Longer groups cost less each, shorter ones leave work for more threads. What meets in local memory gets what GPUs give it.
+    // Long groups amortise the cost per group, short groups balance better between threads. Kernels with local memory get the
+    // group sizes that are usual on GPUs.
     if (rank == 1) {
         group[0] = local ? step(extent[0], {64, 256}) : extent[0] > long_range ? 1024 : step(extent[0], {64, 256});
     } else if (extent[0] * extent[1] >= long_range && argument_across(kernel) >= 0) {
@@ -134,7 +153,7 @@ std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const std::array<i
         try {
             return local_bytes(kernel, group) > max_local_bytes;
         } catch (const Error&) {
-            return false;  // the launch says it
+            return false;  // the launch reports this error itself
         }
     };
     while (group[0] * group[1] > 1 && local && too_large()) *std::max_element(group.begin(), group.end()) /= 2;

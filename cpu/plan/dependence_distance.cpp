@@ -1,3 +1,16 @@
+// Dependence distance between two consecutive launches, measured in rows (the slowest dimension).
+//
+// Why: a consumer that runs a few rows behind its producer reads from the caches. The fusion (cpu/runtime/launch_fusion.cpp)
+// needs to know how many rows.
+//
+//     launch 1:  y(i, j) = x(i, j)              writes row i of y:           first = 0,  last = 0
+//     launch 2:  z(i, j) = y(i-1, j) + y(i+2, j)  reads rows i-1 to i+2 of y:  first = -1, last = 2
+//     distance:  first = -1 - 0, last = 2 - 0: item i of launch 2 needs rows i-1 to i+2 of launch 1
+//
+// True, anti and output dependences count alike: a pair of accesses counts if one of them writes. Arrays that both launches only
+// read give distance 0. Cost: one scan of each kernel, then pairs of arguments. Limits: a row index must be the global index of
+// the slowest axis plus a constant; arrays that overlap must be the same range of memory with the same number of rows.
+// Textbook: dependence distance vectors (Allen and Kennedy, "Optimizing Compilers for Modern Architectures").
 #include "cpu/plan/dependence_distance.h"
 
 #include <algorithm>
@@ -42,7 +55,7 @@ std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<co
         together = together || again;
     }
     if (!together) return std::nullopt;
-    if (lag.first > lag.last) lag.first = lag.last = 0;  // only read by both: in the same places at about the same time
+    if (lag.first > lag.last) lag.first = lag.last = 0;  // both only read: run both at the same position at about the same time
     return lag;
 }
 

@@ -1,3 +1,16 @@
+// Symbolic index analysis: an index as a multivariate polynomial over SSA values, in wrapping arithmetic.
+//
+// Why: two accesses may be merged, prefetched once or called a stencil only if the distance of their indices is known.
+//
+//     %a = mul %row, %columns                       polynomial of %b: 1 * %row * %columns + 1 * %i - 1
+//     %b = sub (add %a, %i), 1                      polynomial of %d: 1 * %row * %columns + 1 * %i + %columns
+//     %d = add (mul (add %row, 1), %columns), %i    difference d - b: 1 * %columns + 1
+//
+// Products are multiplied out, so that (row + 1) * columns and row * columns have comparable terms. Coefficients wrap modulo
+// 2^64 and are reduced modulo 2^n at the end: exact for n-bit arithmetic.
+// Cost: linear in the arithmetic of the index, within the limits below. Limits: only add, sub, mul and constants are taken apart,
+// to a depth of 8; products of sums of more than 4 terms stay opaque; casts, divisions and types below 32 bits are opaque.
+// Textbook: symbolic analysis, as scalar evolution (SCEV) in LLVM; chains of recurrences (Bachmann, Wang, Zima 1994).
 #include "cpu/plan/index_polynomial.h"
 
 #include <algorithm>
@@ -6,11 +19,11 @@
 namespace pumice::cpu {
 
 namespace {
-constexpr int most_depth = 8;                       ///< of sums of sums
-constexpr size_t most_terms = 4, most_factors = 4;  ///< of sums that are multiplied out,
-constexpr int64_t most_times = 1 << 20;             ///< and of their numbers
+constexpr int most_depth = 8;                       ///< of nested sums and products
+constexpr size_t most_terms = 4, most_factors = 4;  ///< of sums that are multiplied out: terms, factors a term,
+constexpr int64_t most_times = 1 << 20;             ///< and magnitude of coefficients
 
-/// Whether it is worth multiplying out.
+/// True if a sum is small enough to be multiplied out.
 bool short_enough(const Terms& sum) {
     const auto small = [](int64_t number) { return number >= -most_times && number <= most_times; };
     return sum.counts.size() <= most_terms && small(sum.constant) &&
@@ -18,7 +31,7 @@ bool short_enough(const Terms& sum) {
                        [&](const auto& term) { return small(term.second) && term.first.size() <= most_factors; });
 }
 
-/// Numbers wrap as those of 64 bits do, and modulo 2^64 nothing is lost.
+/// Coefficients wrap modulo 2^64, which is exact for all narrower types.
 int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t product(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 

@@ -1,4 +1,4 @@
-// Sums of indices, taken apart to be compared.
+// Index polynomials: integer indices as sums of products of values, so that two indices can be compared symbolically.
 #pragma once
 #include <map>
 #include <optional>
@@ -8,30 +8,31 @@
 
 namespace pumice::cpu {
 
-/// A sum of products, as what it adds up: products of values so many times, and a constant. What is computed in n bits is that sum modulo
-/// 2^n; sums in less than 32 bits are taken for one value.
+/// Terms: a polynomial. `counts` maps each product of values to its integer coefficient; `constant` is the term without values.
+/// An index of n bits equals its polynomial modulo 2^n. A sum computed in fewer than 32 bits is one opaque value.
 struct Terms {
-    using Product = std::vector<uint32_t>;  ///< of one value or more, in order
+    using Product = std::vector<uint32_t>;  ///< ids of its factors, at least one, sorted
     std::map<Product, int64_t> counts;
     int64_t constant = 0;
 
     void add(const ir::Kernel& kernel, ir::Value v, int64_t times, int depth = 0);
-    /// Numbers from -2^(bits - 1) on and below 2^(bits - 1) that are the same modulo 2^bits, without terms that then are none.
+    /// Reduces coefficients and constant modulo 2^bits into [-2^(bits - 1), 2^(bits - 1)), and drops terms whose coefficient is
+    /// 0.
     void cut(int bits);
-    /// True where only the constant is left after the cut.
+    /// True if no product is left after cut().
     bool is_constant() const;
-    /// The axis of the range along which items are apart by a product, or by 1 where it is empty: its product with the item's place along
-    /// that axis is a term. -1 where there is no such axis, or several are.
+    /// The axis of the range whose stride is the product `step` (an empty product is stride 1): step * global_index(axis) is a
+    /// term with coefficient 1. -1 if no axis or more than one has this stride.
     int axis_of(const ir::Kernel& kernel, const Product& step) const;
 };
 
-/// Those of an integer, cut to its bits.
+/// The polynomial of an integer value, reduced to the bits of its type.
 Terms terms_of(const ir::Kernel& kernel, ir::Value v);
 
-/// `to` - `from`, cut to the bits of both.
+/// The polynomial `to` - `from`, reduced to the bits of the narrower type.
 Terms difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
 
-/// By how much an index is more than the item's along an axis; none where that is not a constant.
+/// The constant c of an index of the form global_index(axis) + c; empty for other indices.
 std::optional<int64_t> past_item(const ir::Kernel& kernel, ir::Value index, int axis);
 
 }  // namespace pumice::cpu

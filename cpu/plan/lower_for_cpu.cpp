@@ -1,4 +1,13 @@
-// The pipeline of passes from recorded IR to what the LLVM emitter takes.
+// The pipeline of passes from recorded IR to what the LLVM emitter takes. Each entry of the table is one IR-to-IR pass, with the
+// reason for its position.
+//
+// Compared with the pipeline for Vulkan, predicate_range_tail runs only for kernels with barriers, because the emitter masks the
+// tail of a row itself; cooperative_strided_loops and tile_reduction_loops run only here.
+//
+//     recorded:  %0 = global_index 0; %1 = load arg1[%0] ...          variables, calls, several indices an access
+//     lowered:   SSA values, one offset an access, loops in the form that the emitter vectorises, `fma` shapes
+//
+// Cost: linear in the kernel for each pass; PUMICE_DUMP=NAME prints the kernel behind a pass.
 #include "cpu/plan/lower_for_cpu.h"
 
 #include <iterator>
@@ -14,40 +23,44 @@ namespace {
 using ir::Pass;
 
 const Pass pipeline[] = {
-    // Calls become what they call. First: no other pass and no backend looks into functions.
+    // Inlines calls. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
-    // Reductions and scans of groups go through local memory. Before promote, which takes the variables of their loops.
+    // Lowers group reductions and scans to loops over local memory. Before promote, which turns the variables of these loops into
+    // values.
     {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
-    // Variables become values and carried values: every later pass, and the emitter, see through values only.
+    // mem2reg: variables become SSA values and loop-carried values. Every later pass, and the emitter, analyses values only.
     {"promote", ir::promote},
-    // Folds what promotion laid bare, so that forward_stores can tell equal indices from different ones.
+    // Folding and CSE of what promote exposed, so that forward_stores can tell equal indices from different ones.
     {"simplify", ir::simplify},
-    // Loads after stores and after equal loads. Before hoist: a load that is gone need not move.
+    // Store-to-load forwarding, redundant loads, dead stores. Before hoist: a removed load need not move.
     {"forward_stores", ir::forward_stores},
-    // One offset an access; wide offsets are the emitter's.
+    // One row-major offset an access. Not with 64-bit offsets, which the emitter computes itself.
     {"linearize_indices", ir::linearize_indices, Pass::When::narrow_offsets},
-    // Invariant values leave loops. Before predicate_range_tail, whose ifs would hide them.
+    // Loop-invariant code motion. Before predicate_range_tail, whose ifs would hide the invariants.
     {"hoist", ir::hoist},
-    // Items that stride through an array do it side by side. Before predicate_range_tail, which must see its barriers.
+    // The group runs grid-stride loops together, so that adjacent items touch adjacent elements. Before predicate_range_tail,
+    // which must see its barriers.
     {"cooperative_strided_loops", ir::cooperative_strided_loops},
-    // What a loop has computed is there for later ones. Behind cooperative_strided_loops, which takes no loops with memory of the items' own; before
-    // block, which computes things anew that are then there.
+    // Common subexpressions across loops. After cooperative_strided_loops, which refuses loops with private memory; before
+    // tile_reduction_loops, which would compute the shared values again.
     {"cross_loop_cse", cross_loop_cse},
-    // Only for sums in lanes. Behind hoist, for which one loop is enough; before predicate_range_tail, since it brings barriers in.
+    // Only with SumsIn::lanes. After hoist, which then handles one loop instead of two; before predicate_range_tail, because it
+    // inserts barriers.
     {"tile_reduction_loops", tile_reduction_loops},
-    // Items past the range arrive at barriers. Without barriers the emitter leaves them out of its packets, which needs no ifs.
+    // With barriers, items past the range run, too, under `if in_range`. Without barriers the emitter masks them in its packets
+    // instead.
     {"predicate_range_tail", ir::predicate_range_tail, Pass::When::barriers},
-    // The guard's conditions fold where a kernel tests in_range() itself.
+    // Folds the conditions of predicate_range_tail where the kernel tests in_range() itself.
     {"simplify", ir::simplify},
-    // Late: sums in the order they were written are what the others know.
+    // Reorders sums so that products contract to fma. Late: the other passes recognise sums in source order.
     {"reassociate_for_fma", ir::reassociate_for_fma},
-    // Last: it only takes away what no pass needs any more.
+    // Dead-code elimination. Last: only now is it known what no pass needs.
     {"dead", ir::dead},
 };
 
 }  // namespace
 
-/// A packet's private memory is to stay in the second-level cache; with barriers, that of all packets of a group.
+/// Budgets: a packet's private memory is to stay in the second-level cache; with barriers, that of all packets of a group is.
 ir::Kernel cross_loop_cse(const ir::Kernel& kernel) { return ir::cross_loop_cse(kernel, {4 << 10, 1 << 10}); }
 
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }

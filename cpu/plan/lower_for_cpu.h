@@ -8,14 +8,15 @@
 
 namespace pumice::cpu {
 
-/// Recorded IR through the passes that emit_llvm needs. Throws Error as guard does.
+/// Runs the passes that emit_llvm needs on recorded IR. Throws Error where predicate_range_tail does.
 ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums = SumsIn::array);
-/// Cuts loops that add to places which the group's items share into blocks, which all its packets run one after another: what they
-/// add to stays in the cache. Brings barriers into the kernel. For sums in lanes.
+/// Strip-mines loops that add to elements which the items of a group share: all packets of the group run one block of iterations
+/// before the next, so that the elements stay in the cache. Inserts barriers. Runs only with SumsIn::lanes.
 ir::Kernel tile_reduction_loops(const ir::Kernel& kernel);
-/// Keeps in private memory what one loop computes and a later one would compute again (core/passes/cross_loop_cse.h).
+/// Common subexpressions across loops: keeps the results of one loop in private memory for a later one
+/// (core/passes/cross_loop_cse.h).
 ir::Kernel cross_loop_cse(const ir::Kernel& kernel);
-/// The names of lower()'s passes, in their order, for PUMICE_DUMP.
+/// The names of the passes of lower(), in order, for PUMICE_DUMP.
 std::vector<std::string_view> pass_names();
 
 }  // namespace pumice::cpu

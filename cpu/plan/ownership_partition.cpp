@@ -1,3 +1,18 @@
+// Ownership partition (owner computes): threads take slabs of the range in which they own the rows of the reduction targets.
+//
+// Why: an array that a kernel only adds to needs atomics or a private copy for each thread, unless no two threads add to the
+// same element. Where every access uses the item's index along one axis, cutting the range along this axis gives each thread
+// its own rows:
+//
+//     kernel:   atomic_add(c(i, k), x)      dimension 0 of c is the item's index i: rows are owned along that axis
+//     1 axis:   slab n: all groups with i in slab n; threads add to c itself
+//     2 axes:   a block = slab of i x slab of k; block (n, (n + phase) mod count) in phase `phase`
+//
+// With two arrays that are owned along different axes (the adjoint of a matrix product has these), the blocks of a diagonal
+// share neither rows nor columns. The diagonals run one after the other: a wavefront schedule with a barrier between phases.
+// Cost: one scan of the accesses; phases() - 1 extra synchronisations. Limits: at least 4 groups a thread along the axis; not
+// with one thread; an index must be global index + constant, the same in all accesses; a third owned axis gets copies.
+// Textbook: owner-computes rule (High Performance Fortran); wavefront scheduling (Lamport 1974, hyperplane method).
 #include "cpu/plan/ownership_partition.h"
 
 #include <algorithm>
@@ -10,8 +25,8 @@ namespace pumice::cpu {
 
 namespace {
 
-constexpr int64_t least_groups = 4;  ///< along an axis, for each thread: slabs of nearly the same size
-constexpr int64_t slabs = 2;         ///< along each of two axes, for each thread, so that one that is done helps the others
+constexpr int64_t least_groups = 4;  ///< per thread along an axis, so that slabs have nearly the same size
+constexpr int64_t slabs = 2;         ///< per thread along each of two axes, for load balance
 
 }  // namespace
 

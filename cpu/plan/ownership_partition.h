@@ -1,7 +1,5 @@
-// Arrays to which a kernel only adds, and of which items that stand apart along an axis of the range have rows of their own, as `i` has in
-// c[i, k] += ...: threads that take whole slabs of the range across that axis meet in no element, and add to the array itself. The
-// derivative of a matrix product has two such arrays, with rows along one axis and along the other. There the slabs of both axes make
-// blocks, and the blocks of a diagonal share neither rows nor columns: threads take these at a time, one diagonal after the other.
+// Ownership partition of reduction targets: threads own disjoint rows of an array, and need neither atomics nor private copies.
+// axis_of_owners() finds the axis along which items own rows; Shares cuts the range into slabs along one or two such axes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,25 +9,25 @@
 
 namespace pumice::cpu {
 
-/// The axis of the range along which items at different places have different elements of an array: in each access one index is the item's
-/// place and the same constant. -1: none is known.
+/// The axis along which items own rows of the array: every access uses global_index(axis) + c, with one constant c, as the index
+/// of one fixed dimension. -1: no such axis is known.
 int axis_of_owners(const ir::Kernel& kernel, ir::MemoryId array);
 
-/// How the groups of a launch are shared out for such arrays.
+/// Shares: the partition of the groups of a launch into pieces of work for threads.
 class Shares {
 public:
     Shares() = default;
-    /// `owners`: of each argument axis_of_owners, or -1; `groups`: their number along each axis.
+    /// `owners`: axis_of_owners for each argument, or -1; `groups`: number of groups along each axis.
     Shares(std::vector<int> owners, const std::array<int64_t, 3>& groups, int threads);
 
-    /// Whether there are such arrays, and enough groups for all threads.
+    /// True if some array has owners, and there are enough groups for all threads.
     bool any() const { return count > 0; }
-    /// Whether this argument may be added to where it is.
+    /// True if threads may add to this argument in place.
     bool cover(int argument) const { return any() && cut(owners[size_t(argument)]); }
 
-    /// Diagonals, one after the other.
+    /// Phases of the wavefront schedule, which run one after the other: the diagonals of the blocks.
     int64_t phases() const { return axes[1] < 0 ? 1 : count; }
-    /// Shares of each, which may be done at the same time.
+    /// Shares of a phase, which may run at the same time.
     int64_t in_phase() const { return count; }
     struct Box {
         std::array<int64_t, 3> begin, end;  ///< groups along each axis
@@ -41,8 +39,8 @@ private:
 
     std::vector<int> owners;
     std::array<int64_t, 3> groups{};
-    std::array<int, 2> axes{-1, -1};  ///< which are cut into slabs; the second may be -1
-    int64_t count = 0;                ///< slabs along each of these
+    std::array<int, 2> axes{-1, -1};  ///< axes that are cut into slabs; the second may be -1
+    int64_t count = 0;                ///< slabs along each cut axis
 };
 
 }  // namespace pumice::cpu

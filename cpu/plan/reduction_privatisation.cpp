@@ -1,3 +1,17 @@
+// Reduction privatisation, legality and cost model: each thread adds to a private copy of an array; the copies are summed later.
+//
+// Why: threads that add to one element wait for each other, and an atomic add of a float is a compare-exchange loop. A private
+// copy needs plain adds only:
+//
+//     SumsIn::array    atomicrmw fadd ptr %array0[i], %x                   shared, atomic
+//     SumsIn::copies   %s = load copy[i]; store copy[i], (fadd %s, %x)      one copy a thread
+//     SumsIn::lanes    copy[i * width + lane] += x[lane], as a vector       one place a lane: no horizontal add in loops
+//
+// The order of float additions is unspecified either way.
+// Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
+// have at most 4 elements an item; one copy with lanes takes at most 1 MiB. Legality: only add and sub, old values unused, scalar
+// elements of 4 or 8 bytes, no other access to the array.
+// Textbook: reduction parallelisation by array privatisation (Allen and Kennedy; OpenMP `reduction` clauses on arrays).
 #include "cpu/plan/reduction_privatisation.h"
 
 #include <algorithm>
@@ -10,8 +24,8 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most_bytes = 64 << 20;        ///< of all copies
-constexpr int64_t most_bytes_in_lanes = 1 << 20;  ///< of one copy with a place a lane: what stays in a core's cache
+constexpr int64_t most_bytes = 64 << 20;        ///< of the copies of all threads together
+constexpr int64_t most_bytes_in_lanes = 1 << 20;  ///< of one copy with a place for each lane, so that it stays in a core's cache
 constexpr int64_t most_elements_an_item = 4;
 
 bool can_be_added(Scalar t) { return size_of(t) >= 4; }

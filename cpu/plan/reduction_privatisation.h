@@ -1,6 +1,5 @@
-// Arrays that a kernel only adds to, atomically. Threads that add to one element wait for each other, and an atomic add of a float
-// is a loop. So each thread adds to a copy of its own, without atomics, and the copies are added to the array when the launch is
-// done; one thread may as well add to the array itself. In which order numbers are added to an element is open in either case.
+// Privatisation of reductions: which arrays does a kernel only add to, and does a launch use private copies for them?
+// cpu/runtime/sum_copies.h makes the copies and adds them up; cpu/emit/emit_private_sums.cpp writes the adds.
 #pragma once
 #include <span>
 #include <vector>
@@ -11,11 +10,11 @@
 
 namespace pumice::cpu {
 
-/// The array parameters to which a kernel does nothing but add to and subtract from elements, without asking for old values.
+/// Reduction targets: the array parameters on which a kernel only does atomic add and sub, and does not use the old values.
 std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
 
-/// Where a launch adds such arrays up: in copies where these take little memory and are small beside the work. Those that `shares` cover
-/// need none.
+/// Chooses how a launch reduces these arrays: in private copies if the copies need little memory and are small compared with the
+/// number of items. Arrays that `shares` covers need no copies.
 SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Shares& shares, const Launch& launch, int width,
                     int threads);
 

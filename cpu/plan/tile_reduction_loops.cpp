@@ -1,7 +1,21 @@
-// Loops that add to arrays at places that the group's items share: cut into blocks, with a barrier before each, so that all packets
-// of the group run one block before the next. What they add to then stays in the first-level cache, instead of being passed over
-// once a packet. Where there are barriers, loops are cut for another reason, too: what is the same for the whole group in an
-// iteration, and costly, is computed once for the block, by the items side by side, and kept in tables of local memory.
+// Strip-mining (loop tiling) of reduction loops, with the packet loop of a group moved between block loop and iterations.
+//
+// Why: every packet of a group adds to the same elements. A packet that runs the whole loop pushes the elements out of the
+// first-level cache before the next packet comes. In blocks, all packets of the group use a block's elements while these are
+// in the cache:
+//
+//     for %k = 0 to %n step 1 {              for %b = 0 to %n step 128 {
+//       atomic add arg1[%k], %x        =>      barrier            # packets of the group run the block in turn
+//     }                                        for %k = %b to min(%b + 128, %n) step 1 { atomic add arg1[%k], %x }
+//                                            }
+//
+// In kernels with barriers, costly values (transcendental functions) that are uniform in the group are also tabulated: the items
+// compute them once for a block, side by side, into local memory, and the iterations load them.
+// Cost: one barrier a block, two with tables. Block size: 24 KiB of vectors, clamped to 8 to 128 iterations.
+// Limits: only `for` loops at the top level with an i32 index and a step of 1 or -1, without jumps, barriers, returns, prints or
+// subgroup operations, run alike by the whole group; every add in the loop must go to elements that the group shares. Kernels
+// that return from inside a construct are left alone.
+// Textbook: strip-mining and loop interchange (Wolfe 1989; Allen and Kennedy).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +33,7 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t block_bytes = 24 << 10;  ///< of the elements that a block adds to, a vector each
+constexpr int64_t block_bytes = 24 << 10;  ///< of the elements of a block, each a vector with one place for each lane
 constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 128;
 
 class TileReductionLoops : public Rewriter {
@@ -36,7 +50,7 @@ public:
     }
 
 private:
-    /// How many adds of an iteration go to a place that the group's items share.
+    /// The number of adds in a loop body that go to an element which the items of the group share.
     int64_t shared_adds(InstId id) const {
         int64_t adds = 0;
         each_inside(from, from[id], [&](InstId inner) { adds += adds_to(inner) && shared(inner); });
@@ -51,7 +65,7 @@ private:
         return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::group; });
     }
 
-    /// The step, 1 or -1, of a loop that can be cut: all the group's items run it alike. Else 0.
+    /// Legality: the step, 1 or -1, of a loop that can be strip-mined (all items of the group run it alike); else 0.
     int64_t step_of(InstId id) const {
         const Inst& loop = from[id];
         if (returns || loop.op != Op::for_ || uniformity.structure().around(id).id != none) return 0;
@@ -71,7 +85,7 @@ private:
 
     // ---- tables ----
 
-    /// Whether every item can compute, for any iteration, what it is in this one: from the index and what is known before the loop.
+    /// True if the value can be rematerialised for any iteration, from the loop's index and from values defined before the loop.
     bool repeatable(const Inst& loop, Value v) const {
         const Structure& where = uniformity.structure();
         const BlockId body = loop.blocks[0];
@@ -102,7 +116,8 @@ private:
         return found;
     }
 
-    /// The number of an item among those of its group that are in the range, along axis 0 first; and the number of these.
+    /// `rank`: the item's number among the items of its group that are in the range, axis 0 fastest. `count`: the number of those
+    /// items.
     void members(Value& rank, Value& count) {
         for (int axis = (from.rank == 0 ? 3 : from.rank) - 1; axis >= 0; --axis) {
             const Value present = members_along(axis);
@@ -111,7 +126,8 @@ private:
         }
     }
 
-    /// `for n from the item's number to last - first by the group's items { table[n] = what the iteration first + n has }`
+    /// Fills the tables: `for n = rank to last - first step count { table[n] = value of iteration first + n }`, or first - n for
+    /// a step of -1.
     void fill(const Inst& loop, std::span<const InstId> costly, Value first, Value last, int64_t step) {
         std::set<uint32_t> needed;
         const std::function<void(InstId)> need = [&](InstId id) {
@@ -169,7 +185,8 @@ private:
         const InstId made = control(loop, outer, types, [&](int, std::span<const Value> params) {
             b.barrier();
             const std::vector<Value> carried(params.begin() + 1, params.end());
-            // In the last block, which the step may take past the largest integer, at most 2^32 - 1 iterations are left.
+            // `first + step * iterations` may wrap in the last block. The number of iterations left fits u32, so that is compared
+            // instead.
             const Value first = params[0], left = step > 0 ? b.op(Op::sub, {limit, first}) : b.op(Op::sub, {first, limit});
             const Value size = b.constant(Scalar::u32, uint64_t(iterations)), cut_short = b.op(Op::lt, {b.bitcast(Scalar::u32, left), size});
             const Value whole = b.op(Op::add, {first, b.constant_int(Scalar::i32, step * iterations)});
@@ -193,14 +210,14 @@ private:
 
     struct Table {
         MemoryId memory;
-        Value at;  ///< of the iteration that is being written
+        Value at;  ///< index of the current iteration in the table
     };
     const Uniformity uniformity;
     std::vector<bool> added;
     std::vector<int> uses;
-    bool returns = false;   ///< from within something: guard refuses barriers behind that, even where all items return
-    bool barriers = false;  ///< there are some, or will be for the sake of sums
-    std::map<uint32_t, Table> tables;  ///< of the instructions whose results they hold
+    bool returns = false;   ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
+    bool barriers = false;  ///< the kernel has barriers, or this pass will insert some
+    std::map<uint32_t, Table> tables;  ///< by the id of the tabulated instruction
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What compiled code is made for: the machine, and what of a launch the code depends on.
+// Target and Variant: the machine and the properties of a launch that compiled code is specialised for.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pumice::cpu {
 
-/// The vector instructions of a machine, as far as the text depends on them.
+/// The vector instruction set of a machine, as far as the LLVM text depends on it.
 enum class Isa { none, sse2, sse4, avx2, avx512, neon };
 
 struct Target {
@@ -19,35 +19,35 @@ struct Target {
     std::string triple;  ///< of the module; "" leaves it out
 };
 
-/// Where the code adds to arrays to which a kernel only adds (cpu/plan/reduction_privatisation.h).
+/// SumsIn: how reductions into arrays are privatised (cpu/plan/reduction_privatisation.h).
 enum class SumsIn : uint8_t {
-    array,   ///< in the array, atomically
-    copies,  ///< in a copy that is the thread's own
-    lanes,   ///< in such a copy, in which elements may have a place for each lane of a packet
+    array,   ///< not: atomics on the array
+    copies,  ///< one private copy of the array for each thread
+    lanes,   ///< one private copy for each thread, in which an element may have a place for each lane
 };
 
-/// Such an array in compiled code, with the places that an element has side by side in a copy.
+/// ArraySum: a privatised array in compiled code. `lanes`: adjacent places of one element in a copy.
 struct ArraySum {
     int argument = 0;
     Scalar type = Scalar::f32;
     int lanes = 1;
 };
 
-/// A line of memory has no more elements than a packet's vector, or this many.
+/// Alignment peeling: the lead, by which a row starts early, is below this number of items.
 inline constexpr int most_lead = 16;
 
-/// What else a compiled kernel is made for. A launch with other values needs another variant.
+/// The properties of a launch that code is specialised for. A launch with other values needs another variant.
 struct Variant {
-    std::array<int64_t, 3> group{1, 1, 1};  ///< items of a group along each axis
-    bool wide_offsets = false;              ///< an array has 2^31 elements or more
-    bool full = false;                      ///< the range is a multiple of the group: no group has items past it
+    std::array<int64_t, 3> group{1, 1, 1};  ///< group size: items along each axis
+    bool wide_offsets = false;              ///< 64-bit offsets: an array has 2^31 elements or more
+    bool full = false;                      ///< the range is a multiple of the group size: there is no tail
     SumsIn sums = SumsIn::array;
-    bool streaming = false;                 ///< the arrays are more than a cache holds: what is only written goes past it
-    bool lead = false;                      ///< groups may begin less than most_lead items early along axis 0, for which there may be one more
+    bool streaming = false;                 ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
+    bool lead = false;                      ///< alignment peeling: rows start up to most_lead - 1 items early
     bool operator==(const Variant&) const = default;
 };
 
-// All fields, for cache keys (core/ir/cache_key.h): a new one does not compile before it stands here, too.
+// All fields, for cache keys (core/ir/cache_key.h). A new field does not compile until it is listed here.
 inline auto key_parts(const Target& t) {
     const auto& [width, isa, sleef, triple] = t;
     return std::tie(width, isa, sleef, triple);
