@@ -1,3 +1,19 @@
+// Race analysis of adjoint accumulation: which addition to a shadow element is the cheapest safe one.
+//
+// The adjoint of a load is an addition to the shadow, and two items may add to the same element. An atomic addition is always
+// right, but slow. A plain addition is right where no other item touches the element in the same phase (between two barriers):
+// the memory is private, or this item also stores to the same place (then a second item would be a race of the primal), or the
+// indices of all active loads of the memory are disjoint between items (item_disjointness.h). An element whose index is the same
+// for all items, in an array that the kernel does not write, gets a sum over the items (adjoint_reductions.cpp).
+//
+//     primal                      adjoint
+//     %x = load arg2[%i]          %s = load d2[%i];  store d2[%i], %s + %dx        plain
+//     %x = load arg2[%n]          a register, then an atomic add to a group cell   group   (%n an argument, arg2 not written)
+//     %x = load arg2[%table]      atomic add d2[%table], %dx                       atomic  (%table = load arg3[%i])
+//
+// Cost: a pass over the kernel for each active load, and an affine form of each pair of indices.
+// Limits: only affine indices with constant factors are proven disjoint. Local memory is atomic unless the item owns the element.
+// Compare FormAD: Hueckelheim and Hascoet, "Automatic Differentiation of Parallel Loops with Formal Methods", ICPP 2022.
 #include "autodiff/analysis/accumulation.h"
 
 #include <algorithm>
@@ -13,7 +29,7 @@ namespace {
 
 bool writes(Op op) { return op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
-/// Whether a store of this item to the same place always comes with the load, in the same phase: then the element is its own.
+/// True where this item also stores to the place of the load, in the same phase: the element then belongs to the item.
 bool owns(const Kernel& k, const Structure& where, InstId load) {
     const Inst& i = k[load];
     const auto barrier_between = [&](InstId a, InstId b, BlockId block) {
@@ -26,7 +42,7 @@ bool owns(const Kernel& k, const Structure& where, InstId load) {
         if (k[id].op != Op::store || k[id].memory != i.memory || !same_place(place_of(k, k[id]), place_of(k, i))) continue;
         const BlockId block = where.block_of(id);
         const InstId at = where.ancestor_in(block, load);
-        // A loop between them may run no or many iterations, but all of those touch this one element.
+        // The load may stand in a loop or an if of the block: all its iterations touch this one element.
         if (at.id != none && !barrier_between(at, id, block)) return true;
     }
     return false;

@@ -1,21 +1,22 @@
-// How adjoints are added to shadows: plainly, by the group, or atomically.
+// Accumulation of adjoints into shadows: plain, once a group, or atomic.
 #pragma once
 #include "autodiff/analysis/activity.h"
 #include "autodiff/analysis/item_disjointness.h"
 
 namespace pumice::derive {
 
-/// The cheapest safe way to add what the adjoint of an active load gives. A load of the primal, and what else it does to the
-/// memory, decide: no two items may touch one element in the same phase unless both add atomically. `limits` gets the launches for which
-/// that is so; with Analysis::any_range it is for all.
+/// The cheapest safe way to add the adjoint of an active load to the shadow (see accumulation.cpp). `limits` receives the
+/// conditions on the launch under which plain additions are safe. With Analysis::any_range no condition is accepted: plain
+/// additions are then safe in every launch.
 Accumulation accumulation(const ir::Kernel& k, const ir::Structure& where, const Analysis& analysis, ir::InstId load,
                           std::vector<ItemLimit>* limits = nullptr);
 
-/// Whether the kernel asks of its range, and of groups, no more than each item's index: then parts of the range may run apart.
+/// True where the kernel knows no more of its range and its groups than the index of each item. Parts of the range can then run
+/// as separate launches.
 bool knows_indices_only(const ir::Kernel& k);
-/// Whether the value is the same for all items of every launch: made of constants, arguments and extents.
+/// True where the value is the same for all items of a launch: it is made of constants, arguments and extents.
 bool same_for_all(const ir::Kernel& k, ir::Value v);
-/// Such an integer, on the host.
+/// Evaluates such an integer on the host.
 int64_t number_of(const ir::Kernel& k, ir::Value v, const HostValues& known);
 
 }  // namespace pumice::derive

@@ -1,3 +1,20 @@
+// Activity analysis: a value is active if it varies with a differentiated input and is useful for a differentiated output.
+//
+// Only active values get tangents or adjoints, and only active memory gets a shadow. Everything else is copied from the primal
+// and costs nothing. `varied` is propagated forwards from the inputs, `useful` backwards from the outputs; both run to a fixed
+// point, because loops carry values backwards and memory is shared by all loads and stores of a scalar of its elements.
+//
+//     %x = load arg2[%i] : f32     varied: arg2 is Duplicated
+//     %n = cast %x : i32           not varied: integers carry no derivative
+//     %b = cast %n : f32           not varied
+//     %y = mul %x, %b : f32        varied and useful, so active
+//     store arg1[%i], %y           arg1 is Duplicated, so %y is useful
+//     store arg3[%i], %x           arg3 is Const, so this use makes nothing useful
+//
+// Cost: a few passes over the kernel, one bit a value.
+// Limits: memory is one bit for each scalar of an element, not one an element or a point in time. A store of a constant does not
+// make memory inactive again. Operands whose partial derivative is zero everywhere, and shifts (shift_invariance.h), are skipped.
+// See Griewank and Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008; Bischof et al., ADIFOR, 1992.
 #include "autodiff/analysis/activity.h"
 
 #include <algorithm>
@@ -18,7 +35,7 @@ bool has_float(const Element& e) {
     return std::any_of(e.leaves.begin(), e.leaves.end(), [](const Leaf& l) { return is_float(l.type); });
 }
 
-/// Sets a flag; true where that is news.
+/// Sets a flag. True where the flag was not set before.
 bool raise(std::vector<bool>& flags, uint32_t at) {
     if (flags[at]) return false;
     return flags[at] = true;

@@ -1,3 +1,19 @@
+// Adjoint liveness: dead-code elimination of the primal's copy inside the adjoint kernel.
+//
+// The adjoint kernel starts with a copy of the primal. An instruction of the copy is live if its effect is visible (stores to
+// arrays, atomics, calls, prints), or if the reverse sweep receives its value live, in a variable or from the tape (tape.h).
+// A value that the sweep rematerialises does not keep its definition alive, nor does local memory that the sweep fills again.
+// The rest of the analysis is the usual backward closure: operands, enclosing constructs, sources of loop-carried values, and the
+// stores to memory of which a live load reads.
+//
+//     primal, arg1 DuplicatedNoNeed      copy in the adjoint kernel
+//     store local1[%l], %a               - (the sweep stores the tile again)
+//     %s = for ... load local1[%k] ...   - (only arg1 needs the sum, and arg1 is not read afterwards)
+//     store arg1[%i], %s                 -
+//
+// Cost: one pass over the instructions, and one over all stores for each memory with a live load.
+// Limits: stores are not matched with loads by index: one live load of a memory keeps all stores to that memory.
+// See Hascoet and Araya-Polo, "The Adjoint Data-Flow Analyses: Formalization, Properties, and Applications", AD 2004.
 #include "autodiff/analysis/adjoint_liveness.h"
 
 namespace pumice::derive {
@@ -32,7 +48,7 @@ Needed::Needed(const Kernel& kernel, const Structure& structure, const Plan& pla
     }
     for (uint32_t v = 0; v < k.values.size(); ++v) {
         if (!is_given(plan.hold({v}))) continue;
-        // The reversed for counts itself.
+        // The reversed for computes its index itself.
         const ValueInfo& info = k.values[v];
         const InstId owner = info.inst.id == none ? where.owner_of(info.block) : InstId{};
         const bool index = owner.id != none && k[owner].op == Op::for_ && info.index == 0;

@@ -1,4 +1,4 @@
-// What of the primal a kernel with its reverse sweep has to compute.
+// Adjoint liveness: which instructions of the primal an adjoint kernel has to execute.
 #pragma once
 #include <functional>
 
@@ -6,11 +6,11 @@
 
 namespace pumice::derive {
 
-/// The instructions of a primal that have an effect which somebody sees, or that compute what the reverse sweep is given. What the
-/// sweep computes again, or stores again, need not be there.
+/// The instructions of the primal that have a visible effect, or that compute a value which the reverse sweep receives. An
+/// instruction whose value the sweep rematerialises, or a store to local memory that the sweep repeats, is not live by that.
 class Needed {
 public:
-    /// `unseen`: whether nobody reads what the primal stores to an array.
+    /// `unseen`: true for an array whose contents nobody reads after the kernel.
     Needed(const ir::Kernel& kernel, const ir::Structure& where, const Plan& plan, const std::function<bool(ir::MemoryId)>& unseen);
 
     bool operator()(ir::InstId i) const { return insts[i.id]; }

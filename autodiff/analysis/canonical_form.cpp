@@ -1,3 +1,20 @@
+// Canonical form for the reverse sweep: control flow with one entry and one exit, by predication of break, continue and return.
+//
+// The reverse of an if or a loop is easy where the construct ends in one place. So constructs that are left early are rewritten:
+// their results become variables, `live` says that the rest of the iteration runs, `run` that further iterations run. The
+// variables are promoted to values again afterwards. A for with a break becomes a while with a counter; a for that only
+// continues stays a for. A while keeps its test block where that is pure; else the test moves into the body.
+//
+//     %r = for %k = %a to %b step %s carry (%c = %x) {       while run && at < trip_count {
+//       if %big { break %c } else { yield }                    live = true;  n = at;  at = n + 1
+//       %d = sin %c                                    =>      if big { state = state; run = false; live = false }
+//       yield %d                                               if live { state = sin(state) }
+//     }                                                      }
+//
+// Cost: a predicate and a branch for each early exit. A for that became a while needs its number of iterations at run time,
+// which may go to the tape.
+// Limits: none in the IR; whole functions are inlined before (except those with a rule for reverse mode).
+// See Allen, Kennedy, Porterfield and Warren, "Conversion of Control Dependence to Data Dependence", POPL 1983.
 #include "autodiff/analysis/canonical_form.h"
 
 #include <algorithm>
@@ -15,8 +32,8 @@ using namespace ir;
 
 bool is_jump(Op op) { return op == Op::break_ || op == Op::continue_ || op == Op::return_; }
 
-/// Rewrites constructs that are left early. What they carry and yield become variables, whether to go on becomes two: `live`
-/// (the rest of this iteration runs) and `run` (so do further iterations).
+/// Rewrites constructs that are left early. Their carried and yielded values become variables. Two predicates replace the
+/// jumps: `live` (the rest of this iteration runs) and `run` (further iterations run).
 class Predication : public Rewriter {
 public:
     explicit Predication(const Kernel& kernel) : Rewriter(kernel), where(kernel), leaves(kernel.insts.size()) {
@@ -24,13 +41,13 @@ public:
     }
 
 private:
-    /// An open loop that is rewritten, or the body.
+    /// A loop that is being rewritten, or the body of the kernel.
     struct Scope {
-        std::vector<Value> state;  ///< variables of what is carried
+        std::vector<Value> state;  ///< variables of the carried values
         Value live, run;           ///< run: none for a for without breaks
     };
 
-    /// Whether control may leave from inside the instruction to somewhere further out than its end.
+    /// True where control may leave from inside the instruction to a place after its end.
     bool find(InstId id) {
         const Inst& i = from[id];
         bool any = is_jump(i.op);
@@ -59,7 +76,7 @@ private:
         b.terminate(Op::return_);
     }
 
-    /// Instructions of a block from the nth on; what follows one that may leave runs under the scope's `live`.
+    /// Emits the instructions of a block from the nth on. Instructions after an early exit are guarded by `live` of the scope.
     void sequence(const std::vector<InstId>& block, size_t n) {
         for (; n < block.size(); ++n) {
             const InstId id = block[n];
@@ -101,7 +118,7 @@ private:
         copy(id);
     }
 
-    /// Copied constructs may hold others that leave loops inside them.
+    /// A construct that is copied as it is may contain loops with early exits.
     void block(const Inst& construct, int which) override {
         if (in_function) return insts(construct.blocks[which]);
         plain.push_back(true);
@@ -190,7 +207,7 @@ private:
         return scope;
     }
 
-    /// The contents of an iteration, its parameters read from the state.
+    /// Emits the contents of an iteration. Yields inside it set the variables of the scope.
     void iteration(Scope& scope, BlockId contents) {
         b.set(scope.live, b.constant_bool(true));
         plain.push_back(false);
@@ -288,16 +305,16 @@ private:
 
     const Structure where;
     std::vector<bool> leaves;
-    std::deque<Scope> scopes;                     ///< the body's, where it has one, then of open loops that are rewritten
-    std::vector<bool> plain{true};                ///< whether the open construct is copied as it is
-    std::vector<std::vector<Value>*> yielded;     ///< of those that are not: what their yields set
+    std::deque<Scope> scopes;                     ///< of the body, if any, then of open loops being rewritten
+    std::vector<bool> plain{true};                ///< true for an open construct that is copied as it is
+    std::vector<std::vector<Value>*> yielded;     ///< of the others: the variables that their yields set
     std::unordered_map<uint32_t, std::vector<Value>> variables;  ///< of rewritten constructs: their results
 };
 
 }  // namespace
 
 Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) {
-    // In unsigned arithmetic the distance is exact for every index type.
+    // The distance is exact in unsigned arithmetic, for every index type.
     const Scalar type = k.type_of(from);
     const auto widen = [&](Value v) {
         if (size_of(type) >= 4) return v;
@@ -325,7 +342,8 @@ Kernel forwarded(const Kernel& kernel) {
 }
 
 Kernel canonical(const Kernel& kernel) {
-    // Loads are forwarded first: each value is loaded and held once. Predication makes variables again.
+    // Store-to-load forwarding runs first, so that each value is loaded and taped once. Predication adds variables, so
+    // promotion runs again.
     return dead(simplify(promote(Predication(forwarded(with_rules(kernel, true))).run())));
 }
 

@@ -1,3 +1,19 @@
+// Disjointness of items: a dependence test on affine indices, between two items of one launch.
+//
+// Each index is brought into the form step * global_index(axis) + base + constant modulo 2^bits, where the base is the same for
+// all items. Two accesses with equal step and base, and constants less than one step apart, meet only inside one item. If every
+// axis of the range has such a dimension, different items touch different elements, and adjoints are added without atomics.
+// Row-major rows of a run-time length n are recognised too: row * n + column with the column the index of a for from 0 to n.
+//
+//     x[2 * i], x[2 * i + 1]     apart: the constants differ by 1, less than the step 2
+//     x[i], x[i + 1]             not apart: item 1 reads x[1], and so does item 0
+//     x[64 * i] in 32 bits       apart in launches of at most 2^26 items: the index wraps beyond that
+//     x[u8(i)]                   not apart: items 0 and 256 meet
+//
+// A condition on the launch becomes an ItemLimit, which the host checks at each launch (fits_of).
+// Cost: an affine form for each index. Limits: constant factors only; conditions below 2^20 items are refused, since such a
+// launch would usually need the other kernel.
+// This is the strong SIV subscript test of Goff, Kennedy and Tseng, "Practical Dependence Testing", PLDI 1991, with wrapping.
 #include "autodiff/analysis/item_disjointness.h"
 
 #include <algorithm>
@@ -12,8 +28,8 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most_items = INT32_MAX;          ///< of a launch, along an axis
-constexpr int64_t least_items = int64_t(1) << 20;  ///< a limit below that is met too often to have a kernel of its own
+constexpr int64_t most_items = INT32_MAX;          ///< items of a launch along an axis
+constexpr int64_t least_items = int64_t(1) << 20;  ///< smaller limits are refused: many launches would exceed them
 
 int bits_of(Scalar type) { return 8 * size_of(type); }
 
@@ -24,11 +40,11 @@ int64_t whole(const Kernel& k, Value v, uint64_t bits) {
 
 int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t wrapping_mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-/// The number nearest to 0 that is the same modulo 2^bits.
+/// The number of least magnitude that is congruent modulo 2^bits.
 int64_t nearest(int64_t a, int bits) { return int64_t(uint64_t(a) << (64 - bits)) >> (64 - bits); }
 
-/// An index as step * global_index(axis) + base + constant modulo 2^bits, where the base is the same for all items. The bits are those of
-/// the narrowest type on the way: what is widened afterwards has wrapped before.
+/// An index as step * global_index(axis) + base + constant modulo 2^bits. The base is the same for all items. `bits` is the
+/// width of the narrowest type on the way: a value that is widened afterwards has wrapped before.
 struct Affine {
     int axis = -1;  ///< -1: no global index
     int64_t step = 0, constant = 0;
@@ -54,7 +70,7 @@ Affine sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
     return a;
 }
 
-/// Of a product with a constant.
+/// The affine form of a product with a constant.
 Affine multiple(const Kernel& k, Value v, int64_t factor) {
     Affine x = affine(k, v);
     x.known = x.known && x.base.empty();
@@ -101,8 +117,8 @@ Affine affine(const Kernel& k, Value v) {
     return a;
 }
 
-/// True where the index is row * n + column with the row affine and the column the index of a for from 0 to n: rows of items do
-/// not meet. Gives the row, which wraps no earlier than the index.
+/// True where the index is row * n + column, with the row affine and the column the index of a for from 0 to n: rows of
+/// different items are disjoint. Gives the row, which wraps no earlier than the index.
 bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine& row, Value& length) {
     if (k[index].inst.id == none || k[k[index].inst].op != Op::add) return false;
     const auto v = k.operands(k[k[index].inst]);
@@ -138,13 +154,14 @@ int64_t items_within(const ItemLimit& limit, int64_t length) {
     return int64_t(std::min<Wide>((all - rest) / each + 1, Wide(most_items)));
 }
 
-/// Items of a launch along an axis, as far as the kernel says.
+/// The largest number of items of a launch along an axis, as far as the kernel fixes it.
 int64_t items_of(const Kernel& k, int axis) {
     const int64_t n = k.range[size_t(axis)], group = std::max<int64_t>(k.group[size_t(axis)], 1);
     return n > 0 && (!k.whole_groups || k.group[0]) ? (n + group - 1) / group * group : most_items;
 }
 
-/// True where the limit holds for all launches, or can be checked at each launch and need not hold for `all`.
+/// True where the limit holds in all launches, or where it can be checked at each launch and `all` does not ask for all of
+/// them.
 bool holds(const Kernel& k, const ItemLimit& limit, bool all, std::vector<ItemLimit>& limits) {
     const Scalar type = limit.length ? k.type_of(limit.length) : Scalar::i8;
     uint64_t bits = 0;

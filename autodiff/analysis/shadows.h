@@ -1,28 +1,29 @@
-// Where the shadows of a derivative kernel are: its parameters, its memories and their shadows.
+// Shadow layout: where a derivative kernel has its parameters, its memories and their shadows.
 #pragma once
 #include "autodiff/analysis/activity.h"
 
 namespace pumice::derive {
 
-/// Adds a memory that is no parameter, under its name or, where that is taken (the primal may be a derivative), one like it.
+/// Adds a memory that is no parameter. Its name gets a number where it is taken already (the primal may be a derivative
+/// itself).
 ir::MemoryId add_own_memory(ir::Kernel& to, ir::Memory memory);
 
-/// Lays the parameters of a derivative kernel out. Memories of the primal keep their ids.
+/// Lays out the parameters of a derivative kernel. Memories of the primal keep their ids.
 class Shadows {
 public:
-    /// `to` has the primal's parameters and memories; it gets those of the derivative.
+    /// `to` has the parameters and memories of the primal. The constructor adds those of the derivative.
     Shadows(ir::Kernel& to, const ir::Kernel& from, const Signature& signature, const Analysis& analysis, bool reverse);
 
     /// The shadow of a memory of the primal in direction w; `none` where it has none.
     ir::MemoryId of(ir::MemoryId m, int w) const { return memories[m.id].empty() ? ir::MemoryId{} : memories[m.id][size_t(w)]; }
-    /// Where parameter p of the primal is.
+    /// The position of parameter p of the primal.
     int param(size_t p) const { return params[p]; }
     /// The position of the tangent of scalar p (forward).
     int tangent(size_t p, int w) const { return params[p] + 1 + w; }
     /// The array of one element for the adjoint of scalar p (reverse).
     ir::MemoryId scalar(size_t p, int w) const { return scalars[p][size_t(w)]; }
 
-    /// One more array parameter, a tape; gives its memory.
+    /// Adds one more array parameter, such as a tape. Gives its memory.
     static ir::MemoryId add_array(ir::Kernel& to, Scalar type, ir::Access access, const std::string& label);
 
 private:
@@ -30,7 +31,7 @@ private:
     std::vector<std::vector<ir::MemoryId>> memories, scalars;
 };
 
-/// The kernel with its memories in the order of its parameters, local and private ones after them, as parsed text has them.
+/// The kernel with its memories in the order of its parameters, then local, then private ones: the order that parsed text has.
 ir::Kernel in_order(ir::Kernel kernel);
 
 }  // namespace pumice::derive

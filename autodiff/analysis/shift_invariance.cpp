@@ -1,3 +1,20 @@
+// Shift invariance: finds values whose derivative is zero because the result does not depend on them, as in log-sum-exp.
+//
+// A softmax or log-sum-exp subtracts the maximum m before exp, only against overflow. In exact arithmetic the result is the same
+// for every m, so the adjoint of m is 0: the reverse sweep needs neither the sum that would cancel nor the reverse of the
+// maximum. The analysis adds a symbolic d to m and follows each value: it grows by sum * d, or by the factor exp(factor * d).
+// If every store, condition and index is unchanged, m is a shift, and activity analysis treats it as inactive.
+//
+//     %t = sub %x, %m       sum    = -1
+//     %e = exp %t           factor = -1
+//     %s = add %s, %e       factor = -1  (equal factors add up)
+//     %l = log %s           sum    = -1
+//     %y = add %m, %l       sum    =  0: the result does not change
+//
+// Cost: for each candidate (the second operand of a sub before an exp) a few passes over the kernel.
+// Limits: only the operations in response() are followed; constants must be f32 or f64. Rounding and overflow are ignored.
+// A shift that is computed in a loop must not be felt in the next iteration.
+// See Blanchard, Higham and Higham, "Accurately Computing the Log-Sum-Exp and Softmax Functions", IMA J. Numer. Anal., 2021.
 #include "autodiff/analysis/shift_invariance.h"
 
 #include <algorithm>
@@ -10,17 +27,17 @@ using namespace ir;
 
 namespace {
 
-/// What becomes of a value where d is added to the shift: it grows by sum * d, or exp(factor * d) times. One of them is 0; both are
-/// for what does not change.
+/// The response of a value where d is added to the shift: it grows by sum * d, or by the factor exp(factor * d). At least one
+/// of `sum` and `factor` is 0; both are 0 where the value does not change.
 struct Response {
     double sum = 0, factor = 0;
-    bool zero = false;  ///< the value is 0, which grows by any factor
+    bool zero = false;  ///< the value is 0, which fits every factor
     bool fixed() const { return sum == 0 && factor == 0; }
     bool operator==(const Response&) const = default;
 };
 using Maybe = std::optional<Response>;
 
-/// Of what is the one or the other.
+/// The response of a value that is one of two others, or the sum of two with one factor.
 Maybe either(const Response& x, const Response& y) {
     if (x.sum == y.sum && x.factor == y.factor) return Response{x.sum, x.factor, x.zero && y.zero};
     if (x.zero && y.sum == 0) return y;
@@ -35,7 +52,7 @@ std::optional<double> number(const Kernel& k, Value v) {
     return k.type_of(v) == Scalar::f64 ? std::optional(std::bit_cast<double>(bits)) : std::nullopt;
 }
 
-/// Follows one shift through the kernel.
+/// Propagates one shift through the kernel.
 class Shift {
 public:
     Shift(const Kernel& kernel, const Structure& structure, Value value) : k(kernel), where(structure), shift(value), responses(k.values.size()) {
@@ -44,7 +61,7 @@ public:
             around.push_back(i);
     }
 
-    /// Whether all that has an effect, or decides what is done, stays the same.
+    /// True where every effect and every condition stays the same.
     bool unfelt() {
         while (changed) {
             changed = false;
@@ -55,7 +72,7 @@ public:
     }
 
 private:
-    /// False where the value has another response already: then it has none of these.
+    /// Records a response. False where the value already has another one: the value then has none of this form.
     bool set(Value v, Response now) {
         if (v == shift) now = {1, 0};
         Maybe& known = responses[v.id];
@@ -69,10 +86,10 @@ private:
         const Inst& i = k[id];
         if (is_control(i.op)) return visit_construct(id);
         const auto v = k.operands(i);
-        if (i.op == Op::yield || i.op == Op::break_ || i.op == Op::continue_) return true;  // see the construct
+        if (i.op == Op::yield || i.op == Op::break_ || i.op == Op::continue_) return true;  // handled by visit_construct
         if (i.op == Op::test) return fixed(v[0]);
         for (const Value o : v)
-            if (!responses[o.id]) return true;  // of a construct that is not through yet
+            if (!responses[o.id]) return true;  // of a construct whose response is not known yet
         Maybe now = Response{};
         if (!std::all_of(v.begin(), v.end(), [&](Value o) { return fixed(o); })) now = response(i);
         if (i.op == Op::constant) now->zero = number(k, k.result(i)) == 0.0;
@@ -86,7 +103,8 @@ private:
         const Inst& i = k[id];
         for (const Value o : k.operands(i).first(leading_operands(i.op)))
             if (!fixed(o)) return false;
-        // Where a shift is another one in each iteration, none may be felt in the next.
+        // The shift differs from one iteration of the enclosing loop to the next, so no iteration may feel the shift of an
+        // earlier one.
         const bool inside = is_loop(i.op) && std::find(around.begin(), around.end(), id) != around.end();
         if (i.op == Op::for_ && !set(k[i.blocks[0]].params[0], {})) return false;
         for (uint32_t c = 0; c < i.result_count; ++c) {
@@ -110,7 +128,7 @@ private:
 
     bool fixed(Value v) const { return !responses[v.id] || responses[v.id]->fixed(); }
 
-    /// Where an operand is not fixed.
+    /// The response of an instruction of which some operand changes.
     Maybe response(const Inst& i) const {
         const auto v = k.operands(i);
         const Response x = *responses[v[0].id], y = v.size() > 1 ? *responses[v[1].id] : Response{};
@@ -147,8 +165,8 @@ private:
     const Kernel& k;
     const Structure& where;
     const Value shift;
-    std::vector<InstId> around;    ///< constructs
-    std::vector<Maybe> responses;  ///< of values; none: not known yet
+    std::vector<InstId> around;    ///< constructs around the shift
+    std::vector<Maybe> responses;  ///< of values; nullopt: not known yet
     bool changed = true;
 };
 

@@ -1,4 +1,4 @@
-// Values that nothing depends on.
+// Shift invariance: values on which no result depends, as the maximum in log-sum-exp.
 #pragma once
 #include <vector>
 
@@ -6,9 +6,9 @@
 
 namespace pumice::derive {
 
-/// For each value, whether what the kernel does is the same whatever is added to it, as it is for m in m + log(sum(exp(x - m))) and in
-/// exp(x - m) / sum(exp(x - m)): its derivative is 0, in each iteration of the loops around it. Looked for among what is subtracted in
-/// front of an exp; rounding and overflow, for whose sake such are subtracted, do not count.
+/// For each value, true where the kernel does the same whatever number is added to the value, as for m in m + log(sum(exp(x -
+/// m))) and in exp(x - m) / sum(exp(x - m)). The derivative by such a value is 0. Candidates are the values that are subtracted
+/// before an exp. Rounding and overflow are ignored.
 std::vector<bool> shifts(const ir::Kernel& kernel, const ir::Structure& where);
 
 }  // namespace pumice::derive

@@ -1,3 +1,26 @@
+// Rematerialisation versus taping: which values of the primal the reverse sweep needs, and how it gets each.
+//
+// Demand: an adjoint rule names the operands or the result that it uses (x of sin x, the condition of an if, the indices of a
+// load); only these are needed. Supply, the first that applies (choose()):
+//   live            defined in the body of the kernel, outside of loops and ifs; or the index of a reversed for
+//   rematerialised  constants, arguments and indices; pure instructions; loads of memory that the kernel does not write. Their
+//                   operands are needed then. Also an integer that a loop increments by a fixed step (induction)
+//   variable        defined in an if, outside of loops
+//   taped           the rest: loop-carried values, results of ifs and loops inside of loops, loads of memory that is written
+//
+//     %y = for %k = .. carry (%c = %x) {     reverse: for %k backwards {
+//       %s = sin %c                            %c = pop
+//       %p = mul %s, %s                        %s = sin %c              (again)
+//       yield %p                               %dc = %dp * 2 * %s * cos %c
+//     }                                      }
+//
+// Two exceptions save the tape of common loops: a running maximum (argmax_reduction.cpp), and tiles of local memory, which the
+// reverse of the loop's body fills again (refilled()).
+// Cost: one traversal from the active instructions; at run time a pure expression may be computed once more.
+// Limits: the choice is a rule, not a cost model: a costly pure expression is computed again, however long it is. In halves
+// (`apart`) nothing is live, and no load is repeated: the arrays may have changed.
+// See Griewank and Walther, "Evaluating Derivatives"; Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode
+// automatic differentiation", 2005.
 #include "autodiff/analysis/tape.h"
 
 #include <algorithm>
@@ -29,7 +52,7 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
     }
     for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
     demand_all();
-    // The tape is popped iteration by iteration, in all of them.
+    // Each iteration pops what it has pushed, so a loop with taped values must be reversed iteration by iteration.
     bool refused = false;
     for (const InstId id : where.order())
         if (extremes[id.id] && pushes_inside(id)) extremes[id.id] = {}, refused = true;
@@ -79,8 +102,8 @@ bool Plan::any_order(InstId id) const {
     return fits;
 }
 
-/// Whether the value is that sum, to which something may have been added, also under conditions, and serves nothing but the next sum.
-/// Counts how often the sum is used for that.
+/// True where the value is `sum` plus other terms, also under conditions, and has no other use than the next sum. Counts the
+/// uses of `sum` in it.
 bool Plan::adds_to(Value sum, Value v, int& uses) const {
     if (v == sum) return ++uses > 0;
     if (k[v].inst.id == none || use_counts[v.id] != 1) return false;
@@ -91,7 +114,7 @@ bool Plan::adds_to(Value sum, Value v, int& uses) const {
     }
     if (i.op == Op::sub) return adds_to(sum, operands[0], uses);
     if (i.op != Op::add) return false;
-    int first = uses;  // what is no sum may have counted some
+    int first = uses;  // the first operand may have counted uses before it turned out to be no sum
     return adds_to(sum, operands[0], first) ? (uses = first) > 0 : adds_to(sum, operands[1], uses);
 }
 
@@ -170,7 +193,7 @@ void Plan::demand_access(const Inst& i) {
 
 void Plan::need(Value v) {
     if (holds[v.id] != Hold::unneeded) return;
-    holds[v.id] = Hold::given;  // while its operands are looked at: nothing depends on itself but through what is pushed
+    holds[v.id] = Hold::given;  // while the operands are visited: a cycle passes through a taped value
     holds[v.id] = choose(v);
     by_block[home(v).id].push_back(v);
 }
@@ -195,7 +218,7 @@ bool Plan::reloadable(const Inst& load) const { return !apart && !written[load.m
 Hold Plan::choose(Value v) {
     const ValueInfo& info = k[v];
     const BlockId block = home(v);
-    if (info.inst.id == none) {  // a loop's parameter
+    if (info.inst.id == none) {  // a parameter of a loop
         const Inst& loop = k[where.owner_of(info.block)];
         if (info.index < leading_params(loop.op)) return Hold::given;
         const Value grows = increment(v);
@@ -223,7 +246,7 @@ Hold Plan::choose(Value v) {
 bool Plan::refilled(InstId load) {
     const MemoryId m = k[load].memory;
     if (k[m].kind != MemoryKind::local) return false;
-    // All stores stand in one block, the body of a loop, at indices that do not change from one iteration to the next.
+    // All stores to the memory are in the body of one loop, at indices that are invariant in that loop.
     std::vector<InstId> stores;
     for (const InstId id : where.order()) {
         if (k[id].memory != m || k[id].op == Op::load) continue;
@@ -237,7 +260,7 @@ bool Plan::refilled(InstId load) {
     for (const InstId store : stores)
         for (const Value index : indices_of(k, k[store]))
             if (!steady(loop, index)) return false;
-    // In the block's order: stores, a barrier, reads inside of constructs.
+    // Order in the block: stores, a barrier, loads inside of constructs, a barrier.
     bool barrier_after_stores = false, read = false, barrier_after_reads = false;
     for (const InstId id : k[block].insts) {
         if (k[id].op == Op::barrier) (read ? barrier_after_reads : barrier_after_stores) = true;
@@ -259,7 +282,7 @@ bool Plan::refilled(InstId load) {
     return true;
 }
 
-/// Whether the value is the same in all iterations of the loop.
+/// True where the value is invariant in the loop.
 bool Plan::steady(InstId loop, Value v) const {
     if (outside(loop, v)) return true;
     if (k[v].inst.id == none || !is_pure(k[k[v].inst].op)) return false;
@@ -287,7 +310,7 @@ Value Plan::increment(Value param) const {
         if (source.id == none || k[source].op != Op::add) return void(steady = false);
         const auto v = k.operands(k[source]);
         step = v[0] == param ? v[1] : v[1] == param ? v[0] : Value{};
-        // The increment comes from outside of the loop, or is a constant.
+        // The increment is a constant or is defined outside of the loop.
         uint64_t bits = 0;
         steady = steady && step && (k.constant(step, bits) || outside(id, step));
     });

@@ -1,4 +1,4 @@
-// Which values of the primal the reverse sweep needs, and how it gets each.
+// Values of the primal in the reverse sweep: live, rematerialised or taped. The rules are in tape.cpp.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,73 +8,76 @@
 
 namespace pumice::derive {
 
-/// How a value of the primal is had in the reverse sweep, at the start of the block that reverses the one it is defined in.
+/// How the reverse sweep gets a value of the primal, at the start of the block that reverses the block of its definition.
 enum class Hold : uint8_t {
     unneeded,
-    given,      ///< it is there: a value of the body's own block, or the index of a reversed for
-    again,      ///< computed anew from its operands; loads of memory that the kernel does not write, too
-    induction,  ///< an integer that grows by the same amount each iteration: computed from the iteration's number
-    variable,   ///< kept in a variable: defined outside of loops, inside ifs
-    pushed,     ///< on the tape: a stack that the reverse sweep pops
+    given,      ///< live: a value of the kernel body, or the index of a reversed for
+    again,      ///< rematerialised from its operands; also a load of memory that the kernel does not write
+    induction,  ///< an integer that grows by a fixed step: rematerialised from the number of the iteration
+    variable,   ///< kept in a variable: defined inside of ifs, outside of loops
+    pushed,     ///< taped: on a stack that the reverse sweep pops
 };
 
-/// How many elements are pushed at most: a number, and what depends on a launch.
+/// An upper bound of the number of pushed elements: a constant, and a part that depends on the launch.
 struct Bound {
     int64_t number = 0;
-    std::function<int64_t(const HostValues&)> more;  ///< to be added to it; may be empty
-    bool exact = true;                               ///< so many are pushed, whatever the items do
+    std::function<int64_t(const HostValues&)> more;  ///< to be added to `number`; may be empty
+    bool exact = true;                               ///< exactly so many are pushed, whatever the items do
 };
 
-/// The demands of the reverse sweep on a canonical kernel, and how they are met. The test block and the body of a while count
-/// as one block, named by the body.
+/// The values that the reverse sweep of a canonical kernel needs, and how it gets each. The test block and the body of a while
+/// count as one block, named by the body.
 class Plan {
 public:
-    /// `apart`: the reverse sweep is a kernel of its own, to which only the arguments are given again.
+    /// `apart`: the reverse sweep is a kernel of its own, which shares nothing but the arguments with the primal.
     Plan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
 
     bool is_apart() const { return apart; }
     Hold hold(ir::Value v) const { return holds[v.id]; }
-    /// Of the number of iterations of a while.
+    /// How the sweep gets the trip count of a while.
     Hold count_hold(ir::InstId loop) const { return count_holds[loop.id]; }
     /// Needed values that are defined in the block, in the order of definition.
     const std::vector<ir::Value>& values_of(ir::BlockId block) const { return by_block[block.id]; }
-    /// Whiles in the block whose number of iterations is needed.
+    /// Whiles in the block whose trip count is needed.
     const std::vector<ir::InstId>& counts_of(ir::BlockId block) const { return counts_by_block[block.id]; }
-    /// Stores to local memory that each iteration of a loop fills anew, before a barrier, and only reads between this and another
-    /// one: the reverse of its body does them again first, instead of popping what every item has read.
+    /// Stores that fill a tile of local memory in each iteration of a loop, before a barrier, where the tile is only read
+    /// between this barrier and another one. The reverse of the body repeats these stores first; otherwise every item would
+    /// tape each element that it reads.
     const std::vector<ir::InstId>& refills(ir::BlockId block) const { return refills_of[block.id]; }
-    /// Where `i` is m = max(m, x) (or min) and m is what a loop carries for nothing else, the value that m ends with. It serves
-    /// as the result of every iteration: at the last x that attained it the two are equal, and from there backwards nothing
-    /// flows any more.
+    /// The final value of m, where `i` is m = max(m, x) (or min) and a for carries m for nothing else; none for other
+    /// instructions. The final value serves as the result in every iteration: at the last x that attained it the two are equal,
+    /// and the iterations before that one get no derivative.
     ir::Value final_extreme(const ir::Inst& i) const;
-    /// Whether the lanes of a subgroup, which leave the loop at different times, must walk back through the same iterations
-    /// together, because operations among them move derivatives inside.
+    /// True where the lanes of a subgroup run the reversed loop in step. They leave the loop at different iterations, and
+    /// subgroup operations inside it move derivatives.
     bool in_step(ir::InstId loop) const { return in_step_loops[loop.id]; }
-    /// Whether all lanes of a subgroup that come to a subgroup operation have the same value there.
+    /// True where the value is uniform in the subgroup.
     bool one_for_subgroup(ir::Value v) const { return uniformity->of(v) <= ir::Scope::subgroup; }
-    /// Such an m, where derivatives flow through the loop by it alone: the loop's reverse is that of one iteration, the last
-    /// whose x attained m, which the primal's copy notes. None for other loops.
+    /// Argmax reduction: such an m, where derivatives flow through the loop by m alone. The reverse of the loop is then the
+    /// reverse of one iteration, the last whose x attained m. The primal's copy notes its number. None for other loops.
     ir::Value extreme(ir::InstId loop) const { return extremes[loop.id]; }
-    /// Whether the reverse sweep asks if a value that it computes again is a minimum or maximum that was kept. Both must be rounded alike, or
-    /// it finds neither operand to be the one: sums of products must not be fused here and not there.
+    /// True where the sweep compares a rematerialised value with a minimum or maximum that was kept. Both must be rounded
+    /// alike, or neither operand equals the result: sums of products must not be contracted to fma in one place and not in the
+    /// other.
     bool compares_again() const;
-    /// Whether a for may be reversed in any order, such as its own: it carries but sums, whose adjoints are the same in all
-    /// iterations, and nothing that the reverse needs comes from a stack.
+    /// True where a for may be reversed in any order, such as its own. Its carried values must be sums, whose adjoint is the
+    /// same in all iterations, and its reverse must need nothing from the tape.
     bool any_order(ir::InstId loop) const;
-    /// What a value of Hold::induction grows by.
+    /// The increment of a value of Hold::induction.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.
     ir::BlockId home(ir::Value v) const;
     ir::BlockId home(ir::BlockId block) const;
 
-    /// Elements that all pushes of one type take at most; none where neither constants nor what the host knows of a launch bound them.
+    /// An upper bound of the elements that an item pushes of one type. None where neither constants nor the arguments of a
+    /// launch bound it.
     std::optional<Bound> bound(Scalar type) const;
-    /// The type as which a value lies on the tape.
+    /// The type in which a value is taped.
     static Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::i32 : type; }
-    /// What a block pushes of one type, in order: values, then numbers of iterations.
+    /// The values of one type that a block pushes, in order; trip counts follow them.
     std::vector<ir::Value> pushed(ir::BlockId block, Scalar type) const;
     std::vector<ir::InstId> pushed_counts(ir::BlockId block) const;
-    /// How often a loop runs at most, where a constant says so.
+    /// An upper bound of the trip count of a loop, where constants give one.
     std::optional<int64_t> bound_of_trips(ir::InstId loop) const;
 
 private:

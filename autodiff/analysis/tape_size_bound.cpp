@@ -1,4 +1,19 @@
-// How much the primal pushes: in numbers where constants bound its loops, else from what the host knows of a launch.
+// Static bounds of the tape: how many elements one item pushes at most.
+//
+// The bound decides where the tape lives (emit_tape.cpp). A small constant becomes private memory of the item, a larger one or a
+// function of the launch's arguments a device buffer of that many elements an item. Without a bound a counting kernel runs first.
+// The bound of a block is the number of values that it pushes, plus the bounds of its constructs; a loop multiplies by its trip
+// count. Scalar expressions of constants, arguments and extents are evaluated by the host at the launch.
+//
+//     for %k = 0 to 100 { push 1 }                     number = 100, exact
+//     for %k = 0 to %n { push 1 }                      more   = max(%n, 1)      (%n an argument or an extent)
+//     while %k < 50 { push 1; %k = %k + 1 }            number = 50, not exact   (other conditions may end it earlier)
+//     for %k = 0 to %n { if %c { push 1 } }            none: counted            (a bound by arguments would be wasteful)
+//     for %k = 0 to %m { push 1 }, %m = load ...       none: counted
+//
+// Cost: one traversal a type; the host evaluates an expression tree a launch.
+// Limits: bounds above 2^40 elements are counted. A while is bounded only by `counter < constant` (or <=) in its condition,
+// with a constant positive increment that does not wrap.
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
@@ -13,9 +28,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; what asks for more is counted
+constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; larger tapes are counted
 
-/// A number of any integer type.
+/// Holds every value of every integer type.
 using Exact = __int128;
 Exact exact(Scalar type, uint64_t bits) {
     const int shift = 64 - 8 * size_of(type);
@@ -24,7 +39,7 @@ Exact exact(Scalar type, uint64_t bits) {
 
 Exact greatest(Scalar type) { return (Exact(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
 
-/// `most` at most.
+/// Trip count of a for, capped at `most`.
 int64_t trips(Exact from, Exact to, Exact step) {
     Exact n = 0;
     if (step > 0 && to > from) n = (to - from - 1) / step + 1;
@@ -34,7 +49,7 @@ int64_t trips(Exact from, Exact to, Exact step) {
 
 int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(Exact(n) * each, Exact(most))); }
 
-/// The bits of a value that is the same for all items: made of constants, arguments and extents.
+/// Evaluates a value that is the same for all items: constants, arguments, extents, and operations on them.
 uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
     const Inst& i = k[k[v].inst];
     uint64_t operands[3] = {}, result = 0;
@@ -68,7 +83,7 @@ int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
 
 std::optional<Bound> Plan::bound(Scalar type) const {
     std::optional<Bound> all = bound(BlockId{0}, type);
-    // Of what the arguments decide as much is allocated as is needed: else it is counted.
+    // A bound by arguments is allocated in full, so it must be exact; otherwise the tape is counted.
     return all && all->more && !all->exact ? std::nullopt : std::move(all);
 }
 
@@ -97,7 +112,8 @@ std::optional<Bound> Plan::bound(BlockId block, Scalar type) const {
     return sum;
 }
 
-/// What all iterations of the loop push. What is pushed in vain needs a tape, too: of one iteration at least.
+/// The bound of all iterations of the loop. At least one iteration is counted: a tape must have elements even where nothing is
+/// pushed.
 std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
     Bound all;
     all.exact = inside.exact;
@@ -135,7 +151,7 @@ std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
         if (!from || !to || !step) return std::nullopt;
         return trips(*from, *to, *step);
     }
-    // A while that goes on only while some counter is below a constant.
+    // A while whose condition contains `counter < constant`.
     std::vector<Value> conjuncts{k.operands(last_inst(k, loop.blocks[0]))[0]};
     while (!conjuncts.empty()) {
         const Value v = conjuncts.back();
@@ -153,7 +169,7 @@ std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
             const auto from = value(k.operands(loop)[info.index]);
             const auto step = grows ? value(grows) : std::nullopt;
             if (!from || !step || *step <= 0) continue;
-            // A counter that wraps before it gets there starts again.
+            // A counter that wraps before it reaches the limit starts again.
             const Exact end = *limit + (k[source].op == Op::le);
             const int64_t n = trips(*from, end, *step);
             if (n < most && *from + n * *step <= greatest(info.type)) return n;

@@ -1,15 +1,15 @@
-// What a caller of autodiff says: the mode, and of each argument whether it is differentiated. Enzyme's vocabulary.
+// Annotations of a call to autodiff: the mode, and the activity of each argument, in Enzyme's vocabulary.
 #pragma once
 #include "core/kernel/kernel.h"
 
 namespace pumice {
 
-/// Reverse mode: from the shadows of what is written to the shadows of what is read.
+/// Reverse mode: propagates the shadows of written arrays to the shadows of read arrays.
 class ReverseMode {
 public:
-    /// Of a program: at most n of its states are kept, the first one included, and the others are computed anew from them.
+    /// Binomial checkpointing of a program: at most n states are kept, including the first one; the others are computed again.
     ReverseMode checkpoints(int n) const { return with<ReverseMode>(n); }
-    int states = 0;  ///< 0: as many as there are
+    int states = 0;  ///< 0: no checkpoints
 
 protected:
     template <class Mode>

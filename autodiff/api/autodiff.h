@@ -1,11 +1,11 @@
-// Derivatives of kernels. docs/autodiff.md explains them by example.
+// Derivatives of kernels: the public functions. docs/autodiff.md explains them by example.
 #pragma once
 #include "autodiff/api/derivative_call.h"
 
 namespace pumice {
 namespace derive {
 
-/// What a kernel's parameter takes from the host; of a kernel read from text, what is given.
+/// The host type of a parameter of a kernel; for a kernel that was read from text, the type of the argument.
 template <class K, std::size_t I, class T> struct host_type { using type = T; };
 template <class... P, std::size_t I, class T> struct host_type<Kernel<P...>, I, T> {
     using type = typename detail::parameter<std::tuple_element_t<I, std::tuple<P...>>>::host;
@@ -13,7 +13,8 @@ template <class... P, std::size_t I, class T> struct host_type<Kernel<P...>, I, 
 template <class K, std::size_t I, class A>
 using host_of = typename host_type<K, I, typename detail::annotation<A>::type>::type;
 
-/// Compiles where each annotation holds what the kernel's parameter takes; else the compiler's message says which does not.
+/// Compiles if each annotation holds the type that the parameter takes; otherwise the message of the compiler names the
+/// annotation.
 template <class K, class... A> struct Annotated { static constexpr void check() {} };
 template <class... P, class... A>
 struct Annotated<Kernel<P...>, A...> {
@@ -35,8 +36,8 @@ Call make_call(const K& kernel, const Range& range, const A&... annotations) {
     return call;
 }
 
-// The derivatives of the Active scalars, as a tuple: a number each (of a struct, a struct), or an array of them where there are
-// several directions.
+// The derivatives of the Active scalars, as a tuple: one number each (for a struct, a struct), or an array of them for several
+// directions.
 template <class H, class A, std::size_t W>
 auto take_active(const std::vector<uint64_t>& bits, std::size_t& next) {
     if constexpr (!requires(A a) { []<class T>(const Active<T>&) {}(a); } || detail::is_array<H>::value || detail::HoldsArrays<H>) {
@@ -58,7 +59,7 @@ auto actives(const std::vector<uint64_t>& bits) {
     std::size_t next = 0;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
         using All = decltype(std::tuple_cat(take_active<host_of<K, I, A>, A, detail::batch_width<A...>()>(bits, next)...));
-        // Braces, unlike a call's arguments, go from left to right.
+        // Braces evaluate from left to right, unlike the arguments of a call.
         std::tuple<decltype(take_active<host_of<K, I, A>, A, detail::batch_width<A...>()>(bits, next))...> each{
             take_active<host_of<K, I, A>, A, detail::batch_width<A...>()>(bits, next)...};
         return All(std::apply([](const auto&... one) { return std::tuple_cat(one...); }, each));
@@ -69,21 +70,21 @@ template <class K> concept KernelType = std::is_base_of_v<KernelBase, K>;
 
 }  // namespace derive
 
-/// Runs the kernel over the range and its reverse sweep: shadows of what it reads are added to, shadows of what it overwrites are
-/// consumed. Gives the derivatives of the Active scalars as a tuple, in order (of a batch, arrays of them), and waits for them
-/// if there are any. One annotation an argument. Throws Error for misuse; nothing ran then.
+/// Runs the kernel over the range, then its reverse sweep. The shadows of read arrays are added to, the shadows of overwritten
+/// arrays are consumed. Gives the derivatives of the Active scalars as a tuple, in order (arrays of them for a batch), and
+/// waits for them if there are any. Each argument has one annotation. Throws Error for misuse; nothing has run then.
 template <derive::KernelType K, detail::Annotation... A>
 auto autodiff(ReverseMode, const K& kernel, const Range& range, const A&... annotations) {
     return derive::actives<K, A...>(derive::reverse(derive::make_call(kernel, range, annotations...)));
 }
-/// Runs the kernel and its tangents: each Duplicated array's shadow is its tangent, before and after.
+/// Runs the kernel and its tangents. The shadow of each Duplicated array is its tangent, before and after.
 template <derive::KernelType K, detail::Annotation... A>
 std::tuple<> autodiff(ForwardMode, const K& kernel, const Range& range, const A&... annotations) {
     derive::forward(derive::make_call(kernel, range, annotations...));
     return {};
 }
 
-/// What the reverse half of a split call needs beyond the arguments. Copies share it.
+/// The data that the reverse half of a split call needs in addition to the arguments. Copies share it.
 class Tape {
 public:
     /// Bytes of device memory.
@@ -93,18 +94,18 @@ public:
         return sum;
     }
     derive::TapeArrays arrays;
-    std::shared_ptr<const ir::Kernel> kernel;  ///< whose it is
-    std::vector<derive::Activity> activities;  ///< of its arguments
+    std::shared_ptr<const ir::Kernel> kernel;  ///< the kernel to which the tape belongs
+    std::vector<derive::Activity> activities;  ///< activities of its arguments
 };
 
 namespace derive {
-/// The first half that autodiff_split gives.
+/// The first half of autodiff_split.
 template <KernelType K>
 class SplitForward {
 public:
     K kernel;
     Range range;
-    /// Runs the primal on the annotated arguments; gives what the second half needs of it.
+    /// Runs the primal on the annotated arguments. Gives the tape for the second half.
     template <detail::Annotation... A>
     pumice::Tape operator()(const A&... annotations) const {
         const Call call = make_call(kernel, range, annotations...);
@@ -135,11 +136,12 @@ public:
 };
 }  // namespace derive
 
-/// The halves of reverse mode, to be called one after the other: `tape = forward(annotations...)` runs the primal, then
-/// `reverse(annotations..., tape)` the sweep, as often as wanted. Between them the arrays may change: the tape has what is needed.
+/// The two halves of reverse mode: `tape = forward(annotations...)` runs the primal, `reverse(annotations..., tape)` runs the
+/// reverse sweep, as often as wanted. Between them the arrays may change, because the tape holds the values that the sweep
+/// needs.
 template <derive::KernelType K, detail::Annotation... A>
 auto autodiff_split(const K& kernel, const Range& range, const A&... annotations) {
-    derive::make_call(kernel, range, annotations...);  // says now what is wrong with the types
+    derive::make_call(kernel, range, annotations...);  // checks the types now
     return std::pair(derive::SplitForward<K>{kernel, range}, derive::SplitReverse<K>{kernel, range});
 }
 
@@ -149,7 +151,7 @@ template <> inline constexpr Activity named<Const> = Activity::constant;
 template <> inline constexpr Activity named<Active> = Activity::active;
 template <> inline constexpr Activity named<DuplicatedNoNeed> = Activity::duplicated_no_need;
 
-/// One parameter of the kernel; of a struct's scalars, reverse mode gives derivatives back where they are floats.
+/// Appends the activity of one parameter. In reverse mode the floats of a struct are active.
 template <class H>
 void put_named(Activity activity, bool reverse, Signature& signature) {
     if constexpr (ScalarType<H>) signature.params.push_back(activity);
@@ -169,12 +171,12 @@ Signature signature_of(const Kernel<P...>&, bool reverse) {
 }
 }  // namespace derive
 
-/// The kernel that computes the reverse mode for these annotations (`adjoint<Duplicated, Active>(scale)`), to be looked at, dumped,
-/// launched or differentiated. Its parameters: those of the primal in order, each Duplicated array followed by its shadow, each
-/// Active scalar by an array of one element that its derivative is added to; tapes last. Named "scale.adjoint".
+/// The kernel of reverse mode for these annotations (`adjoint<Duplicated, Active>(scale)`), to be inspected, dumped, launched
+/// or differentiated. Its parameters are those of the primal in order; each Duplicated array is followed by its shadow, each
+/// Active scalar by an array of one element, to which its derivative is added; tapes come last. Its name is "scale.adjoint".
 template <template <class> class... A, class... P>
 AnyKernel adjoint(const Kernel<P...>& kernel) { return derive::derivative(kernel, "adjoint", derive::signature_of<A...>(kernel, true)); }
-/// The kernel of forward mode, "scale.forward": each Duplicated array or scalar is followed by its tangent.
+/// The kernel of forward mode, "scale.forward". Each Duplicated array or scalar is followed by its tangent.
 template <template <class> class... A, class... P>
 AnyKernel tangent(const Kernel<P...>& kernel) { return derive::derivative(kernel, "forward", derive::signature_of<A...>(kernel, false)); }
 

@@ -1,4 +1,5 @@
-// What can be wrong with the annotations of a call.
+// Checks of annotations: types, widths, shapes, devices, and overlaps of shadows in memory. Each error is a sentence with the
+// argument.
 #include "autodiff/api/derived_kernels.h"
 #include "core/ir/evaluate.h"
 
@@ -39,7 +40,7 @@ private:
         fail("the derivative of kernel \"", kernel->name, "\" (", kernel->where(kernel->loc), "): ", parts...);
     }
 
-    // Labels are made where something is wrong only: a launch should take no time.
+    // Labels are made only for an error, because a launch should be fast.
     void check_scalar(size_t i, const Slot& slot) const {
         if (!slot.mixed && !wrong_scalar(slot, "", call.width, forward).empty())
             refuse(wrong_scalar(slot, kernel->label(i), call.width, forward));
@@ -49,7 +50,8 @@ private:
         if (!wrong_array(slot, "", call.width).empty()) refuse(wrong_array(slot, kernel->label(i), call.width));
     }
 
-    // A shadow beside its own array, or two shadows of which one's array is written: no order of updates would be right.
+    // A shadow must not overlap an argument, nor another shadow if one of their arrays is written: no order of updates would be
+    // right.
     void check_overlaps(size_t i) const {
         for (const HostArgument& shadow : call.slots[i].shadows) {
             if (!shadow.is_array || !shadow.array) continue;
@@ -90,7 +92,7 @@ std::string wrong_in_program(const Slot& slot, int width, bool forward) {
     if (!is_float(slot.value.type)) return "";
     if (slot.activity == Activity::active) return wrong_scalar(slot, slot.label, width, forward);
     if (slot.target) return wrong_width(slot, slot.label, width);
-    // The program is given the struct itself, and what it computes with its numbers cannot be seen: they are constant.
+    // The program receives the plain struct, so the derivative cannot follow its numbers: they are constant.
     const auto moves = [&](const HostArgument& t) { return from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)) != 0; };
     if (!forward || std::none_of(slot.shadows.begin(), slot.shadows.end(), moves)) return "";
     return slot.label + " has a tangent in a struct that is Duplicated, whose numbers the derivative of a program does not follow: "

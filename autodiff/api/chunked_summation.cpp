@@ -1,5 +1,13 @@
-// Launches of so many items that what they add to one float, one after another, would be rounded too often: they go in pieces, each of
-// which adds to shadows of its own. These are added up at the end.
+// Chunked summation: a launch with very many additions to one float is split into launches with shadows of their own.
+//
+// Adding n equal floats one after another loses up to n / 2 roundings of the sum. A part of the launch makes at most 65,536
+// additions (of subgroups; on the interpreter of items) into its own zeroed shadows; the shadows are added up at the end.
+//
+//     launch 0 .. n, dx          =>    launch 0 .. n/2, dx;   launch n/2 .. n, part;   dx += part
+//
+// Cost: a launch and a shadow for each part. Limits: only shadows of `in` arrays with atomic accumulation, of kernels that know
+// no more of their range than the index; not where the shadows are larger than the work, and not on streams.
+// Textbook name: blocked (pairwise) summation; Higham, "The Accuracy of Floating Point Summation", SISC 1993.
 #include <algorithm>
 
 #include "autodiff/api/derived_kernels.h"
@@ -8,10 +16,11 @@
 namespace pumice::derive {
 namespace {
 
-/// Additions of parts of one size, one after another: the sum is then off by a few 1e-6 of it at most.
+/// Additions of terms of equal size, one after another: the relative error of the sum is then at most a few 1e-6.
 constexpr int64_t most_additions = 1 << 16;
 
-/// A subgroup's items add up theirs first, but for the interpreter's. Shadows of the pieces' own must be small beside the work.
+/// The number of parts of a launch. The items of a subgroup are added up first, except on the interpreter. The shadows of the
+/// parts must be small compared with the work.
 int64_t pieces_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range, const std::vector<HostArgument>& arguments,
                   const detail::DeviceState& device) {
     if (summed.empty() || range.rank != primal.rank || primal.range[0] || range.stream.state) return 1;
@@ -33,8 +42,8 @@ void launch_in_pieces(const AnyKernel& kernel, const ir::Kernel& primal, const s
         return;
     }
     const int64_t group = range.group_rank ? range.group_extents[0] : 1, rows = (range.to[0] - range.from[0] + pieces - 1) / pieces;
-    const int64_t step = (rows + group - 1) / group * group;  // whole groups but for the last
-    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> parts;  // of what
+    const int64_t step = (rows + group - 1) / group * group;  // whole groups, except in the last part
+    std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> parts;  // parts and the shadows they belong to
     Range piece = range;
     for (piece.from[0] = range.from[0]; piece.from[0] < range.to[0]; piece.from[0] += step) {
         piece.to[0] = std::min(piece.from[0] + step, range.to[0]);

@@ -1,4 +1,4 @@
-// Rules that replace a kernel's derivative.
+// Custom rules: functions that replace the derivative of a kernel.
 #pragma once
 #include <any>
 
@@ -7,19 +7,19 @@
 namespace pumice {
 namespace derive {
 
-/// The rules of one kernel. They are called with the arrays as they were before the launch: a kernel's result is not there yet.
+/// The rules of one kernel. They receive the arrays with the contents from before the launch.
 struct KernelRules {
     bool inactive = false;
     std::function<std::any(const Call&)> augmented;                                ///< runs instead of the primal
     std::function<std::vector<uint64_t>(const Call&, const std::any&)> reverse;  ///< adjoints of the active scalars, one each
     std::function<void(const Call&)> forward;                                      ///< tangents; the primal runs after it
 };
-/// The kernel's; made empty.
+/// The rules of the kernel; created empty.
 KernelRules& rules_of(const KernelBase& kernel);
-/// Null where it has none.
+/// The rules of the kernel; null where it has none.
 const KernelRules* find_rules(const KernelBase& kernel);
 
-/// What a rule is given for a parameter of host type H: an array with its shadow (null where it is constant), or the scalar.
+/// The argument of a rule for a parameter of host type H: an array with its shadow (null where it is constant), or the scalar.
 template <class H> struct Given { using type = H; };
 template <class T, int N> struct Given<Array<T, N>> { using type = Duplicated<Array<T, N>>; };
 
@@ -48,7 +48,7 @@ void put_bits(const T& value, std::vector<uint64_t>& bits) {
     __builtin_memcpy(&bits.back(), &value, sizeof(T));
 }
 
-/// Calls `rule` with what comes first, the range and the kernel's arguments; its result is the adjoints of the floating scalars.
+/// Calls `rule` with `first`, the range and the arguments of the kernel. Its result is the adjoints of the floating scalars.
 template <class... P, class Rule, class... First>
 std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&... first) {
     static_assert((!detail::HoldsArrays<typename detail::parameter<P>::host> && ...), "pumice: a kernel with a rule of its own takes arrays and scalars, no structs of arrays");
@@ -62,7 +62,7 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
     return bits;
 }
 
-/// What an augmented primal keeps for the way back.
+/// The result of the augmented primal, for the reverse rule.
 template <class... P, class Augmented>
 auto call_augmented(const Augmented& augmented, const Call& call) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {

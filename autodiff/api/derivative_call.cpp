@@ -1,4 +1,4 @@
-// A kernel's derivative called directly, and its adjoint as a step of a program: by its own rules, or by the transforms.
+// Calls of derivatives: a kernel called directly, and as a step of a program; by custom rules or by the transforms.
 #include "autodiff/api/derivative_call.h"
 
 #include "autodiff/api/custom_rules.h"
@@ -18,7 +18,7 @@ std::vector<HostArgument> values_of(const Call& call) {
     return values;
 }
 
-/// The call of one direction of a batch.
+/// The call for one direction of a batch.
 Call direction(const Call& call, int w) {
     Call one = call;
     one.width = 1;
@@ -27,7 +27,7 @@ Call direction(const Call& call, int w) {
     return one;
 }
 
-/// The rule's sweep, once a direction. A scalar's adjoints come in the order of the floating scalars.
+/// Runs the reverse rule once for each direction. The adjoints come in the order of the floating scalars.
 std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, const std::any& kept) {
     std::vector<std::vector<uint64_t>> directions;
     for (int w = 0; w < call.width; ++w) directions.push_back(rules.reverse(direction(call, w), kept));
@@ -147,7 +147,7 @@ TapeArrays reverse_step(const Call& call) {
     const Derived* adjoint = nullptr;
     if (!by_rule) adjoint = &derived(call.kernel, Mode::adjoint, signature_of(*primal, call.slots, 1, Mode::adjoint));
 
-    // What the adjoint writes of the primal's arrays goes to copies.
+    // Arrays of the primal that the adjoint writes are replaced by copies.
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
     for (size_t i = 0; i < step.slots.size(); ++i) {
         const detail::ArrayState* array = step.slots[i].value.array;

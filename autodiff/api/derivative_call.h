@@ -1,4 +1,4 @@
-// One derivative of one kernel: what the annotations of a call become, parameter by parameter of the IR.
+// Interface of derivative calls: the annotations of a call, as one slot for each parameter of the IR.
 #pragma once
 #include "autodiff/analysis/transform.h"
 #include "autodiff/api/annotations.h"
@@ -7,17 +7,17 @@ namespace pumice::derive {
 
 using detail::HostArgument;
 
-/// What was said of one parameter of the IR.
+/// The annotation of one parameter of the IR.
 struct Slot {
     Activity activity = Activity::constant;
     HostArgument value;
-    std::vector<HostArgument> shadows;  ///< one a direction: of an array its shadows, of a scalar its tangents (forward mode)
-    void* target = nullptr;             ///< reverse mode, a scalar of a MixedDuplicated: the host scalar its adjoint is added to
-    bool mixed = false;                 ///< it comes from a struct, where integers may stand beside what is differentiated
-    std::string label = {};             ///< of a program's argument: "argument 2 (h)"
+    std::vector<HostArgument> shadows;  ///< one a direction: shadows of an array, or tangents of a scalar (forward mode)
+    void* target = nullptr;             ///< reverse mode, a scalar of a MixedDuplicated: the host scalar to which its adjoint is added
+    bool mixed = false;                 ///< it belongs to a struct, which may have integers beside its floats
+    std::string label = {};             ///< name of an argument of a program: "argument 2 (h)"
 };
 
-/// A launch that is differentiated.
+/// A differentiated launch.
 struct Call {
     const KernelBase& kernel;
     const Range& range;
@@ -25,24 +25,25 @@ struct Call {
     int width = 1;
 };
 
-/// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars that have no target, in order and
-/// `width` of each, as bits. Throws Error for misuse; nothing ran then.
+/// Checks the call, runs the primal and the reverse sweep. Gives the adjoints of the Active scalars without a target, in order
+/// and `width` of each, as bits. Throws Error for misuse; nothing has run then.
 std::vector<uint64_t> reverse(const Call& call);
-/// Checks the call, runs primal and tangents.
+/// Checks the call, runs the primal and its tangents.
 void forward(const Call& call);
-/// The two halves of reverse: the first runs the primal and gives what the second needs beyond the arguments.
-std::vector<Activity> activities_of(const Call& call);  ///< which both take
+/// The two halves of reverse mode: the first runs the primal and gives the tape for the second.
+std::vector<Activity> activities_of(const Call& call);  ///< the activities of both halves
 using TapeArrays = std::vector<std::shared_ptr<detail::ArrayState>>;
 TapeArrays split_forward(const Call& call);
 std::vector<uint64_t> split_reverse(const Call& call, const TapeArrays& tape);
 
-/// Adds a number, as bits of its type, to the one of the host that a MixedDuplicated names.
+/// Adds a number, as bits of its type, to the host scalar of a MixedDuplicated.
 void add_to(void* target, Scalar type, uint64_t bits);
 
-/// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for what each parameter of the IR is.
+/// The kernel of a mode ("forward", "adjoint", "augmented", "reverse") for the activities of the parameters of the IR.
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature);
 
-/// Throws Error for such a kernel that takes tapes: files of it alone could not be launched, as nothing in them says how long those are.
+/// Throws Error for such a kernel if it takes tapes: its files alone could not be launched, because they do not say how long
+/// the tapes are.
 void check_tapeless(const KernelBase& kernel);
 
 // ---- annotations to slots ------------------------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ std::vector<HostArgument> flat(const T& value) {
     return {all.begin(), all.end()};
 }
 
-/// `H` is the type the kernel takes: a number of another type than it becomes one.
+/// `H` is the type that the kernel takes: a number of another type is converted.
 template <class H, class T>
 void put_slots(const Const<T>& a, std::vector<Slot>& slots) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::constant, value, {}, nullptr, false});
@@ -87,7 +88,7 @@ template <class H, class T, size_t N>
 void put_slots(const BatchDuplicated<T, N>& a, std::vector<Slot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, a.shadows, slots);
 }
-/// The addresses of a struct's scalars, in the order of its arguments; null for arrays.
+/// The addresses of the scalars of a struct, in the order of its arguments; null for arrays.
 template <class T>
 void put_targets(T& value, std::vector<void*>& targets) {
     if constexpr (ScalarType<T>) targets.push_back(&value);
@@ -103,7 +104,7 @@ void put_slots(const MixedDuplicated<T>& a, std::vector<Slot>& slots) {
     for (size_t i = 0; i < targets.size(); ++i) slots[first + i].target = targets[i], slots[first + i].mixed = true;
 }
 
-/// The scalar of these bits.
+/// The scalar with these bits.
 template <class T>
 T from_bits(uint64_t bits) {
     T value;

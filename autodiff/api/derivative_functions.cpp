@@ -15,8 +15,8 @@ using detail::Handle;
 using detail::Recorder;
 using ir::Op;
 
-/// Copies the body of a derived kernel into a recording: scalar parameters become values, arrays become private memory. Local memory
-/// stays what it is.
+/// Copies the body of a derived kernel into a recording: scalar parameters become values, arrays become private memory, local
+/// memory stays local memory.
 class Replay {
 public:
     Replay(const ir::Kernel& from, Recorder& r, std::span<const Handle> scalars) : from(from), r(r), values(from.values.size()) {
@@ -37,7 +37,7 @@ public:
     }
 
     void run() { block(ir::BlockId{0}); }
-    /// What it stored in the array that is parameter `index`.
+    /// The value that was stored in the array of parameter `index`.
     Handle stored(size_t index, uint32_t leaf) {
         const ir::Value first = r.build.constant_int(Scalar::i32, 0);
         return r.handle(r.build.load(memories[from.params[index].memory.id], leaf, {&first, 1}));
@@ -45,7 +45,7 @@ public:
 
 private:
     ir::Value of(ir::Value v) const { return values[v.id]; }
-    /// A size of local memory, made of constants and the group's, and known before the body runs.
+    /// A size of local memory: made of constants and the size of the group, and needed before the body is copied.
     ir::Value follow(ir::Value v) {
         std::vector<ir::Value> operands;
         const ir::Inst& i = from[from[v].inst];
@@ -95,7 +95,7 @@ private:
     std::vector<ir::MemoryId> memories;
 };
 
-/// Whether the function as a kernel has its last parameter, the results.
+/// True where the kernel made of the function has its last parameter, the results.
 bool gives_results(const ir::Kernel& function) { return !function.params.empty() && function.params.back().is_array; }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::string derived_name(const std::string& name, const char* what) { return nam
 
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what,
                                        const std::function<std::shared_ptr<void>()>& make) {
-    // A function's body is kept by what is derived from it, so that its address stays its own.
+    // The derived function keeps the body of the function alive, so that its address stays unique.
     struct Kept { std::shared_ptr<const detail::FunctionBody> body; std::shared_ptr<void> made; };
     static std::recursive_mutex mutex;
     static std::map<std::pair<const void*, std::string>, Kept> all;
@@ -125,7 +125,7 @@ std::vector<Handle> record_tangents(Recorder& r, const FunctionBase& f, std::spa
         signature.params.push_back(p.is_array || is_float(p.type) ? Activity::duplicated : Activity::constant);
     const ir::Kernel tangents = ir::promote(ir::inlining(forward(*primal, signature)));
 
-    // The derived kernel's scalars: each parameter, and behind a floating one its tangents.
+    // The scalars of the derived kernel: each parameter, followed by its tangents if it is a float.
     std::vector<Handle> scalars;
     size_t floating = 0, result = 0;
     for (size_t i = 0; i < primal->params.size(); ++i) {
@@ -172,7 +172,7 @@ std::vector<Handle> record_gradient(Recorder& r, const FunctionBase& f, std::spa
 HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) {
     const std::shared_ptr<const ir::Kernel> primal = f.recorded();
     static std::mutex mutex;
-    static std::map<const ir::Kernel*, AnyKernel> kernels;  // which keep what is recorded, so that its address stays its own
+    static std::map<const ir::Kernel*, AnyKernel> kernels;  // they keep the recorded kernel alive, so that its address stays unique
     std::unique_lock lock(mutex);
     const AnyKernel kernel = kernels.try_emplace(primal.get(), primal).first->second;
     lock.unlock();
@@ -181,14 +181,14 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
         if (slots[i].activity == Activity::active && !is_float(slots[i].value.type) && primal->params.size() <= 2)
             fail("the derivative of function \"", f.name(), "\": argument ", i + 1, " is Active and of type ",
                  name_of(slots[i].value.type), ", which has no derivative: write Const");
-        slots[i].mixed = true;  // integers inside structs have a zero
+        slots[i].mixed = true;  // integers in structs give a zero
     }
     if (!gives_results(*primal)) return {{}, std::vector<uint64_t>(slots.size())};
     static const Device device = Device::open("interp");
     detail::ArrayState like;
     like.device = device.state;
     like.element = &(*primal)[primal->params.back().memory].element;
-    detail::Observing aside(nullptr);  // the host's own arithmetic is no part of a program
+    detail::Observing aside(nullptr);  // arithmetic of the host is not part of a program
     const auto result = allocate_like(like, int64_t(like.element->size), true),
                shadow = allocate_like(like, int64_t(like.element->size), true);
     std::vector<uint64_t> ones;

@@ -1,4 +1,4 @@
-// Derivatives of device functions: on the host, and inside kernels as functions of their own.
+// Derivatives of device functions: on the host, and inside kernels as functions.
 #pragma once
 #include "autodiff/api/autodiff.h"
 #include "core/kernel/function.h"
@@ -6,27 +6,27 @@
 namespace pumice {
 namespace derive {
 
-/// Records the function's tangents beside it: `directions` has a tangent for each floating scalar parameter, one direction after
-/// another. Gives the tangents of the results' floating scalars likewise (a zero for the others). Functions go by their rules for
-/// forward mode, or, `as_reverse`, by those for reverse mode.
+/// Records the tangents of the function. `directions` has a tangent for each floating scalar parameter, one direction after
+/// another. Gives the tangents of the scalars of the results in the same way (zero for scalars that are no floats). Functions
+/// use their rules for forward mode, or with `as_reverse` their rules for reverse mode.
 std::vector<detail::Handle> record_tangents(detail::Recorder& r, const FunctionBase& f, std::span<const detail::Handle> params,
                                             const std::vector<std::vector<detail::Handle>>& directions, bool as_reverse = false);
-/// Along each floating parameter in turn, the tangent of the one result.
+/// The tangent of the one result along each floating parameter in turn.
 std::vector<detail::Handle> record_gradient(detail::Recorder& r, const FunctionBase& f, std::span<const detail::Handle> params);
 
-/// The function at a point, on the host: reverse mode for a result whose every scalar has adjoint 1. Gives bits: of the results, then
-/// the adjoints of the Active scalars in order.
+/// Reverse mode of the function at a point, on the host; every scalar of the result has adjoint 1. Gives bits: the results,
+/// then the adjoints of the Active scalars in order.
 struct HostDerivative { std::vector<uint64_t> results, adjoints; };
 HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots);
 
-/// The derived function of `f`, made once; `make` makes it.
+/// The derived function of `f`; `make` makes it once.
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what, const std::function<std::shared_ptr<void>()>& make);
 std::string derived_name(const std::string& name, const char* what);
 
 }  // namespace derive
 
-/// The function that gives f's gradient: (x...) -> df/dx for each parameter, several in a tuple (a zero for integers). For kernels and the
-/// host, and differentiable again. f has one result, a floating scalar.
+/// The gradient of f as a function: (x...) -> df/dx for each parameter, several in a tuple (zero for integers). It works in
+/// kernels and on the host, and can be differentiated again. f must have one result, a floating scalar.
 template <class R, class... P>
 auto gradient(const Function<std::tuple<R>, P...>& f) {
     static_assert(ScalarType<R> && (std::is_same_v<R, float> || std::is_same_v<R, double> || std::is_same_v<R, half>),
@@ -40,7 +40,7 @@ auto gradient(const Function<std::tuple<R>, P...>& f) {
         return std::make_shared<Gradient>(std::move(body));
     }).get());
 }
-/// The function that gives f's tangent: (x..., dx...) -> df, the derivative of f at x along dx.
+/// The tangent of f as a function: (x..., dx...) -> df, the derivative of f at x along dx.
 template <class... R, class... P>
 auto tangent(const Function<std::tuple<R...>, P...>& f) {
     using Tangent = Function<std::tuple<R...>, P..., P...>;
@@ -60,12 +60,13 @@ auto tangent(const Function<std::tuple<R...>, P...>& f) {
         return std::make_shared<Tangent>(std::move(body));
     }).get());
 }
-/// The gradient at a point: in a kernel of device values, on the host of host values. One parameter: a value; several: a tuple.
+/// The gradient at a point: of device values in a kernel, of host values on the host. One parameter gives a value, several a
+/// tuple.
 template <class R, class... P, class... X> requires(sizeof...(X) == sizeof...(P) && (detail::DeviceValue<X> || ...))
 auto gradient(const Function<std::tuple<R>, P...>& f, const X&... x) { return gradient(f)(x...); }
 
 namespace derive {
-/// Of a Duplicated argument or a Const one: the value, and the tangent in a direction.
+/// The value of a Duplicated or Const argument, and its tangent in a direction.
 template <class P, class A>
 P tangent_of(const A& a, std::size_t direction) {
     if constexpr (requires { a.shadow; }) return P(a.shadow);
@@ -89,7 +90,7 @@ auto take_function_active(const HostDerivative& d, std::size_t& next) {
     if constexpr (requires(A a) { []<class T>(const Active<T>&) {}(a); }) return std::tuple<P>(value_of_bits<P>(d.adjoints, next));
     else return std::tuple<>();
 }
-/// What the function gives, in a tuple. One without results has run.
+/// The results of the function, in a tuple; an empty one for a function without results.
 template <class... R, class... P>
 auto given_by([[maybe_unused]] const Function<std::tuple<R...>, P...>& f, [[maybe_unused]] const P&... x) {
     if constexpr (sizeof...(R) == 0) return std::tuple();
@@ -97,8 +98,8 @@ auto given_by([[maybe_unused]] const Function<std::tuple<R...>, P...>& f, [[mayb
 }
 }  // namespace derive
 
-/// Reverse mode of a function on the host, at a point: Const and Active arguments. Gives a tuple of the derivatives of the Active ones,
-/// in order. Adjoints of the results are 1.
+/// Reverse mode of a function on the host, at a point, with Const and Active arguments. Gives a tuple of the derivatives of the
+/// Active ones, in order. The adjoints of the results are 1.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     static_assert(((detail::annotation<A>::width == 0) && ...), "pumice: a function's arguments in reverse mode are Const or Active: derivatives come back as values");
@@ -110,13 +111,13 @@ auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&..
     std::tuple<decltype(derive::take_function_active<P, A>(d, next))...> each{derive::take_function_active<P, A>(d, next)...};  // left to right
     return std::apply([](const auto&... one) { return std::tuple_cat(one...); }, each);
 }
-/// The same with the results behind the derivatives.
+/// The same; the results follow the derivatives.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ReverseWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     return std::tuple_cat(autodiff(ReverseMode(mode), f, annotations...), derive::given_by(f, P(annotations.value)...));
 }
-/// Forward mode of a function on the host: Const, Duplicated(value, tangent) and BatchDuplicated arguments. Gives a tuple of the result's
-/// derivative; of a batch, of an array of them.
+/// Forward mode of a function on the host, with Const, Duplicated(value, tangent) and BatchDuplicated arguments. Gives a tuple
+/// of the derivative of the result; for a batch an array of derivatives.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
@@ -129,7 +130,7 @@ auto autodiff(ForwardMode, const Function<std::tuple<R...>, P...>& f, const A&..
         return std::tuple(all);
     }
 }
-/// The same with the results behind the derivative.
+/// The same; the results follow the derivative.
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ForwardWithPrimalMode mode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     return std::tuple_cat(autodiff(ForwardMode(mode), f, annotations...), derive::given_by(f, P(annotations.value)...));

@@ -1,5 +1,12 @@
-// Batches of more directions than one kernel takes: in parts, a launch each. What compilers do with straight code takes longer than in
-// proportion to its length, by far with tens of directions of a long kernel.
+// Batches of directions, strip-mined: a batch with many directions of a long kernel runs as several launches.
+//
+// Each direction repeats the derivative code, and the time of compilers grows faster than the length of straight-line code. A
+// batch is split so that a kernel has at most about 4,096 instructions. The primal runs in each launch, on copies of the
+// arrays it writes, except in the last one.
+//
+//     12 directions, at most 5 a kernel:   3 launches with 4 directions each
+//
+// Cost: the primal runs once for each part. Limits: a kernel that prints is not split, because it would print once for each part.
 #include <algorithm>
 
 #include "autodiff/api/derived_kernels.h"
@@ -7,7 +14,7 @@
 namespace pumice::derive {
 namespace {
 
-constexpr size_t most_instructions = 4096;  ///< of a derivative with several directions, about
+constexpr size_t most_instructions = 4096;  ///< of a derivative with several directions, roughly
 
 size_t instructions_of(const ir::Kernel& k) {
     size_t n = 0;
@@ -15,12 +22,12 @@ size_t instructions_of(const ir::Kernel& k) {
     return n;
 }
 
-/// A kernel that prints would print once a part.
+/// True for a kernel that prints: it would print once for each part.
 bool reports(const ir::Kernel& k) {
     return std::any_of(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::print; });
 }
 
-/// How many directions one kernel takes: with each it grows by what the first one adds to the primal.
+/// The number of directions of one kernel: each direction adds as many instructions as the first one adds to the primal.
 int directions_at_once(const Call& call, Mode mode) {
     const ir::Kernel& primal = *call.kernel.recorded();
     const size_t own = instructions_of(primal);
@@ -31,7 +38,8 @@ int directions_at_once(const Call& call, Mode mode) {
     return int(std::clamp<size_t>(most_instructions > own ? (most_instructions - own) / each : 1, 1, size_t(call.width)));
 }
 
-/// The slots of some of the directions. `apart`: over copies of the arrays that the derivative writes, which later parts need as they are.
+/// The slots of `count` directions. `apart`: with copies of the arrays that the derivative writes, because later parts need the
+/// contents from before.
 std::vector<Slot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
                            std::vector<std::shared_ptr<detail::ArrayState>>& copies) {
     std::vector<Slot> slots = call.slots;
@@ -47,7 +55,8 @@ std::vector<Slot> slots_of(const Call& call, const Derived& derived, size_t firs
     return slots;
 }
 
-/// Puts what belongs to the directions of a part, of each scalar in turn, among that of all.
+/// Inserts the results of the directions of a part into the results of all directions; both are ordered by scalar, then by
+/// direction.
 template <class T>
 void place(std::vector<T>& all, const std::vector<T>& part, size_t width, size_t first, size_t count) {
     all.resize(part.size() / count * width);

@@ -1,5 +1,18 @@
-// Forward mode: every active value has a tangent for each direction, computed beside it; every access to active memory is made
-// to the shadows too; control flow hands tangents on in columns of their own.
+// Forward mode (tangent-linear, Jacobian-vector products): every active value gets a tangent beside it, one for each direction.
+//
+// The rule of y = f(x) is ty = df/dx * tx. Loads, stores and atomics of active memory are repeated on the shadow. Ifs and
+// loops carry the tangents in columns of their own, behind the columns of the primal. Nothing is taped, and the order of the
+// primal is kept.
+//
+//     primal                    forward                         (arg2 is the tangent of arg1)
+//     %x = load arg1[%i]        %x = load arg1[%i];  %t = load arg2[%i]
+//     %y = mul %x, %x           %y = mul %x, %x;     %p = mul %t, %x;  %u = add %p, %p
+//     store arg1[%i], %y        store arg1[%i], %y;  store arg2[%i], %u
+//
+// Cost: about one to two times the operations of the primal for each direction.
+// Limits: no atomic min, max or compare_exchange on active memory. An atomic on value and tangent is two steps: sums are
+// right, an old value or an exchange only where one item at a time touches the element.
+// See Griewank and Walther, "Evaluating Derivatives", chapter 3.
 #include <algorithm>
 #include <memory>
 
@@ -64,7 +77,7 @@ private:
     }
 
     const Tangents& of_tangent(Value v) const { return tangents[v.id]; }
-    /// The tangent for direction w, zero where there is none.
+    /// The tangent for direction w; zero where there is none.
     Value tangent_or_zero(Value v, size_t w) { return tangents[v.id].empty() ? zero(from.type_of(v)) : tangents[v.id][w]; }
 
     void argument(const Inst& i) {
@@ -99,14 +112,14 @@ private:
         return sum ? sum : zero(i.type);
     }
 
-    /// x + -y is x - y.
+    /// Emits x + y; x + -z becomes x - z.
     Value add(Value x, Value y) {
         const InstId source = to[y].inst;
         if (source.id != none && to[source].op == Op::neg) return b.op(Op::sub, {x, to.operands(to[source])[0]});
         return b.op(Op::add, {x, y});
     }
 
-    /// By the function's rule, which takes a tangent for every parameter.
+    /// Calls the forward rule of the function with the parameters and a tangent for every parameter.
     void call(const Inst& i) {
         const auto results = results_of(from, i);
         if (std::none_of(results.begin(), results.end(), [&](Value r) { return analysis.active(r); })) return;
@@ -120,7 +133,7 @@ private:
         }
     }
 
-    /// By the rule for reverse mode: of each result, the adjoints of the parameters times their tangents.
+    /// Calls the reverse rule of the function for each result: the sum of the adjoints of the parameters times their tangents.
     void call_reverse(const Inst& i) {
         const auto v = from.operands(i);
         const auto results = results_of(from, i);
@@ -162,7 +175,8 @@ private:
             b.store(shadows->of(i.memory, int(w)), i.leaf, of(indices_of(from, i)), tangent_or_zero(from.operands(i).back(), w));
     }
 
-    /// An exchange of value and tangent is no single step: it means something where one item at a time touches the element.
+    /// An exchange of value and tangent is not one atomic step: it is meaningful only where one item at a time touches the
+    /// element.
     void atomic(InstId id) {
         const Inst& i = from[id];
         copy(id);
@@ -178,7 +192,7 @@ private:
         }
     }
 
-    // ---- control flow: after all columns of the primal, those of the tangents ----
+    // ---- control flow: the columns of the tangents follow all columns of the primal ----
 
     using Columns = std::vector<uint32_t>;
 
@@ -213,7 +227,7 @@ private:
         arms.pop_back();
         if (is_loop(i.op)) loops.pop_back();
         map_results(i, made);
-        if (to[made].result_count < i.result_count + active.size() * width) return;  // no arm yields: nothing follows
+        if (to[made].result_count < i.result_count + active.size() * width) return;  // no arm yields, so nothing follows
         for (size_t n = 0; n < active.size(); ++n)
             for (size_t w = 0; w < width; ++w)
                 tangents[from.result(i, int(active[n])).id].push_back(to.result(to[made], int(i.result_count + n * width + w)));

@@ -1,4 +1,10 @@
-// Sets of bytes.
+// Interval sets: a set of bytes of a buffer as disjoint, ascending, half-open intervals.
+//
+// Activity analysis of programs marks bytes that vary, are constant, or are needed by an adjoint (program_record.h).
+//
+//     add [0, 8), add [8, 12), remove [2, 4)    =>    [0, 2) [4, 12)
+//
+// Cost: linear in the number of intervals, of which there are few.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +12,7 @@
 
 namespace pumice::derive {
 
-/// A set of integers as disjoint, ascending intervals, each without its end.
+/// A set of integers as disjoint, ascending intervals; the end of an interval does not belong to it.
 class Intervals {
 public:
     struct Interval { int64_t from, to; };
@@ -15,7 +21,7 @@ public:
         if (from >= to) return;
         remove(from, to);
         list.insert(std::find_if(list.begin(), list.end(), [&](const Interval& i) { return i.from >= to; }), {from, to});
-        for (size_t i = 1; i < list.size();)  // neighbours that touch become one
+        for (size_t i = 1; i < list.size();)  // adjacent intervals are merged
             if (list[i - 1].to == list[i].from) list[i - 1].to = list[i].to, list.erase(list.begin() + int64_t(i));
             else ++i;
     }

@@ -1,26 +1,26 @@
-// Checks gradients against central differences, for users' tests.
+// Gradient check: reverse mode against central differences, for the tests of users.
 #pragma once
 #include "autodiff/api/derivative_functions.h"
 #include "autodiff/program/program.h"
 
 namespace pumice {
 
-/// How check_gradient looks.
+/// The options of check_gradient.
 struct GradientCheckOptions {
-    int directions = 4;       ///< random ones, each through all arrays at once
-    double step = 0;          ///< of the differences, relative to 1 or the element; 0: by the type, 5e-3 for float, 1e-5 for double
+    int directions = 4;       ///< random directions, each through all arrays at once
+    double step = 0;          ///< step of the differences, relative to 1 or the element; 0: 5e-3 for float, 1e-5 for double
     double tolerance = 0;     ///< relative; 0: 1e-2 for float, 1e-6 for double
     uint64_t seed = 1;
 };
 
-/// What check_gradient found: the worst component of the worst direction.
+/// The result of check_gradient: the worst component of the worst direction.
 struct GradientCheck {
     bool good = true;         ///< every direction agreed within the tolerance
     double error = 0;         ///< the worst relative disagreement along a direction
-    int argument = 0;         ///< the component's argument, counted from 1
+    int argument = 0;         ///< the argument of the component, counted from 1
     int64_t index = 0;        ///< its linear index
-    double gradient = 0;      ///< what the derivative says there
-    double difference = 0;    ///< what the central difference says there
+    double gradient = 0;      ///< the derivative by the component
+    double difference = 0;    ///< the central difference by the component
     explicit operator bool() const { return good; }
     /// "the gradient agrees with central differences (worst error 1.2e-05)", or a sentence with the worst component.
     std::string text() const;
@@ -28,14 +28,14 @@ struct GradientCheck {
 
 namespace derive {
 
-/// A function of some arrays, each in and out, as the check sees it.
+/// A function of some arrays, each both input and output, as the check sees it.
 struct Checked {
     std::vector<std::vector<double>> start;  ///< elements of each checked array
-    std::vector<int> arguments;              ///< its number
-    bool single = false;                     ///< one of them is of float, not double
-    /// Runs it from these elements; gives those of all checked arrays afterwards.
+    std::vector<int> arguments;              ///< the number of each checked argument
+    bool single = false;                     ///< true where one of the arrays is of float, not double
+    /// Runs the function from these elements. Gives the elements of all checked arrays afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> run;
-    /// Reverse mode from `start` with these shadows; gives the shadows afterwards.
+    /// Runs reverse mode from `start` with these shadows. Gives the shadows afterwards.
     std::function<std::vector<std::vector<double>>(const std::vector<std::vector<double>>&)> reverse;
 };
 GradientCheck check(const Checked& checked, const GradientCheckOptions& options);
@@ -44,7 +44,7 @@ template <class A> struct is_checked : std::false_type {};
 template <class T, int N> requires(std::is_same_v<T, float> || std::is_same_v<T, double>)
 struct is_checked<Array<T, N>> : std::true_type { static constexpr bool single = std::is_same_v<T, float>; };
 
-/// A fresh array of these elements, shaped like the other.
+/// A new array with these elements, of the shape of the other array.
 template <class T, int N>
 Array<T, N> fresh(const Array<T, N>& like, const std::vector<double>& elements) {
     Array<T, N> a(like.device(), like.extents, false);
@@ -107,7 +107,7 @@ GradientCheck check_arguments(const Call& call, const GradientCheckOptions& opti
     return check(c, options);
 }
 
-/// A function's parameter as a kernel's: one element of an array, or, of a whole number, itself.
+/// The kernel parameter for a parameter of a function: an array of one element; for an integer a scalar.
 template <class P> using CheckedParameter = std::conditional_t<std::is_floating_point_v<P>, In<P>, Val<P>>;
 
 template <class... R, class... P>
@@ -142,7 +142,7 @@ GradientCheck check_gradient(const K& kernel, const Range& range, const A&... ar
         else kernel(range, a...);
     }, {}, arguments...);
 }
-/// The same of a program.
+/// The same for a program.
 template <derive::ProgramFunction F, class... A> requires(!std::is_same_v<std::remove_cvref_t<F>, GradientCheckOptions>)
 GradientCheck check_gradient(F&& program, const A&... arguments) {
     return derive::check_arguments([&](auto reverse, auto&... a) {
@@ -150,7 +150,8 @@ GradientCheck check_gradient(F&& program, const A&... arguments) {
         else program(a...);
     }, {}, arguments...);
 }
-/// The same of a function of scalars at a point, on the interpreter; whole numbers are held. Its rule for reverse mode is checked, where it has one.
+/// The same for a function of scalars at a point, on the interpreter; integers are held fixed. If the function has a rule for
+/// reverse mode, the rule is checked.
 template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...(P))
 GradientCheck check_gradient(const GradientCheckOptions& options, const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return derive::check_function(options, f, P(x)...);
@@ -159,7 +160,7 @@ template <class... R, class... P, class... X> requires(sizeof...(X) == sizeof...
 GradientCheck check_gradient(const Function<std::tuple<R...>, P...>& f, const X&... x) {
     return derive::check_function({}, f, P(x)...);
 }
-/// With options, first, of a kernel and of a program.
+/// The same with options as the first argument, for kernels and programs.
 template <derive::KernelType K, class... A>
 GradientCheck check_gradient(const GradientCheckOptions& options, const K& kernel, const Range& range, const A&... arguments) {
     return derive::check_arguments([&](auto reverse, auto&... a) {

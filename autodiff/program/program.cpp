@@ -1,3 +1,8 @@
+// Derivatives of programs, driver: runs a host function under an observer, then reverses the recorded commands.
+//
+// The observer sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape
+// records them for reverse mode, ProgramTangents executes their tangents for forward mode.
+// Cost: one record a command. Limits: commands of other threads are not seen; conditions of the host are not recorded.
 #include "autodiff/program/program.h"
 
 #include "autodiff/program/program_tangents.h"

@@ -11,7 +11,8 @@ namespace derive {
 
 class ProgramRecord;
 
-/// One derivative of one run of a program: what the function did is recorded, then played backwards (or its tangents run along).
+/// One derivative of one run of a program. Reverse mode records the commands of the function and reverses them; forward mode
+/// runs the tangents along with them.
 class Program {
 public:
     Program(ReverseMode mode, int width);
@@ -20,13 +21,13 @@ public:
     void annotate(const std::vector<Slot>& slots);
     /// Runs the function on this thread.
     void run(const std::function<void()>& function);
-    /// The function gave this array: its shadow starts as 1 everywhere.
+    /// The function has returned this array: its shadow starts as 1 everywhere.
     void seed(const HostArgument& array);
-    /// Reverse mode: the way back.
+    /// Reverse mode: the reverse sweep over the recorded commands.
     void reverse();
-    /// The number of an argument that is differentiated.
+    /// A followed number for a differentiated scalar argument.
     HostScalar follow(const Slot& slot);
-    /// Reverse mode, after the way back: the derivative by such a number along a direction, as bits of its type.
+    /// Reverse mode, after the reverse sweep: the derivative by such a number along a direction, as bits of its type.
     uint64_t derivative(const HostArgument& number, int direction) const;
     /// Forward mode: the tangent of an array, one a direction.
     std::shared_ptr<detail::ArrayState> tangent(const HostArgument& array, int direction);
@@ -35,10 +36,10 @@ private:
     std::unique_ptr<ProgramRecord> record;
     bool is_forward;
     struct Target { void* to; HostArgument number; };
-    std::vector<Target> targets;  ///< numbers of a MixedDuplicated, to whose shadows their derivatives are added
+    std::vector<Target> targets;  ///< numbers of a MixedDuplicated: their derivatives are added to the shadow
 };
 
-/// Of what the function gave, its tangents where it is an array (an array of them for several directions), else nothing.
+/// The tangents of the result of the function where it is an array (for several directions an array of them), else nothing.
 template <std::size_t W, class T> std::tuple<> result_tangents(Program&, const T&) { return {}; }
 template <std::size_t W, class T, int N>
 auto result_tangents(Program& program, const Array<T, N>& result) {
@@ -51,7 +52,7 @@ auto result_tangents(Program& program, const Array<T, N>& result) {
     }
 }
 
-/// What errors call the scalars and arrays of an argument: "" or, in a struct, " (grid.h)".
+/// The names of the scalars and arrays of an argument in messages: "" or, in a struct, " (grid.h)".
 template <class T>
 void put_names(const std::string& path, std::vector<std::string>& names) {
     if constexpr (ScalarType<T> || detail::is_array<T>::value) names.push_back(path.empty() ? "" : " (" + path + ")");
@@ -69,15 +70,16 @@ void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {
     for (std::size_t i = 0; i < names.size(); ++i) slots[first + i].label = text("argument ", number, names[i]);
 }
 
-/// Whether the derivative follows the numbers of the argument: of a struct that holds arrays only where there is a place for what
-/// they get, and where all of it is meant.
+/// True where the derivative follows the numbers of the argument. For a struct that holds arrays this needs a MixedDuplicated,
+/// which has a place for the derivatives.
 template <class A>
 constexpr bool is_followed() {
     using T = typename detail::annotation<A>::type;
     if constexpr (std::is_same_v<A, Const<T>> || detail::is_array<T>::value) return false;
     else return has_numbers<T>() && (!detail::HoldsArrays<T> || std::is_same_v<A, MixedDuplicated<T>>);
 }
-/// What the function is given for an annotated argument, of which `next` are the slots: followed numbers, else what it is.
+/// The value that the function receives for an annotated argument, whose slots begin at `next`: followed numbers, else the
+/// argument itself.
 template <class A>
 decltype(auto) given(Program& program, A& annotation, const Slot*& next) {
     using T = typename detail::annotation<A>::type;
@@ -86,7 +88,7 @@ decltype(auto) given(Program& program, A& annotation, const Slot*& next) {
     if constexpr (is_followed<A>()) return Traced<T>(source);
     else return (annotation.value);
 }
-/// Of an Active argument the derivatives of its numbers, one a direction, as a tuple; of others nothing.
+/// The derivatives of the numbers of an Active argument, one a direction, as a tuple; nothing for other arguments.
 template <class A, std::size_t W, class Given>
 auto active_of(const Program& program, const Given& given) {
     using T = typename detail::annotation<A>::type;
@@ -109,8 +111,8 @@ auto active_of(const Program& program, const Given& given) {
     }
 }
 
-/// Runs the function under the mode; gives a tuple of the derivatives of the Active scalars (reverse mode), of the result's tangents
-/// (forward mode), and of the result (where asked for).
+/// Runs the function in the mode. Gives a tuple of the derivatives of the Active scalars (reverse mode) or of the tangents of
+/// the result (forward mode), and the result where it is asked for.
 template <bool primal, class Mode, class F, class... A>
 auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
@@ -120,9 +122,9 @@ auto run_program(Mode mode, F& f, A&... annotations) {
     (put_labelled(annotations, ++number, slots), ...);
     program.annotate(slots);
     const Slot* next = slots.data();
-    // Braces, unlike a call's arguments, go from left to right.
+    // Braces evaluate from left to right, unlike the arguments of a call.
     std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
-    const auto inputs = arguments;  // the program may give its own other values
+    const auto inputs = arguments;  // the program may assign other values to its arguments
     static_assert(std::is_invocable_v<F&, std::remove_reference_t<decltype(given(program, annotations, next))>&...>,
                   "pumice: the program does not take what is annotated; a scalar that is Active or Duplicated it takes as auto, or as Traced<float>, "
                   "so that the derivative can follow what it computes with it, and a struct S that is so, or MixedDuplicated, and has numbers, as Traced<S>");
@@ -153,46 +155,48 @@ template <class F> concept ProgramFunction = !KernelType<std::remove_cvref_t<F>>
 
 }  // namespace derive
 
-/// Reverse mode of a program: runs the host function with the annotated values, recording its launches, copies, fills, uploads and
-/// allocations on this thread, then plays them backwards. Shadows accumulate as they do for kernels; arrays that the function makes
-/// have shadows of their own; of an array that it returns, the shadow starts as 1. For an Active scalar the function takes a Traced
-/// number (or auto). Gives a tuple of the derivatives of the Active scalars, in order; of a batch, arrays of them. Throws Error for
-/// misuse, and where the function computes on the host with what it read back.
+/// Reverse mode of a program: runs the host function with the annotated values, records its launches, copies, fills, uploads
+/// and allocations on this thread, and reverses them. Shadows accumulate as they do for kernels. Arrays that the function
+/// allocates have shadows of their own. The shadow of an array that the function returns starts as 1. For an Active scalar the
+/// function takes a Traced number (or auto). Gives a tuple of the derivatives of the Active scalars, in order; arrays of them
+/// for a batch. Throws Error for misuse, and where the function uploads floats that the result depends on after it has read
+/// back active data.
 template <derive::ProgramFunction F, detail::Annotation... A>
 auto autodiff(ReverseMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
-/// The same; what the function gave comes behind the derivatives.
+/// The same; the result of the function follows the derivatives.
 template <derive::ProgramFunction F, detail::Annotation... A>
 auto autodiff(ReverseWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
-/// Forward mode of a program: tangents run along with what it does. Gives a tuple of the tangent of the array that the function gave,
-/// if it did, and ForwardWithPrimal then the array.
+/// Forward mode of a program: tangents run along with its commands. Gives a tuple of the tangent of the array that the function
+/// returns, if it returns one; ForwardWithPrimal adds the array.
 template <derive::ProgramFunction F, detail::Annotation... A>
 auto autodiff(ForwardMode mode, F&& f, A... annotations) { return derive::run_program<false>(mode, f, annotations...); }
 template <derive::ProgramFunction F, detail::Annotation... A>
 auto autodiff(ForwardWithPrimalMode mode, F&& f, A... annotations) { return derive::run_program<true>(mode, f, annotations...); }
 
-/// Runs `act` inside a program so that nothing it does has a derivative: what it writes is constant, what it reads is not missed.
+/// Runs `act` inside a program without derivatives: arrays that it writes are constant, and its reads end no derivative.
 void no_derivative(const std::function<void()>& act);
 
-/// A function of the host that a program calls as one step: it may read arrays, compute, and write them. P are its parameters:
-/// `Array<T, N>&` for arrays that it writes, `const Array<T, N>&` for those that it only reads, scalars.
+/// A host function that a program calls as one step: it may read arrays, compute, and write them. P are its parameters:
+/// `Array<T, N>&` for arrays that it writes, `const Array<T, N>&` for arrays that it only reads, and scalars.
 template <class... P>
 class HostStep {
 public:
     HostStep(std::string name, std::function<void(P...)> f) : name(std::move(name)), function(std::move(f)) {}
 
-    /// The rule of reverse mode: called with each array as Duplicated, its contents as they were before the step; its shadow is empty
-    /// where it is constant. It adds to the shadows of what is read and consumes those of what is written.
+    /// The rule of reverse mode. It receives each array as Duplicated, with the contents from before the step; the shadow of a
+    /// constant array is empty. It adds to the shadows of arrays that are read and consumes the shadows of arrays that are
+    /// written.
     template <class Rule> HostStep reverse(Rule rule) const { return with(rule, &HostStep::reverse_rule); }
-    /// The rule of forward mode: the shadows are tangents; it runs before the step.
+    /// The rule of forward mode: the shadows are tangents. It runs before the step.
     template <class Rule> HostStep forward(Rule rule) const { return with(rule, &HostStep::forward_rule); }
-    /// What the step writes has no derivative.
+    /// Arrays that the step writes have no derivative.
     HostStep inactive() const {
         HostStep other = *this;
         other.is_inactive = true;
         return other;
     }
 
-    /// Runs the step; inside a program that is differentiated, as one command of its tape.
+    /// Runs the step; in a program that is differentiated, as one command of its tape.
     void operator()(P... arguments) const {
         detail::Observer* observer = detail::observer();
         const auto flat = detail::host_arguments(static_cast<const std::remove_cvref_t<P>&>(arguments)...);
@@ -248,7 +252,8 @@ namespace derive {
 template <class> struct step_type;
 template <class R, class F, class... P> struct step_type<R (F::*)(P...) const> { using type = HostStep<P...>; };
 }  // namespace derive
-/// A step of the host with rules for its derivative: `host_step("clip", [](Array<float>& y, const Array<float>& x) { ... }).reverse(rule)`.
+/// A host step with rules for its derivative:
+/// `host_step("clip", [](Array<float>& y, const Array<float>& x) { ... }).reverse(rule)`.
 template <class F>
 auto host_step(std::string name, F f) { return typename derive::step_type<decltype(&F::operator())>::type(std::move(name), std::move(f)); }
 

@@ -1,16 +1,30 @@
-// The way back with few states kept: groups of commands are run again from them, by the binomial schedule.
+// Binomial checkpointing of programs: the reverse sweep with few states kept, and groups of commands run again from these states.
+//
+// A state is the contents of the buffers that later commands use and the program changes. Commands are grouped so that, within
+// a group, nothing is overwritten that an adjoint of the group reads; a group is reversed after one run from the state at its
+// start. The chain of groups is reversed by the binomial schedule (binomial_schedule.h): advance, keep a state, reverse the
+// rest from it, restore.
+//
+//     groups 0 .. 9, 3 states:   keep state 0;  run 0 .. 3;  keep state 4;  reverse 4 .. 9 with 2 states;
+//                                restore state 0;  reverse 0 .. 3 with 3 states
+//
+// States share copies of buffers that have not changed between them (buffer and version).
+// Cost: memory for n states; each command runs again as often as the schedule says.
+// Limits: a group is the unit, so one long command sequence without overwrites is one group. Conditions of the host are not
+// evaluated again; what a kernel prints is printed again.
+// See Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 2000.
 #include "autodiff/program/program_tape.h"
 
 namespace pumice::derive {
 
-/// Some command of [from, to) touches the buffer.
+/// True where some command of [from, to) uses the buffer.
 bool ProgramTape::used(int buffer, int from, int to) const {
     const std::vector<int>& uses = table[size_t(buffer)].uses;
     const auto next = std::lower_bound(uses.begin(), uses.end(), from);
     return next != uses.end() && *next < to;
 }
 
-/// Does the command once more, on the buffers' memory of now.
+/// Executes the command again, on the current memory of the buffers.
 void ProgramTape::execute(const Command& c, int index) {
     std::vector<std::shared_ptr<ArrayState>> keep;
     std::vector<HostArgument> arguments = c.arguments;
@@ -45,7 +59,7 @@ void ProgramTape::execute(const Command& c, int index) {
     }
 }
 
-/// Waits for the devices: memory that was let go with work pending is held until then, and the host would run far ahead.
+/// Waits for the devices: memory that is released with work pending is held until then, and the host would run far ahead.
 void ProgramTape::settle() {
     dropped = 0;
     const detail::DeviceState* last = nullptr;
@@ -53,7 +67,7 @@ void ProgramTape::settle() {
         if (b.device.get() != last) b.device->backend->synchronize(), last = b.device.get();
 }
 
-/// Runs the commands [from, to). Buffers that no command before `end` uses any more go.
+/// Runs the commands [from, to). Releases buffers that no later command before `end` uses.
 void ProgramTape::advance(int from, int to, int end) {
     for (int i = from; i < to; ++i) {
         execute(commands[size_t(i)], i);
@@ -64,7 +78,8 @@ void ProgramTape::advance(int from, int to, int end) {
     }
 }
 
-/// The state before command `at`: what commands of [at, end) use and the program changes. States share what is the same in both.
+/// Takes the state before command `at`: the buffers that commands of [at, end) use and the program changes. States share copies
+/// of unchanged buffers.
 ProgramTape::Snapshot ProgramTape::take(int at, int end) {
     Snapshot snapshot;
     for (int b = 0; b < int(table.size()); ++b) {
@@ -83,7 +98,7 @@ ProgramTape::Snapshot ProgramTape::take(int at, int end) {
     return snapshot;
 }
 
-/// Makes the state the one that was taken before command `at`, as far as commands of [at, end) use it.
+/// Restores the state that was taken before command `at`, as far as commands of [at, end) use it.
 void ProgramTape::restore(const Snapshot& snapshot, int at, int end) {
     for (int b = 0; b < int(table.size()); ++b)
         if (buffers[size_t(b)].inside) {
@@ -103,18 +118,19 @@ void ProgramTape::restore(const Snapshot& snapshot, int at, int end) {
     }
 }
 
-/// From the state at the group's start.
+/// Reverses a group from the state at its start.
 void ProgramTape::reverse_group(int group) {
     const int from = groups[size_t(group)], to = groups[size_t(group) + 1];
-    int last = to;  // what comes behind the last live command need not run
+    int last = to;  // commands after the last live one need not run
     while (last > from && !commands[size_t(last) - 1].live) --last;
-    for (int i = from; i < last - 1; ++i) execute(commands[size_t(i)], i);  // and all buffers stay, for the adjoints
+    for (int i = from; i < last - 1; ++i) execute(commands[size_t(i)], i);  // all buffers stay, for the adjoints
     for (int i = last; i-- > from;) adjoint_of(commands[size_t(i)]);
     for (int i = to; i-- > from;)
         if (commands[size_t(i)].kind == Command::Kind::allocate) forget(commands[size_t(i)].spans[0].buffer);
 }
 
-/// Reverses the groups [from, to) from the state at the first one, which is `at_from`, with room for `spare` more.
+/// Reverses the groups [from, to). The current state and `at_from` are the state at the first group; `spare` more states may be
+/// kept.
 void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at_from) {
     while (to > from) {
         const int start = groups[size_t(from)], end = groups[size_t(to)];
@@ -138,7 +154,7 @@ void ProgramTape::reverse_groups(int from, int to, int spare, const Snapshot& at
 
 void ProgramTape::reverse_from_states() {
     groups = {0};
-    int last = 0;  // commands behind the last live one are not run again
+    int last = 0;  // commands after the last live one are not run again
     for (int i = 0; i < int(commands.size()); ++i)
         if (commands[size_t(i)].live) last = i + 1;
     for (int i = 1; i < last; ++i)
@@ -146,7 +162,7 @@ void ProgramTape::reverse_from_states() {
     groups.push_back(last);
     if (last == 0) return;
 
-    // The caller's arrays keep what the program left in them: what it changed is computed anew elsewhere.
+    // Arrays of the caller keep their final contents: earlier contents are computed in other memory.
     Snapshot first;
     for (int b = 0; b < int(table.size()); ++b) {
         Use& u = table[size_t(b)];

@@ -1,3 +1,15 @@
+// Record of a program: dynamic activity analysis over byte ranges.
+//
+// While the program runs, each buffer has the set of its bytes that vary with a differentiated argument. A launch is
+// differentiated if it reads bytes that vary and writes floats that are not Const; its outputs vary from then on. A constant
+// that overwrites bytes ends their derivative.
+//
+//     annotate    x Duplicated            bytes of x vary
+//     launch      u = f(x)                bytes of u vary
+//     fill        u = 0                   bytes of u do not vary; the command ends the shadow of u
+//     launch      v = f(u)                not differentiated
+//
+// Cost: interval operations a command. Limits: activity is by array view, not by element within a view.
 #include "autodiff/program/program_record.h"
 
 #include "autodiff/api/reverse_step.h"
@@ -32,7 +44,7 @@ void ProgramRecord::annotate_array(const Slot& slot) {
     buffer.varied.add(span.offset, span.end());
 }
 
-/// Shadows are no arguments, and one shadow is not another, but for arrays that are only read.
+/// A shadow must not overlap an argument. Two shadows must not overlap, except for arrays that are only read.
 void ProgramRecord::check_shadows(const std::vector<Slot>& slots) {
     std::vector<Buffer::Region*> regions;
     for (Buffer& b : buffers)
@@ -59,7 +71,7 @@ Span ProgramRecord::span_of(const ArrayState& array) {
     for (const auto& [label, shadow] : shadows)
         if (overlap(*shadow, array)) fail("the derivative of a program: the program uses the shadow of ", label);
     const auto there = known.find(array.memory.get());
-    // A freed buffer's address may come back without our being told.
+    // The address of a freed allocation may be used again without notice.
     if (there != known.end() && buffers[size_t(there->second)].seen.lock() == array.memory) {
         span.buffer = there->second;
         return span;
@@ -161,7 +173,7 @@ Signature ProgramRecord::activity(const KernelBase& kernel, std::span<const Host
         varies = varies || is_varied(spans[i]) || follows(arguments[i]);
         useful = useful || (written(i) && has_floats(*spans[i].element) && !is_constant(spans[i]));
     }
-    // What overwrites something that varies with constants is differentiated too: its adjoint ends the shadow.
+    // A launch that overwrites bytes that vary with constants is differentiated too: its adjoint clears the shadow.
     if (!varies || !useful || is_inactive(kernel) || derivatives_off()) return {};
     Signature signature;
     signature.width = width;
@@ -181,7 +193,7 @@ void ProgramRecord::after_launch(const ir::Kernel& kernel, const std::vector<Spa
     for (size_t i = 0; i < spans.size(); ++i) {
         if (!spans[i].any() || kernel[kernel.params[i].memory].access == ir::Access::in) continue;
         if (signature.params.empty()) {
-            // Only an inactive kernel writes to what varies and is not differentiated.
+            // Here an inactive kernel, or one under no_derivative, writes bytes that vary: the derivative ends.
             if (is_varied(spans[i])) set_varied(spans[i], false);
         } else {
             set_varied(spans[i], signature.params[i] != Activity::constant);

@@ -1,4 +1,4 @@
-// What a program did, command by command, and what is known of its arrays: shared by forward and reverse mode of programs.
+// Record of a program: its buffers, their shadows, and activity by byte. Shared by forward and reverse mode of programs.
 #pragma once
 #include <map>
 
@@ -11,7 +11,7 @@ namespace pumice::derive {
 
 using detail::ArrayState;
 
-/// A range of bytes of one of the program's buffers; an array, as far as the program is concerned. buffer -1: no array.
+/// A range of bytes of one of the buffers of the program: an array, as the program sees it. buffer -1: no array.
 struct Span {
     int buffer = -1;
     int64_t offset = 0, bytes = 0;
@@ -22,59 +22,61 @@ struct Span {
 
 /// One allocation that the program uses.
 struct Buffer {
-    /// Part of it with the shadows that the caller gave, one a direction.
+    /// A part of the buffer with the shadows that the caller gave, one a direction.
     struct Region {
         int64_t from, to;
         std::vector<std::shared_ptr<ArrayState>> shadows;
-        std::string label, shared_with = {};  ///< the argument, and another one whose shadow is the same memory
+        std::string label, shared_with = {};  ///< the argument; another argument whose shadow is the same memory
     };
     std::shared_ptr<detail::DeviceState> device;
     const Element* element = nullptr;
     int64_t bytes = 0;
     bool inside = false;                  ///< allocated by the program
-    bool zero = false;                    ///< it starts with zeros
-    std::weak_ptr<Allocation> seen;       ///< what the program itself uses
-    std::shared_ptr<Allocation> memory;   ///< where the contents are now; null: nowhere
-    Intervals varied;                     ///< depends on what is differentiated
-    Intervals constant;                   ///< the caller said Const
+    bool zero = false;                    ///< its contents start as zeros
+    std::weak_ptr<Allocation> seen;       ///< the allocation that the program itself uses
+    std::shared_ptr<Allocation> memory;   ///< the memory that holds the contents now; null: none
+    Intervals varied;                     ///< bytes that depend on a differentiated argument
+    Intervals constant;                   ///< bytes that the caller annotated Const
     std::vector<Region> regions;
-    std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of all of it, made when first needed; zero
+    std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };
 
-/// The buffers of one run, and which of their bytes depend on what is differentiated. An observer hands on to the one before it.
+/// The buffers of one run, with the bytes that depend on differentiated arguments. An observer passes every call on to the
+/// observer before it.
 class ProgramRecord : public detail::Observer {
 public:
     explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::observer()) {}
 
-    /// The caller's annotations, before the run. Throws Error for an argument that cannot be differentiated so.
+    /// Enters the annotations of the caller, before the run. Throws Error for an argument that cannot be differentiated like
+    /// that.
     void annotate(const std::vector<Slot>& slots, bool forward);
 
     const int width;
-    const std::shared_ptr<HostScalars> scalars;  ///< that are differentiated
+    const std::shared_ptr<HostScalars> scalars;  ///< the differentiated scalars
 
 protected:
-    /// The span of an array, whose buffer is entered if it is new.
+    /// The span of an array. A buffer that is not known yet is entered.
     Span span_of(const ArrayState& array);
-    /// A buffer for an array that the program allocated.
+    /// Enters a buffer for an array that the program has allocated.
     int enter_inside(const std::shared_ptr<ArrayState>& array, bool zero);
     bool is_varied(const Span& s) const { return s.any() && has_floats(*s.element) && buffers[size_t(s.buffer)].varied.meets(s.offset, s.end()); }
     bool is_constant(const Span& s) const { return s.any() && buffers[size_t(s.buffer)].constant.meets(s.offset, s.end()); }
     void set_varied(const Span& s, bool varied);
-    /// The array over the buffer's memory of now.
+    /// The array over the current memory of the buffer.
     std::shared_ptr<ArrayState> array_of(const Span& s) const;
-    /// The shadow of a span: the caller's, or the buffer's own.
+    /// The shadow of a span: the one of the caller, or the one of the buffer.
     std::shared_ptr<ArrayState> shadow_of(const Span& s, int direction);
-    /// The same, null where there is none yet.
+    /// The same; null where there is none yet.
     std::shared_ptr<ArrayState> shadow_if_any(const Span& s, int direction) const;
-    /// Where a shadow exists, fills it with zeros.
+    /// Clears the shadow, if it exists.
     void zero_shadows(const Span& s);
 
-    /// Which parameters of a launch are differentiated, from what varies now. Empty: nothing is.
+    /// The activity of the parameters of a launch, from the spans that vary now. Empty: nothing is differentiated.
     Signature activity(const KernelBase& kernel, std::span<const HostArgument> arguments, const std::vector<Span>& spans) const;
-    /// After a launch: what it has written.
+    /// After a launch: updates the activity of the spans that it has written.
     void after_launch(const ir::Kernel& kernel, const std::vector<Span>& spans, const Signature& signature);
     std::vector<Span> spans_of(std::span<const HostArgument> arguments);
-    /// Whether the argument is one of the scalars that are differentiated.
+    /// True where the argument is one of the differentiated scalars.
     bool follows(const HostArgument& a) const { return a.followed_by == scalars.get(); }
 
     std::vector<Buffer> buffers;

@@ -1,4 +1,15 @@
-// The way back through a program's tape: which commands matter, and the adjoint of each.
+// Reverse sweep of a program: liveness of the recorded commands, and the adjoint of each.
+//
+// A command is live if it writes bytes whose shadow may be nonzero: bytes of an annotated array, of the returned array, or
+// inputs of a later live command. Dead commands are skipped.
+//
+//     forward     launch u = f(x);   copy u -> v;   fill u = 0;   launch y = g(v)
+//     reverse     adjoint of g: dv;  du = 0;        du += dv, dv = 0;  adjoint of f: dx
+//
+// Without checkpoints the sweep restores saved contents before each adjoint; with checkpoints see program_checkpoints.cpp.
+// Cost: one adjoint launch a live command. Limits: floats that the host uploads after it has read active data are refused
+// where the result depends on them.
+// Textbook name: liveness (useful variables) analysis on a trace.
 #include "autodiff/api/reverse_step.h"
 #include "autodiff/program/program_tape.h"
 #include "core/ir/evaluate.h"
@@ -9,7 +20,7 @@ namespace pumice::derive {
 void ProgramTape::reverse() {
     find_live();
     detail::Observing aside(outer);
-    if (streams_used)  // the way back runs on the default stream
+    if (streams_used)  // the reverse sweep runs on the default stream
         for (const Buffer& b : buffers) b.device->backend->synchronize();
     for (const Span& s : seeds)
         for (int w = 0; w < width; ++w) {
@@ -32,7 +43,7 @@ void ProgramTape::reverse() {
     scalars->sweep();
 }
 
-/// From the caller's shadows backwards: which commands write what a live shadow belongs to.
+/// Backward liveness from the shadows of the caller: a command is live if it writes bytes of a live shadow.
 void ProgramTape::find_live() {
     std::vector<Intervals> live(buffers.size());
     for (size_t b = 0; b < buffers.size(); ++b)
@@ -129,7 +140,8 @@ void ProgramTape::adjoint_of_call(const Command& c) {
 
 // ---- without checkpoints ---------------------------------------------------------------------------------------------------------------
 
-/// The array over memory whose contents may go: what the program or its caller still holds keeps its final values.
+/// The array over memory that may be overwritten. Memory that the program or its caller still holds is copied first, so that it
+/// keeps its final contents.
 std::shared_ptr<ArrayState> ProgramTape::restorable(const Span& s) {
     Buffer& b = buffers[size_t(s.buffer)];
     if (!use(s.buffer).scratch && (!b.inside || b.memory.use_count() > 1)) {
@@ -141,7 +153,7 @@ std::shared_ptr<ArrayState> ProgramTape::restorable(const Span& s) {
     return array_of(s);
 }
 
-/// The program allocated it here: before, it was not there.
+/// At the reverse of an allocation: the buffer did not exist before.
 void ProgramTape::forget(int buffer) {
     buffers[size_t(buffer)].own.clear();
     if (buffers[size_t(buffer)].inside) buffers[size_t(buffer)].memory = nullptr;

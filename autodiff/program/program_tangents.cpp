@@ -1,3 +1,13 @@
+// Forward mode of programs: tangents run along with the commands.
+//
+// A launch with active arguments runs as the forward kernel of its kernel, on arrays and their tangents. A copy of bytes that
+// vary is repeated on the tangents; a command that overwrites such bytes with constants clears their tangents.
+//
+//     launch u = f(x)    =>    launch f.forward(u, du, x, dx)
+//     copy u -> v        =>    copy u -> v, copy du -> dv
+//     fill u = 0         =>    fill u = 0, fill du = 0
+//
+// Cost: the forward kernel in place of the primal one; nothing is kept. Limits: a host step needs a rule for forward mode.
 #include "autodiff/program/program_tangents.h"
 
 #include "autodiff/api/reverse_step.h"
@@ -5,7 +15,7 @@
 
 namespace pumice::derive {
 
-/// What is there from now on does not vary.
+/// Ends the derivative of the span: its bytes do not vary any more.
 void ProgramTangents::end(const Span& s) {
     if (!is_varied(s)) return;
     zero_shadows(s);

@@ -1,10 +1,10 @@
-// Forward mode of a program.
+// Forward mode of programs.
 #pragma once
 #include "autodiff/program/program_record.h"
 
 namespace pumice::derive {
 
-/// Launches run as their tangents' kernels; copies and fills are done on the tangents as well. Nothing is kept.
+/// Launches run as forward kernels; copies and fills are repeated on the tangents. Nothing is kept.
 class ProgramTangents : public ProgramRecord {
 public:
     using ProgramRecord::ProgramRecord;

@@ -1,3 +1,15 @@
+// Recording of a program: the commands, the bytes that adjoints read, and what is saved before it is overwritten.
+//
+// Each launch notes the arrays that its adjoint reads (needs_of). When a later command overwrites such bytes, the contents are
+// copied first: a "to be recorded" decision at run time.
+//
+//     launch y = f(x)       the adjoint of f reads x: x is needed
+//     launch x = g(x)       x is saved before the launch, as it is needed
+//     fill   y = 0          y is not needed, nothing is saved
+//
+// With checkpoints nothing is saved: the second launch starts a new group instead.
+// Cost: a device copy for each save. Limits: saves are whole spans, never parts.
+// See Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode automatic differentiation", 2005.
 #include "autodiff/program/program_tape.h"
 
 #include "autodiff/api/reverse_step.h"
@@ -8,10 +20,10 @@ void ProgramTape::seed(const HostArgument& array) {
     if (array.array && array.array->memory) seeds.push_back(span_of(*array.array));
 }
 
-/// The adjoint of the command that is being recorded reads it.
+/// The adjoint of the command that is being recorded reads these bytes.
 void ProgramTape::need(const Span& s) { use(s.buffer).needed.add(s.offset, s.end()); }
 
-/// With checkpoints: a command that overwrites what adjoints of its group need starts the next one.
+/// With checkpoints: a command that overwrites bytes which adjoints of its group need starts the next group.
 void ProgramTape::open_group(Command& command, std::span<const Span> written) {
     command.starts_group = std::exchange(next_starts_group, false);
     for (const Span& s : written)
@@ -20,7 +32,7 @@ void ProgramTape::open_group(Command& command, std::span<const Span> written) {
         for (Use& u : table) u.needed.clear();
 }
 
-/// Room to keep what the array holds. Where there is none, the error says what needs less.
+/// Allocates room for a copy of the array. Where there is none, the error says what would need less.
 std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
     try {
         return allocate_like(now, now.bytes, false);
@@ -33,7 +45,7 @@ std::shared_ptr<ArrayState> ProgramTape::room_for(const ArrayState& now) const {
     }
 }
 
-/// The command is about to overwrite it.
+/// The command is about to overwrite the span: saves it if an adjoint needs it.
 void ProgramTape::overwrite(const Span& s, Command& command) {
     Use& u = use(s.buffer);
     const bool wanted = u.needed.meets(s.offset, s.end());
@@ -70,7 +82,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     Command c(Command::Kind::launch);
     c.kernel.emplace(kernel);
     c.range = range;
-    if (range.stream.state) {  // the copies that are saved, and the way back, run on the default stream
+    if (range.stream.state) {  // saved copies and the reverse sweep use the default stream
         streams_used = true;
         range.stream.state->device->backend->synchronize();
         c.range.stream = Stream();
@@ -109,7 +121,7 @@ void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero)
         Command c(Command::Kind::allocate);
         const int buffer = enter_inside(array, zero);
         c.spans = {whole(buffer)};
-        if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the program's own handles keep it
+        if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
         push(std::move(c));
     }
     detail::Observing aside(outer);
@@ -127,7 +139,7 @@ void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
     streams_used = streams_used || stream;
     if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[0], false);
-    // An upload of what was read carries what varied, for all we know: so its way to the results is followed.
+    // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
     if (c.cut) set_varied(c.spans[0], true);
     push(std::move(c));
     detail::Observing aside(outer);

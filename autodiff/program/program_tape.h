@@ -1,4 +1,4 @@
-// Reverse mode of a program: what it did is recorded, and played backwards.
+// Reverse mode of programs: the tape of commands, and its reverse sweep.
 #pragma once
 #include "autodiff/program/binomial_schedule.h"
 #include "autodiff/program/program_record.h"
@@ -10,35 +10,35 @@ struct Command {
     enum class Kind { allocate, launch, fill, write, copy, call };
     explicit Command(Kind kind) : kind(kind) {}
     Kind kind;
-    std::vector<Span> spans;             ///< launch, call: one an argument; copy: from, to; else the one array
+    std::vector<Span> spans;             ///< launch, call: one per argument; copy: from, to; else the one array
     std::optional<KernelBase> kernel;    ///< launch
     Range range;                         ///< launch, on the default stream
-    std::vector<HostArgument> arguments; ///< launch, call: arrays' own memory is not used, see spans
+    std::vector<HostArgument> arguments; ///< launch, call: arrays use the memory of `spans`, not their own
     std::optional<detail::HostCall> host;
     Signature signature;                 ///< launch: empty where nothing is differentiated
-    std::vector<bool> varied;            ///< by span: it varied before the command, or does after it
-    std::vector<Span> ended;             ///< what varied and is overwritten by what has no derivative
+    std::vector<bool> varied;            ///< by span: it varies before the command or after it
+    std::vector<Span> ended;             ///< spans that varied and are overwritten without a derivative
     std::vector<std::byte> data;         ///< write: the elements; fill: the value
-    bool cut = false;                    ///< write: after the host has read what varies
+    bool cut = false;                    ///< write: after the host has read bytes that vary
 
     struct Saved { Span span; std::shared_ptr<ArrayState> copy; };
-    std::vector<Saved> saved;            ///< what it overwrote, where an adjoint needs that
-    bool starts_group = false;           ///< with checkpoints: it overwrites what an adjoint of the group before it needs
-    bool live = false;                   ///< its adjoint does something
+    std::vector<Saved> saved;            ///< overwritten contents that an adjoint needs
+    bool starts_group = false;           ///< with checkpoints: it overwrites bytes that adjoints of the group before need
+    bool live = false;                   ///< its adjoint has an effect
 };
 
-/// The tape. Without checkpoints, what is overwritten is saved when that happens, if the adjoint of a command so far reads it. With
-/// checkpoints nothing is saved but states; the rest is computed again. A state is the contents of all buffers that later
-/// commands use. Commands fall into groups: within one, nothing is overwritten that an adjoint of the group reads, so that a
-/// group is reversed from the state at its start with one run through it.
+/// The tape of commands. Without checkpoints, overwritten bytes are saved at once if the adjoint of an earlier command reads
+/// them. With checkpoints only states are kept, and everything else is computed again. A state is the contents of all buffers
+/// that later commands use. Commands form groups: within a group, nothing is overwritten that an adjoint of the group reads, so
+/// a group is reversed from the state at its start with one run.
 class ProgramTape : public ProgramRecord {
 public:
-    /// `states`: how many may be kept; 0: no checkpoints.
+    /// `states`: the largest number of states kept; 0: no checkpoints.
     ProgramTape(int width, int states) : ProgramRecord(width), states(states) {}
 
-    /// The array's shadow starts as 1 in every element, where it is the program's own.
+    /// The shadow of the array starts as 1 in every element.
     void seed(const HostArgument& array);
-    /// Plays the tape backwards; once. Throws Error, before any shadow has changed, where a path was cut.
+    /// Reverses the tape, once. Throws Error, before any shadow has changed, where a derivative was cut.
     void reverse();
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override;
@@ -56,7 +56,7 @@ private:
     std::shared_ptr<ArrayState> room_for(const ArrayState& now) const;
     void overwrite(const Span& s, Command& command);
     void push(Command&& command);
-    // The way back: program_reverse.cpp.
+    // The reverse sweep: program_reverse.cpp.
     void find_live();
     void adjoint_of(const Command& command);
     void adjoint_of_copy(const Command& command);
@@ -87,17 +87,17 @@ private:
     bool read_what_varies = false, next_starts_group = false, streams_used = false;
     int64_t saved_bytes = 0;
 
-    /// What a launch gives to one of the host's scalars; read when all launches are reversed.
+    /// The adjoint of a host scalar from one launch; read when all launches are reversed.
     struct ScalarSum { int number, direction; std::shared_ptr<ArrayState> array; };
     std::vector<ScalarSum> scalar_sums;
 
-    // By buffer; those that come later have none yet.
+    // By buffer; later buffers have no entry yet.
     struct Use {
-        Intervals needed;       ///< adjoints so far read it as it is now
+        Intervals needed;       ///< bytes whose current contents adjoints so far read
         std::vector<int> uses;  ///< commands that touch it, ascending
         bool written = false;
-        std::shared_ptr<ArrayState> initial;  ///< with checkpoints: contents before the program, where it overwrote them
-        int version = -1;       ///< the command that wrote it last; -1: none
+        std::shared_ptr<ArrayState> initial;  ///< with checkpoints: contents before the program, if it overwrites them
+        int version = -1;       ///< the last command that wrote it; -1: none
         bool scratch = false;   ///< `memory` is no longer the program's own
     };
     Use& use(int buffer) {
@@ -105,8 +105,8 @@ private:
         return table[size_t(buffer)];
     }
     std::vector<Use> table;
-    int dropped = 0;          ///< buffers that were let go since the devices were waited for
-    std::vector<int> groups;  ///< first command of each, then the number of commands
+    int dropped = 0;          ///< buffers released since the last wait for the devices
+    std::vector<int> groups;  ///< first command of each group, then the number of commands
     std::map<std::pair<int, int>, std::weak_ptr<ArrayState>> copies;  ///< by buffer and version
 };
 

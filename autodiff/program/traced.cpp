@@ -1,3 +1,13 @@
+// Traced numbers: reverse and forward mode of scalar arithmetic on the host.
+//
+// Each op on a traced number appends its operands and partial derivatives to a list. In forward mode the tangent is computed
+// at once; in reverse mode sweep() runs through the list backwards after the launches have added their adjoints.
+//
+//     c = 0.1f * sqrt(a)     #1 = sqrt(#0), partial 0.5 / sqrt(a);   #2 = 0.1 * #1, partial 0.1
+//     sweep                  d#1 += 0.1 * d#2;   d#0 += 0.5 / sqrt(a) * d#1
+//
+// Cost: three sources a number, computed in double. Limits: one floating type an op; comparisons carry no derivative.
+// See Wengert, "A Simple Automatic Derivative Evaluation Program", CACM 1964.
 #include "autodiff/program/traced.h"
 
 #include "autodiff/rules/derivative_rules.h"

@@ -1,4 +1,5 @@
-// Numbers of the host that the derivative of a program follows: what a program is given for a scalar that is Active or Duplicated.
+// Traced numbers: host scalars that the derivative of a program follows. A program receives one for a scalar that is Active or
+// Duplicated.
 #pragma once
 #include <compare>
 #include <vector>
@@ -10,17 +11,17 @@ namespace pumice {
 template <class T> class Traced;
 namespace derive {
 
-/// The followed numbers of one run of a program, and what each comes from.
+/// A Wengert list: the followed numbers of one run of a program, each with its operands and its partial derivatives.
 class HostScalars {
 public:
     explicit HostScalars(int width) : width(width) {}
-    /// A number that the program is given, with its tangents where the mode is forward.
+    /// An input of the program, with its tangents in forward mode.
     int input(const std::vector<double>& tangents);
-    /// One that is computed from others by a scalar op. `of`: those, -1 for numbers that are not followed.
+    /// The result of a scalar op. `of`: the operands, -1 for numbers that are not followed.
     int result(ir::Op op, std::span<const double> operands, double result, std::span<const int> of);
-    /// Of a number, along a direction: its tangent, or its adjoint so far.
+    /// The tangent of a number along a direction, or its adjoint so far.
     double& derivative(int number, int direction) { return derivatives[size_t(number * width + direction)]; }
-    /// Reverse mode: from the adjoints of all numbers to those of the inputs.
+    /// Reverse mode: propagates the adjoints of all numbers to the inputs.
     void sweep();
 
     const int width;
@@ -31,13 +32,14 @@ private:
     std::vector<double> derivatives;
 };
 
-/// A number whatever its type. Without `all` it is a constant.
+/// A number of any scalar type. Without `all` it is a constant.
 struct HostScalar {
     uint64_t bits = 0;
     std::shared_ptr<HostScalars> all;
     int number = -1;
 };
-/// A scalar op on numbers of one type. Throws Error where they belong to different programs, or the op has no derivative.
+/// Computes a scalar op on numbers of one type. Throws Error where they belong to different programs, or the op has no
+/// derivative.
 HostScalar compute(ir::Op op, Scalar type, std::span<const HostScalar> operands);
 
 }  // namespace derive
@@ -49,13 +51,14 @@ template <class A, class B, class C>
 using traced_of = typename std::conditional_t<!std::is_void_v<typename traced_in<A>::type>, traced_in<A>,
                                               std::conditional_t<!std::is_void_v<typename traced_in<B>::type>, traced_in<B>, traced_in<C>>>::type;
 template <class A, class T> concept TracedOr = std::is_same_v<A, Traced<T>> || std::is_arithmetic_v<A> || std::is_same_v<A, T>;
-/// Operands of which one at least is traced, the others of its type or plain numbers.
+/// Operands of which at least one is traced; the others are of its type or plain numbers.
 template <class A, class B, class C>
 concept TracedOperands = !std::is_void_v<traced_of<A, B, C>> && TracedOr<A, traced_of<A, B, C>> && TracedOr<B, traced_of<A, B, C>> &&
                          TracedOr<C, traced_of<A, B, C>>;
 template <class T, class... A> Traced<T> compute(ir::Op op, const A&... a);
 
-/// A function for each row that takes floats and gives one: friends of a base of all traced numbers, found through their arguments.
+/// A function for each row that takes floats and gives one. They are friends of a base class of all traced numbers, and are
+/// found by argument-dependent lookup.
 struct TracedFunctions {
 #define PUMICE_FLOATS(types, result) (takes(TypeClass::types, Scalar::f32) && TypeClass::types != TypeClass::F_I && \
                                       std::is_same_v<detail::result_##result, detail::result_same>)
@@ -75,8 +78,8 @@ struct TracedFunctions {
 };
 }  // namespace derive
 
-/// A float, double or half of the host whose derivative a program's launches take part in: it may be given to a kernel, and computed
-/// with: + - * / and the functions of the language, with plain numbers, too. value() is the plain number, through which nothing
+/// A float, double or half on the host with a derivative through the launches of a program. Kernels take it, and it supports +
+/// - * / and the functions of the language, also with plain numbers. value() is the plain number, through which no derivative
 /// flows; comparisons compare it.
 template <class T>
 class Traced : public derive::TracedFunctions {
@@ -88,7 +91,7 @@ public:
         __builtin_memcpy(static_cast<void*>(&v), &scalar.bits, sizeof(T));
         return v;
     }
-    /// What Array::fill does with it.
+    /// The implementation of Array::fill for a traced number.
     void fill(const std::shared_ptr<detail::ArrayState>& array) const;
     derive::HostScalar scalar;
 };
@@ -120,7 +123,7 @@ PUMICE_TRACED(*, mul)
 PUMICE_TRACED(/, div)
 #undef PUMICE_TRACED
 template <ScalarType T> Traced<T> operator-(const Traced<T>& a) { return derive::compute<T>(ir::Op::neg, a); }
-// Comparisons are of the plain numbers.
+// Comparisons compare the plain numbers.
 template <ScalarType T> auto operator<=>(const Traced<T>& a, const Traced<T>& b) { return a.value() <=> b.value(); }
 template <ScalarType T> auto operator<=>(const Traced<T>& a, const T& b) { return a.value() <=> b; }
 template <ScalarType T> bool operator==(const Traced<T>& a, const Traced<T>& b) { return a.value() == b.value(); }
@@ -138,7 +141,7 @@ void put_host(const Traced<T>& value, HostArgument*& next) {
 }  // namespace detail
 
 namespace derive {
-/// A fill whose value has a derivative: the sum of the array's shadow.
+/// A fill with a traced value, as a kernel. The derivative of the value is the sum of the shadow of the array.
 template <class T>
 const auto fill_followed = kernel("fill", [](Out<T> to, Val<T> value) { to[global_index()] = value; });
 }  // namespace derive

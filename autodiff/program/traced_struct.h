@@ -1,4 +1,4 @@
-// Structs of the host whose numbers a program's derivative follows.
+// Traced structs: host structs whose numbers the derivative of a program follows.
 #pragma once
 #include "autodiff/api/custom_rules.h"
 #include "autodiff/program/traced.h"
@@ -8,14 +8,14 @@ namespace derive {
 
 class Program;
 
-/// What the members of an argument are made from, in order: of what was said of them.
+/// The source of the members of an argument, in order: the slots of the annotation.
 struct TracedSource {
     Program& program;
     const Slot* next;
     TracedSource& named(const char*) { return *this; }
-    /// A float, double or half: followed.
+    /// A float, double or half is followed.
     operator HostScalar();
-    /// An integer or an array: as it is.
+    /// An integer or an array is passed as it is.
     template <class F>
     requires(std::is_integral_v<F>) operator F() { return from_bits<F>((next++)->value.bits); }
     template <class F>
@@ -31,7 +31,7 @@ private:
 template <class F>
 using traced_member = std::conditional_t<std::is_integral_v<F> || detail::is_array<F>::value, F, Traced<F>>;
 
-/// Whether there are floats among the members of a T, members of members included; those in arrays do not count.
+/// True where there are floats among the members of T, including nested members; floats in arrays do not count.
 template <class T>
 constexpr bool has_numbers() {
     if constexpr (detail::is_array<T>::value)

@@ -1,4 +1,24 @@
-// Reverse mode: the copy of the primal with what it keeps, and the kernels that are made of the two sweeps.
+// Reverse mode, driver: the copy of the primal with the values that it keeps, and the kernels of an adjoint.
+//
+// The adjoint kernel runs the forward sweep (the primal, as far as it is live: adjoint_liveness.h), then the reverse sweep
+// (reverse_sweep.cpp). The forward sweep stores values that the reverse sweep cannot compute again: in variables at the end of an
+// arm, on the tape at the end of each iteration. In halves the two sweeps are two kernels that share only the tape.
+//
+//     primal                    adjoint                        (arg2 is the shadow of arg1)
+//     %x = load arg1[%i]        %x = load arg1[%i]
+//     %y = mul %x, %x           %y = mul %x, %x
+//     store arg1[%i], %y        store arg1[%i], %y             end of the forward sweep
+//                               %d = load arg2[%i]
+//                               store arg2[%i], (%d + %d) * %x
+//
+// Kernels of other strategies stand beside it, and the host chooses at the launch: the halo-extended gather, pairwise loops, and
+// loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel before it sizes counted tapes.
+//
+// Cost: a small multiple of the operations of the primal (the cheap-gradient principle); every strategy costs one more run of
+// the Sweep at compile time.
+// Limits: the kernel must be canonical (canonical_form.h). A strategy that gives up is left out.
+// See Griewank and Walther, "Evaluating Derivatives", 2nd ed., 2008; for GPU kernels Moses et al., "Reverse-Mode Automatic
+// Differentiation and Optimization of GPU Kernels via Enzyme", SC 2021.
 #include <algorithm>
 #include <tuple>
 
@@ -91,7 +111,7 @@ void Sweep::inst(InstId id) {
         case Op::store:
             if (unneeded(i.memory)) return;
             return copy(id);
-        case Op::return_: return;  // the body's: the reverse sweep follows
+        case Op::return_: return;  // the return of the body: the reverse sweep follows
         case Op::yield: {
             const BlockId block = where.block_of(id);
             end_of_block(block);
@@ -110,8 +130,8 @@ void Sweep::inst(InstId id) {
     }
 }
 
-/// Leaves out stores to memory that only the primal's dropped parts read, and constructs that compute nothing which is needed; of
-/// barriers inside one remains.
+/// Leaves out a dead instruction: stores to local and private memory that no live instruction loads, and constructs without
+/// live instructions. A construct that contains barriers leaves one barrier.
 bool Sweep::leaves_out(InstId id) {
     const Inst& i = from[id];
     if ((*needed)(id)) return false;
@@ -122,7 +142,7 @@ bool Sweep::leaves_out(InstId id) {
     return true;
 }
 
-/// Whether nobody reads what the primal stores there: the kernel does not, and the caller says that neither does he.
+/// True where nobody reads the stores to the array: the kernel does not, and the caller has said DuplicatedNoNeed.
 bool Sweep::unneeded(MemoryId m) const {
     if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need) return false;
     return std::none_of(where.order().begin(), where.order().end(), [&](InstId id) {
@@ -130,7 +150,7 @@ bool Sweep::unneeded(MemoryId m) const {
     });
 }
 
-/// Everything of the block is computed: what the reverse sweep needs of it is kept.
+/// At the end of a block: keeps the values that the reverse sweep needs, in variables and on the tape.
 void Sweep::end_of_block(BlockId block) {
     for (const Value v : plan.values_of(block))
         if (plan.hold(v) == Hold::variable) b.set(variables[v.id], of(v));
@@ -146,7 +166,7 @@ void Sweep::end_of_block(BlockId block) {
 
 const Members& Sweep::members() {
     if (group_members.rank) return group_members;
-    // Along axis 0 first.
+    // Axis 0 is the fastest one.
     const int axes = from.rank == 0 ? 3 : from.rank;
     Members& m = group_members;
     for (int axis = axes - 1; axis >= 0; --axis) {
@@ -166,7 +186,7 @@ const Members& Sweep::members() {
     return m;
 }
 
-/// Shadows of local memory are zeroed by the group together, those of private memory by each item.
+/// Clears shadows of local memory by the whole group, shadows of private memory by each item.
 void Sweep::zero_shadows() {
     bool local = false;
     for (uint32_t m = 0; m < from.memories.size(); ++m) {
@@ -192,7 +212,8 @@ namespace {
 
 Kernel tidy(const Kernel& k) { return in_order(forwarded(inlining(k))); }
 
-/// Takes away what a count need not do: prints, and stores to the primal's arrays, but for those that it reads.
+/// Removes the effects that a counting kernel does not need: prints, and stores to arrays of the primal, except arrays that it
+/// reads.
 class Effects : public Rewriter {
 public:
     Effects(const Kernel& kernel, const std::vector<bool>& read) : Rewriter(kernel), read(read) {}
@@ -201,7 +222,7 @@ public:
 private:
     void inst(InstId id) override {
         const Inst& i = from[id];
-        if (i.op == Op::print || i.op == Op::require) return;  // the kernel itself will say it
+        if (i.op == Op::print || i.op == Op::require) return;  // the adjoint kernel prints
         const bool effect = i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
         const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < read.size();
         if (of_primal && i.op == Op::store && !read[size_t(from[i.memory].argument)]) return;
@@ -211,7 +232,8 @@ private:
     const std::vector<bool>& read;
 };
 
-/// Only what decides the counts. Which arrays that reads, and so has to write as the primal does, is found from none upwards.
+/// Keeps the instructions on which the counts depend. The set of arrays that are read, and so must be written as in the primal,
+/// grows from none to a fixed point.
 Kernel without_effects(const Kernel& k, size_t params, bool& writes) {
     std::vector<bool> read(params);
     for (;;) {
@@ -238,7 +260,7 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
     return count;
 }
 
-/// What a gathering kernel does, over a wider range.
+/// The gathering kernel over a halo-extended range.
 std::optional<Wide> widened(const Primal& primal, Part part) {
     if (!primal.gather.widens()) return std::nullopt;
     Wide wide;
@@ -254,7 +276,7 @@ std::optional<Wide> widened(const Primal& primal, Part part) {
     return wide;
 }
 
-/// Of items that loop over all items: the kernel in which each takes what the others give to it.
+/// Pairwise loops: the kernel in which each item takes the contributions of the others.
 std::optional<AllPairs> all_pairs(const Primal& primal, const Kernel& scattered) {
     if (!primal.pairs.any() || primal.alone) return std::nullopt;
     Sweep sweep(primal, Part::both, Over::all_pairs);
@@ -266,7 +288,7 @@ std::optional<AllPairs> all_pairs(const Primal& primal, const Kernel& scattered)
     return made;
 }
 
-/// Of a loop that adds to the same places for all items: the kernels that make sums of what it adds.
+/// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
 std::optional<LoopCells> loop_cells(const Primal& primal, bool exchanged) {
     if (!primal.loop_sums.any() || primal.alone || primal.gather.any() || (exchanged && primal.kernel.rank != 1)) return std::nullopt;
     Sweep sums(primal, Part::both, exchanged ? Over::only_sums : Over::sums);
@@ -285,7 +307,7 @@ std::optional<LoopCells> loop_cells(const Primal& primal, bool exchanged) {
     return made;
 }
 
-/// Makes a kernel that may gather, and if that takes too much code, the one that does not.
+/// Makes a kernel that may gather; if its code grows too long, makes it again without gathering.
 struct Swept {
     std::unique_ptr<Sweep> sweep;
     Kernel kernel;
@@ -300,7 +322,7 @@ struct Swept {
     }
 };
 
-/// What comes with the kernel that has the reverse sweep.
+/// Adds the other kernels that belong to the one with the reverse sweep.
 template <class Made>
 void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, const Kernel& kernel) {
     made.wide = widened(primal, part);

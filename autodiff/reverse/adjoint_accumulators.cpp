@@ -1,4 +1,19 @@
-// The adjoints that the reverse sweep holds, a slot each: what is added to one, and in how few operations.
+// Adjoint accumulators: sums of contributions to one adjoint, factored while they are built up.
+//
+// Each active value has an accumulator for each direction. A value that is used in its own block only has an SSA value as its
+// sum; other accumulators are variables. Products are not added as they come. A sum of products of one adjoint becomes one
+// product with the sum of the partial derivatives, which are ready before the adjoint is (add_product); and sums of products
+// with a common factor share it (total). Both are the distributive law, and signs move outwards.
+//
+//     y = 1.1 x - 0.4 x z, adjoint dy:
+//     plain       dx = dy * 1.1;  dx = dx - dy * (0.4 * z)
+//     factored    dx = dy * (1.1 - 0.4 * z)
+//     f a + (f c) x  =>  f (a + c x)
+//
+// Cost: none at run time: fewer multiplications and a shorter dependence chain.
+// Limits: pattern matching on the last terms of a sum only. f16 keeps the order of factors of nested products, because of its
+// short range; a factor that is a select is not taken out of nested products (it may be 0 where the other factor is infinite).
+// Textbook name: factoring by distributivity.
 #include <array>
 
 #include "autodiff/reverse/sweep.h"
@@ -11,7 +26,7 @@ using namespace ir;
 namespace {
 bool is(const Kernel& k, Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; }
 
-/// The operand of a value that is its negative; none otherwise.
+/// The operand, where the value is a neg; none otherwise.
 Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(k[k[v].inst])[0] : Value{}; }
 }  // namespace
 
@@ -23,7 +38,7 @@ void Sweep::add(size_t at, Value term) {
     s.zero = false;
 }
 
-/// The sum of both; signs go outwards.
+/// Emits sum + term. Signs move outwards.
 Value Sweep::plus(Value sum, Value term) {
     const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
     if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
@@ -34,12 +49,12 @@ Value Sweep::plus(Value sum, Value term) {
 
 namespace {
 
-/// A product as a factor times all the rest, which is up to two values.
+/// A product as one factor and the rest, which has up to two values.
 struct Share {
     Value factor;
     std::array<Value, 2> rest;
 };
-/// The ways to see a product so: of (p q) y also p times q and y, and q times p and y.
+/// All such decompositions of a product. Of (p q) y also p and (q, y), and q and (p, y).
 std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
     std::vector<Share> all;
     if (!v || !is(k, v, Op::mul)) return all;
@@ -54,9 +69,9 @@ std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
 
 }  // namespace
 
-/// sum + term, or sum - term. Of f a + (f c) x it makes f (a + c x): several such sums do without f c, and a product can be taken into
-/// what it is added to. So it does of (f a) x + (f c) y; not where a choice may have made f zero because a x is infinite, nor for
-/// halves, which have little range without f.
+/// Emits sum + term or sum - term. f a + (f c) x becomes f (a + c x): several such sums do without f c, and a product can be
+/// contracted with the addition. The same for (f a) x + (f c) y, except where f is a select, which may be zero because a x is
+/// infinite, and except in f16, whose range is too short without f.
 Value Sweep::total(Op op, Value sum, Value term) {
     const bool short_range = to.type_of(sum) == Scalar::f16;
     uint64_t bits = 0;
@@ -70,7 +85,7 @@ Value Sweep::total(Op op, Value sum, Value term) {
     return b.op(op, {sum, term});
 }
 
-/// 2 x y; where x is a product with a constant, that with the constant's double.
+/// Emits 2 x y. Where x is a product with a constant, the constant is doubled.
 Value Sweep::twice(Value x, Value y) {
     const InstId source = to[x].inst;
     uint64_t bits = 0;
@@ -81,8 +96,8 @@ Value Sweep::twice(Value x, Value y) {
     return b.op(Op::mul, {b.op(Op::mul, {factor, doubled}), y});
 }
 
-/// Adds factor * partial. Products of one adjoint that follow each other become one, with the sum of the partials: these are there
-/// before the adjoint is, for which the sweep waits.
+/// Adds factor * partial. Consecutive products with one factor become one product with the sum of the partial derivatives:
+/// these are ready before the factor, for which the sweep waits.
 void Sweep::add_product(size_t at, Value factor, Value partial) {
     const InstId made = to[partial].inst;
     const Op op = made.id == none ? Op::constant : to[made].op;
@@ -107,7 +122,8 @@ void Sweep::make_product(size_t at) {
     if (factor) add(at, times(b, to, factor, slots[at].partial));
 }
 
-/// Whether the adjoint of a product with a constant is one that need not be made, and goes on as one.
+/// True where the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
+/// derivative, and the product stays pending.
 bool Sweep::passes_on(const Inst& i, int w) {
     const Slot product = slots[slot(from.result(i), w)];
     if (i.op != Op::mul || !product.zero || !product.factor) return false;
@@ -134,10 +150,10 @@ void Sweep::open_slot(size_t at, Scalar type) {
     slots[at].var = b.var(zero(type));
 }
 
-/// Adjoints that other blocks than the current one contribute to are variables.
+/// Accumulators to which other blocks contribute are variables.
 void Sweep::open_slots(BlockId block) {
     for (const Value v : active_in[block.id]) {
-        if (from[v].inst.id == none) continue;  // a loop's parameter: opened in front of the loop
+        if (from[v].inst.id == none) continue;  // a parameter of a loop: opened in front of the loop
         for (int w = 0; w < width; ++w) open_slot(slot(v, w), from.type_of(v));
     }
 }

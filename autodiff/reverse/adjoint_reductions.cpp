@@ -1,8 +1,19 @@
-// Sums to which all items contribute: adjoints of scalars, and shadow elements that every item adds to. Each item sums up its own
-// part in a variable and adds that to one of some cells, its group's; devices make one addition of a subgroup's. Another kernel adds
-// up the cells. So no number is added to a sum much larger than itself: of a million floats the error is a few hundred roundings of
-// the mean part, where one cell alone would take every subgroup's rounding, and few groups wait for each other. A kernel that does
-// all alone has no cells: the items add to the sum itself.
+// Reductions over all items: adjoints of scalar arguments, and shadow elements to which every item adds.
+//
+// Each item sums up its own contributions in a variable and adds the sum atomically to one of 64 cells, by the number of its
+// group; devices combine the additions of a subgroup. A second kernel sums up the cells. So no contribution is added to a sum
+// that is much larger than itself, and few groups wait for each other.
+//
+//     primal      %a = argument arg3;  y[i] = %a * x[i]
+//     one cell    atomic da[0] += dy[i] * x[i]                          every subgroup rounds against the whole sum
+//     cells       atomic cell[(group & 63) * apart] += dy[i] * x[i]
+//     after       da[0] += cell[0] + cell[apart] + ... + cell[63 * apart]
+//
+// The cells of one number lie side by side: 16 sums share a line of memory.
+// Cost: one small launch, and 64 cells a sum. For a million floats the error is a few hundred roundings of the mean part.
+// Limits: a kernel that has to do everything alone (adjoint_alone) has no cells. The indices of the element must be made of
+// constants, arguments and extents. f16 sums are added up in f32.
+// Textbook names: reduction privatisation, two-level tree reduction.
 #include <functional>
 
 #include "autodiff/reverse/sweep.h"
@@ -13,7 +24,7 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-constexpr int64_t cells = 64;    ///< a sum; a power of two
+constexpr int64_t cells = 64;    ///< cells of a sum; a power of two
 constexpr int64_t in_line = 16;  ///< sums whose cells of one number share a line of memory
 
 void when(Builder& at, Value condition, const std::function<void()>& fill) {
@@ -28,7 +39,7 @@ void when(Builder& at, Value condition, const std::function<void()>& fill) {
     at.control(Op::if_, {&condition, 1}, {yes, no});
 }
 
-/// What the cells hold together.
+/// Emits the sum of the cells.
 Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t apart) {
     const Scalar types[] = {Scalar::i32, type};
     const BlockId block = at.new_block(types);
@@ -42,11 +53,11 @@ Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first
     return k.result(k[at.control(Op::for_, bounds, {block})]);
 }
 
-/// Cells are no narrower than what devices add up best.
+/// The type of the cells: f32 for f16, because devices add f32 faster and with less rounding.
 Scalar cell_type(Scalar type) { return type == Scalar::f16 ? Scalar::f32 : type; }
 }  // namespace
 
-/// The slot of a sum; equal places share one.
+/// The accumulator of a sum. Equal elements share one.
 size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices, Scalar type) {
     const auto same_index = [&](Value a, Value c) {
         uint64_t x = 0, y = 0;
@@ -62,7 +73,7 @@ size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices
     return at;
 }
 
-/// Opens all sums in front of the reverse sweep, where they are seen from everywhere.
+/// Opens all sums before the reverse sweep, so that they are visible everywhere.
 void Sweep::find_sums() {
     for (const InstId id : where.order()) {
         const Inst& i = from[id];
@@ -96,7 +107,7 @@ void Sweep::reduce_sums() {
     }
 }
 
-/// From a sum's cell to its next one: the cells of one number lie together.
+/// The stride between two cells of a sum: the cells of one number lie together.
 int64_t Sweep::CellTape::apart() const { return (sums + in_line - 1) / in_line * in_line; }
 
 void Sweep::add_cells() {
@@ -113,7 +124,7 @@ void Sweep::add_cells() {
     for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.apart();
 }
 
-/// A value that is the same for all items of all launches, in another kernel.
+/// Emits a value that is the same for all items in another kernel.
 template <class Now>
 Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
     const Inst& i = from[from[v].inst];
@@ -124,7 +135,7 @@ Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
     return emit_like(at, i, operands);
 }
 
-/// The indices of a sum's element.
+/// The indices of the element of a sum.
 template <class Now>
 std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) const {
     std::vector<Value> indices;
@@ -133,7 +144,7 @@ std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) 
     return indices;
 }
 
-/// Each item adds up the cells of one sum of each type, with the parameters of the kernel that filled them.
+/// The kernel in which each item sums up the cells of one sum of each type, with the parameters of the kernel that filled them.
 Step Sweep::sum_of_cells(const Kernel& filled) const {
     Step step;
     Kernel& k = step.kernel;
@@ -144,12 +155,12 @@ Step Sweep::sum_of_cells(const Kernel& filled) const {
     k.rank = filled.rank;
     k.params = filled.params;
     k.memories = filled.memories;
-    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // they stand first
+    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // arrays stand first
     Builder at(k);
     at.loc = k.loc;
     at.enter(at.new_block());
     const auto number = [&](int64_t n) { return at.constant_int(Scalar::i32, n); };
-    // The memories of `filled` are in the order of its parameters; those of `to` know theirs.
+    // The memories of `filled` are in the order of its parameters; `argument_of` maps those of `to`.
     const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
     const Value mine = at.index(Op::global_index, 0);
     for (const auto& entry : cell_tapes) {
@@ -161,7 +172,7 @@ Step Sweep::sum_of_cells(const Kernel& filled) const {
             for (const Sum& s : sums) {
                 if (cell_type(s.type) != type) continue;
                 when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {
-                    // Two sums may be one element's, whose indices have turned out to be equal.
+                    // Two sums may belong to one element, where their indices are equal at run time.
                     at.atomic(now(s.memory), s.leaf, Atomic::add, place_of(at, s, now), at.cast(s.type, total));
                 });
             }

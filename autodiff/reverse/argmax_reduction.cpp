@@ -1,5 +1,22 @@
-// Running extremes: loops that carry m = max(m, x) or m = min(m, x). Backwards, nothing flows but from m to the last x that attained
-// it: no iteration's m need be kept, and one iteration is reversed instead of all.
+// Argmax reduction: the reverse of a running maximum (or minimum) is one iteration, not all of them.
+//
+// A for carries m = max(m, x). Derivatives flow from the final m to the last x that attained it, and to nothing else. So no
+// iteration's m has to be taped. The copy of the primal notes the number of that iteration, and the reverse of the loop runs
+// this iteration alone. Where no x attained m, the initial value of m gets the adjoint.
+//
+//     primal                              copy of the primal             reverse
+//     for %k = 0 to %n carry (%m = %a)    for ... {                      if %last >= 0 {
+//       %x = load arg2[%k]                  ...                            d2[%last] += %dm
+//       %q = max %m, %x                     %last = %q == %x ? %k : %last
+//       yield %q                          }                              }
+//
+// Where derivatives flow through the loop by other values too, all iterations are reversed; each compares its rematerialised x
+// with the final m. If x is computed by way of sums, the kernel is Math::strict, so that both are rounded alike
+// (compares_again).
+//
+// Cost: a comparison and a select in each iteration. Limits: a for outside of other loops, not in halves; m has no other use
+// in the loop; no barriers, atomics or calls that move derivatives; nothing in the loop is taped. Of several equal x the last
+// gets the derivative: one element of the subdifferential.
 #include <algorithm>
 
 #include "autodiff/reverse/sweep.h"
@@ -33,7 +50,7 @@ Value Plan::find_extreme(InstId id) const {
         active = yielded[c];
     }
     if (!active || k[active].inst.id == none || !final_extreme(k[k[active].inst])) return {};
-    // What moves besides is computed and loaded.
+    // Other instructions that move derivatives must be pure or loads (or ifs).
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
         const Op op = k[inner].op;
@@ -56,7 +73,7 @@ bool Plan::compares_again() const {
     });
 }
 
-/// Whether a value is computed again by way of a sum.
+/// True where the value is rematerialised through a sum.
 bool Plan::sums_again(Value v) const {
     if (hold(v) != Hold::again || k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
@@ -73,14 +90,14 @@ bool Plan::pushes_inside(InstId loop) const {
     return any;
 }
 
-/// In front of a for that is reversed once: what counts its iterations, where its index does not.
+/// Before an argmax loop: the counter of its iterations, unless the index counts them.
 void Sweep::count_iterations(InstId loop) {
     uint64_t step = 0;
     const bool by_one = from.constant(from.operands(from[loop])[2], step) && step == 1;
     if (!by_one) counters[loop.id] = b.var(zero(counter_of(loop)));
 }
 
-/// At the end of an iteration of the primal: notes its number, from 0, where x attained m.
+/// At the end of an iteration of the primal: notes the number of the iteration, from 0, where x attained m.
 void Sweep::note_extreme(InstId loop) {
     const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
     const Scalar type = counter_of(loop);
@@ -95,7 +112,7 @@ void Sweep::note_extreme(InstId loop) {
     b.set(last, b.select(b.op(Op::eq, {of(m), of(x)}), number, b.get(last)));
 }
 
-/// The type in which iterations of a for are counted.
+/// The type in which the iterations of a for are counted.
 Scalar Sweep::counter_of(InstId loop) const {
     return size_of(from.type_of(from.operands(from[loop])[0])) == 8 ? Scalar::i64 : Scalar::i32;
 }

@@ -1,4 +1,17 @@
-// What clears the shadows of what a kernel stores, where another kernel has gathered from them.
+// Clearing of consumed shadows: a kernel that stores zero to the shadow of every element that the primal stores.
+//
+// A reversed store consumes the shadow of its element. A scattering adjoint does so itself: load, then store zero. Items of a
+// gathering adjoint read the shadows of other items, so the clearing has to wait until all of them are done: a second launch.
+//
+//     primal    store arg1[%i], %y
+//     zero      store d1[%i], 0
+//
+// The kernel has the control flow of the primal and loses everything else as dead code. Strip-mined over rows (RowByRow), an item
+// clears 8 rows: on GPUs the launch of an item costs as much as one store. On the cpu an item clears one row, so that the launch
+// follows the gathering one through the caches.
+//
+// Cost: a launch and one store an element. Limits: RowByRow needs a kernel that knows no more of its range than the index,
+// without early return.
 #include <algorithm>
 
 #include "autodiff/analysis/accumulation.h"
@@ -10,7 +23,7 @@ using namespace ir;
 
 namespace {
 
-/// Stores zero to the shadows of what the primal stores.
+/// The clearing kernel.
 class Zeroing : public Rewriter {
 public:
     Zeroing(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
@@ -37,7 +50,7 @@ private:
     std::unique_ptr<Shadows> shadows;
 };
 
-/// The body in a loop over rows. The loop has as many iterations for all items, so that drivers unroll it.
+/// Strip mining: the body in a loop over rows. The trip count is the same for all items, so that drivers unroll the loop.
 class RowByRow : public Rewriter {
 public:
     explicit RowByRow(const Kernel& kernel) : Rewriter(kernel), axis(kernel.rank - 1) {}

@@ -1,5 +1,16 @@
-// What a select, min or max does not choose gets the adjoint 0, and so must all that it was computed from, also where a derivative on
-// the way is infinite or not a number: of select(x > 0, sqrt(x), 0) at 0. There 0 times that is not 0, and the sweep asks first.
+// NaN-safe adjoint of select: the double-where trick, applied by the compiler.
+//
+// The operand that a select, min or max discards gets the adjoint 0, and so must every value from which the operand was computed.
+// Where a partial derivative on the way is infinite, 0 * inf would be NaN. The sweep then tests the adjoint first. The analysis
+// finds the values for which that is necessary: they are discarded by some choice and computed with an op that has poles.
+//
+//     y = select(x > 0, sqrt(x), 0) at x = 0:   the adjoint of sqrt(x) is 0, its partial derivative 0.5 / 0 = inf
+//     before    %dx = %ds * %p                          0 * inf = NaN
+//     after     %dx = select %ds != 0, %ds * %p, 0      0
+//
+// Cost: a comparison and a select for each product on such a path.
+// Limits: poles are those of the op's row (has_poles); an adjoint that is 0 by chance is masked as well on such a path.
+// Users of other systems write the trick by hand: select(c, f(select(c, x, safe)), other), as the FAQ of JAX explains.
 #include "autodiff/reverse/sweep.h"
 #include "autodiff/rules/derivative_rules.h"
 
@@ -12,13 +23,13 @@ bool is_computed(const Inst& i) { return is_scalar_op(i.op) || i.op == Op::selec
 }  // namespace
 
 std::vector<bool> behind_choices(const Kernel& k, const Structure& where, const Plan& plan) {
-    // Of a running extreme that is not walked back, only the iteration that was chosen is reversed.
+    // Of an argmax loop only the chosen iteration is reversed, so nothing is discarded there.
     const auto chooses = [&](const Inst& i, size_t operand) {
         if (i.op == Op::select) return operand > 0;
         if (i.op != Op::min && i.op != Op::max) return false;
         return !plan.final_extreme(i) || !plan.extreme(where.owner_of(k[k.operands(i)[0]].block));
     };
-    // Derivatives may be infinite where an op has poles, and in products with what such an op gives.
+    // A derivative may be infinite where an op has poles, and in products with the result of such an op.
     const auto& order = where.order();
     std::vector<bool> infinite(k.values.size()), chosen(k.values.size());
     for (const InstId id : order) {

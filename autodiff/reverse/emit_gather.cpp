@@ -1,4 +1,21 @@
-// The code of gathering: what the item at other indices computes, and which items those are.
+// Scatter-to-gather, code: the contributions of other items, and which items those are (legality: scatter_to_gather.cpp).
+//
+// `elsewhere` emits a value of the primal for the item at other indices, `adjoint_elsewhere` its adjoint, by recursion over its
+// users. For each load x[i + c] the item of element e evaluates the adjoint of the load for the item e - c. Items away from the
+// boundary have all neighbours and take one branch; boundary items test each neighbour, and scatter with atomics to elements
+// that belong to no item of the range.
+//
+//     if interior {                                else {
+//       sum = given(e - c1) + given(e - c2)          if e - c1 in range { sum += given(e - c1) } ...
+//       dx[e] += sum                                 if e exists { dx[e] += sum }
+//     }                                              if own x[e + c1] belongs to no item { atomic dx[e + c1] += ... } ...
+//                                                  }
+//
+// With clamps or a period several items may meet an element: a loop over these items replaces the test (meeting). At run time
+// few_meet() checks that they are few; otherwise every item scatters.
+//
+// Cost: the slice of the adjoint is emitted up to three times. Limits: more than 6,000 instructions make the sweep give up.
+// See Hueckelheim et al., "Automatic Differentiation for Adjoint Stencil Loops", ICPP 2019.
 #include <algorithm>
 #include <cmath>
 
@@ -9,24 +26,24 @@ namespace pumice::derive {
 
 using namespace ir;
 
-/// Emits what runs where the item there is in the block, of which the code around already stands in `around`.
+/// Emits code under the conditions under which the item there runs the block. The code for the block `around` already stands.
 void Sweep::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const std::function<void(Elsewhere&)>& fill) {
     if (block == around) return fill(there);
     const InstId owner = where.owner_of(block);
     where_it_runs(there, where.block_of(owner), around, [&](Elsewhere& outside) {
         const Value condition = elsewhere(outside, from.operands(from[owner])[0]);
-        Elsewhere inside = outside;  // what is computed inside is not there afterwards
+        Elsewhere inside = outside;  // values that are computed inside are not visible afterwards
         emit_if(from[owner].blocks[0] == block ? condition : b.op(Op::not_, {condition}), [&] { fill(inside); });
     });
 }
 
-/// Whether the code has grown too long. It is thrown away then.
+/// True where the code has grown too long. It is thrown away then.
 bool Sweep::too_long() {
     gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
     return gave_up;
 }
 
-/// A value of the primal as the item at these indices has it.
+/// A value of the primal, for the item at these indices.
 Value Sweep::elsewhere(Elsewhere& there, Value v) {
     if (too_long()) return zero(from.type_of(v));
     if (const auto found = there.values.find(v.id); found != there.values.end()) return found->second;
@@ -53,7 +70,8 @@ Value Sweep::elsewhere(Elsewhere& there, Value v) {
     return there.values[v.id] = made;
 }
 
-/// What the adjoint of a value there gets from one of its users, in whose block the code stands; none where nothing flows.
+/// The contribution of one user to the adjoint of a value there. The code stands in the block of the user. None where nothing
+/// flows.
 Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w) {
     const Inst& i = from[user];
     const auto operands = from.operands(i);
@@ -88,7 +106,7 @@ Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w)
     return what ? give(term) : term;
 }
 
-/// The adjoint of a value there; none where nothing flows.
+/// The adjoint of a value there. None where nothing flows.
 Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
     if (too_long()) return {};
     if (const auto found = there.adjoints.find({v.id, w}); found != there.adjoints.end()) return found->second;
@@ -112,8 +130,8 @@ Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
     return there.adjoints[{v.id, w}] = sum;
 }
 
-/// Of each gathered memory, what this item's element gets, in one sum. Items at the rim of the range look which neighbours there are,
-/// and scatter what they give to elements that belong to no item.
+/// For each gathered memory, adds one sum of contributions to the element of this item. Boundary items test which neighbours
+/// exist, and scatter to elements that belong to no item.
 void Sweep::gather_all() {
     gather_begins = to.insts.size();
     for (const auto& [m, list] : primal.gather.loads) {
@@ -122,7 +140,7 @@ void Sweep::gather_all() {
     }
 }
 
-/// The item's own place in the primal's range, and its indices.
+/// The position of the item in the range of the primal, and its indices.
 Sweep::Here Sweep::here() {
     Here at;
     const auto [before, behind] = primal.gather.reach();
@@ -141,7 +159,7 @@ Sweep::Here Sweep::here() {
     return at;
 }
 
-/// Whether the item that is this offset away lies in the range.
+/// True where the item at this offset lies in the range.
 Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
     Value all = b.constant_bool(true);
     for (int axis = 0; axis < from.rank; ++axis) {
@@ -153,8 +171,8 @@ Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
     return all;
 }
 
-/// Of an index between bounds, these; if they are the wrong way round, the one that is applied last is both. Of a periodic one the
-/// period, at least 1 (x % 0 is 0).
+/// The bounds of a clamped index; if the lower one is above the upper one, the bound that is applied last is both. The period
+/// of a periodic index, at least 1 (x % 0 is 0).
 Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
     Elsewhere nowhere;
     Bounds bounds;
@@ -170,9 +188,9 @@ Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
     return bounds;
 }
 
-/// The same for all items: whether few items meet an element along an axis. A period is no shorter than the range; the range juts out
-/// over bounds by a few items only. Else looking for them would take longer than atomics. And whether no index wraps on its way to bounds
-/// or to a period's remainder, as it does only in ranges of a thousand million items.
+/// A condition that is the same for all items: few items meet an element along an axis. A period must be no shorter than the
+/// range; the range may exceed clamps by a few items only. Otherwise the search for these items would take longer than atomics.
+/// The condition also excludes indices that wrap before the clamp or the remainder, as in ranges of a thousand million items.
 Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
     constexpr int few = 64;
     constexpr int64_t far = int64_t(1) << 30, longest = int64_t(1) << 28;
@@ -196,7 +214,7 @@ Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
     return all;
 }
 
-/// The indices along an axis of the items whose load meets this item's element: from `first` up to `past`.
+/// The indices along an axis of the items whose load meets the element of this item: from `first` up to `past`.
 std::pair<Value, Value> Sweep::meeting(const Here& at, const Gather::Index& index, int axis) {
     const Value e = at.index[size_t(axis)], start = at.start[size_t(axis)], end = at.end[size_t(axis)];
     const Value one = b.constant_int(Scalar::i32, 1), own = b.op(Op::sub, {e, b.constant_int(Scalar::i32, index.shift)});
@@ -221,7 +239,7 @@ std::pair<Value, Value> Sweep::meeting(const Here& at, const Gather::Index& inde
     return {first, b.select(ok, past, first)};
 }
 
-/// Adds what the item there gives through the load.
+/// Adds the contribution of the item there through the load.
 void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
     Elsewhere there;
     there.indices = indices;
@@ -230,7 +248,7 @@ void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, V
     });
 }
 
-/// The same of the item whose load meets this item's element, by plain offsets.
+/// The same for the item whose load meets the element of this item, by plain offsets.
 void Sweep::add_given_at(const Here& at, const Gather::Load& load, int w, Value sum) {
     std::array<Value, 3> indices = at.index;
     for (size_t axis = 0; axis < 3; ++axis)
@@ -238,7 +256,7 @@ void Sweep::add_given_at(const Here& at, const Gather::Load& load, int w, Value 
     add_given(indices, load.load, w, sum);
 }
 
-/// Adds sums, by leaf, to this item's element.
+/// Adds the sums, one a leaf, to the element of this item.
 void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
     std::vector<Value> indices;
     for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
@@ -246,7 +264,7 @@ void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std
     for (const auto& [leaf, sum] : sums) b.store(shadow, leaf, indices, b.op(Op::add, {b.load(shadow, leaf, indices), sum}));
 }
 
-/// The same of all items whose load meets this item's element, where these may be none or several.
+/// Adds the contributions of all items whose load meets the element of this item: none, one or several.
 void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w, Value sum) {
     if (axis == from.rank) return add_given(indices, load.load, w, sum);
     const auto [first, past] = meeting(at, load.index[size_t(axis)], axis);
@@ -256,7 +274,7 @@ void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std:
     });
 }
 
-/// Whether all neighbours are there and each is the only one: so it is for most items, and they look no further.
+/// True where all neighbours exist and each is the only item at its element. Most items are such interior items.
 Value Sweep::in_the_interior(const Here& at, const Gather::Loads& list) {
     Gather::Offset reach{};
     Value all = b.constant_bool(true);
@@ -274,7 +292,7 @@ Value Sweep::in_the_interior(const Here& at, const Gather::Loads& list) {
     return b.op(Op::and_, {all, b.op(Op::and_, {in_range_at(at, reach, 1), in_range_at(at, reach, -1)})});
 }
 
-/// Whether the array has an element at the item's own indices.
+/// True where the array has an element at the indices of the item.
 Value Sweep::exists(const Here& at, const Gather::Load& load) {
     const MemoryId m = from[load.load].memory;
     Value all = b.constant_bool(true);
@@ -286,7 +304,7 @@ Value Sweep::exists(const Here& at, const Gather::Load& load) {
     return all;
 }
 
-/// To an element that belongs to no item; to any where elements are not gathered.
+/// Scatters to an element that belongs to no item, and to any element where nothing is gathered.
 void Sweep::scatter_beyond(const Here& at, const Gather::Load& load, Value gathered, int w) {
     Elsewhere own;
     own.indices = at.index;
@@ -328,7 +346,7 @@ void Sweep::gather(MemoryId m, int w) {
     const bool always = std::all_of(list.begin(), list.end(), [&](const Gather::Load& l) { return where.block_of(l.load).id == 0; });
     const Value few = few_meet(at, list), there = exists(at, list[0]);
     Value interior = b.op(Op::and_, {few, in_the_interior(at, list)});
-    if (!always) interior = b.op(Op::and_, {interior, there});  // else the neighbours have read it
+    if (!always) interior = b.op(Op::and_, {interior, there});  // otherwise the neighbours have read the element, so it exists
     const BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
     for (const Gather::Load& l : list) from_one(l);

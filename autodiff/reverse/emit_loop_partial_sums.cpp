@@ -1,5 +1,22 @@
-// What an iteration gives to places that are the same for all items, as sums of products: of factors that are the same for all items,
-// and of the rest, whose sums over the items are all that the places need.
+// Loop partial sums, code: contributions as sums of products, partial sums into cells, and the interchanged loop.
+//
+// A contribution to an element that all items share is expanded into products (distributivity). Each product is split into
+// factors that are uniform over the items and a varying rest. The distinct rests of an iteration are summed up over the items,
+// into one row of cells an iteration; a last kernel multiplies by the uniform factors and adds to the shadows (legality and an
+// example: loop_partial_sums.cpp in autodiff/strategy).
+//
+//     given        dm[c] += dy * w[c] * e * x        dw[c] += dy * e
+//     products     w[c] * (dy e x)                   1 * (dy e)
+//     cells        cell[c][0] += dy * e              cell[c][1] += (dy * e) * x        the second reuses the first
+//     total        dw[c] += cell[c][0]               dm[c] += cell[c][1] * w[c]
+//
+// Three kernels can be emitted: the adjoint with the loop in its place (Over::sums); or the adjoint without the loop, whose
+// items hand the adjoints of the loop's results over in memory (before_sums), and the interchanged loop alone (only_sums),
+// whose item takes one iteration and a chunk of items.
+//
+// Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells
+// than contributions, one float type for all contributions and all values that are handed over.
+// Textbook names: distributivity, common factors, loop interchange, partial reduction.
 #include <algorithm>
 #include <set>
 
@@ -11,8 +28,8 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-constexpr size_t most_products = 8;  ///< of one term
-constexpr int least_saved = 4;       ///< instructions an iteration: cells cost another kernel
+constexpr size_t most_products = 8;  ///< products of one term
+constexpr int least_saved = 4;       ///< instructions an iteration: cells need another kernel
 
 std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
     std::vector<uint32_t> ids;
@@ -21,7 +38,7 @@ std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
 }
 }  // namespace
 
-/// Whether a value of the new kernel is the same for all items in one iteration.
+/// True where a value of the new kernel is uniform over the items in one iteration.
 bool Sweep::same_for_items(Value v) {
     if (v == loop_cells.index) return true;
     if (const auto known = loop_cells.same.find(v.id); known != loop_cells.same.end()) return known->second;
@@ -38,14 +55,14 @@ bool Sweep::same_for_items(Value v) {
     return loop_cells.same[v.id] = same;
 }
 
-/// Whether there is a factor besides constants.
+/// True where there is a uniform factor that is not a constant, or a divisor.
 bool Sweep::has_factor(const Product& p) const {
     uint64_t bits = 0;
     return !p.divisors.empty() || std::any_of(p.factors.begin(), p.factors.end(), [&](Value f) { return !to.constant(f, bits); });
 }
 
-/// The value as a sum of products. What the primal has computed is taken as it is, and so are sums from which no factor can be taken: taking
-/// differences apart would cost digits.
+/// Expands the value into a sum of products. Values of the primal are not expanded, nor are sums without a uniform factor:
+/// expanding differences would cost digits.
 std::vector<Sweep::Product> Sweep::products_of(Value v) {
     if (same_for_items(v)) return {{{v}, {}, {}, false}};
     const std::vector<Product> itself{{{}, {}, {v}, false}};
@@ -77,7 +94,7 @@ std::vector<Sweep::Product> Sweep::products_of(Value v) {
     return all.empty() || all.size() > most_products ? itself : all;
 }
 
-/// Instructions that only what is given takes, and that differ from item to item.
+/// The number of varying instructions that only the contributions need.
 int Sweep::cost_of_given() const {
     std::set<uint32_t> seen;
     const auto walk = [&](const auto& self, Value v) -> void {
@@ -89,7 +106,7 @@ int Sweep::cost_of_given() const {
     return int(seen.size());
 }
 
-/// The product of values, later ones first. Where that of all but one is there already, it is taken.
+/// The product of values, later values first. A product of all but one of them is reused where it exists.
 Value Sweep::product_of(const std::vector<Value>& values) {
     if (values.size() == 1) return values[0];
     const auto without = [&](size_t n) {
@@ -105,7 +122,7 @@ Value Sweep::product_of(const std::vector<Value>& values) {
     return made->second;
 }
 
-/// Makes sums of what the iteration gives; none where that does not pay.
+/// Emits the varying products of the iteration. Gives none where the strategy does not pay.
 std::vector<Value> Sweep::sums_of_given() {
     LoopCells& cells = loop_cells;
     std::vector<std::vector<Value>> sums;
@@ -133,7 +150,7 @@ std::vector<Value> Sweep::sums_of_given() {
     return made;
 }
 
-/// At the end of the iteration: what has been kept back is added to cells, or in chunks of items to `registers`.
+/// At the end of the iteration: adds the products to cells or, in the interchanged loop, to `registers`.
 void Sweep::add_given(std::span<const Value> registers) {
     LoopCells& cells = loop_cells;
     cells.of_primal.clear(), cells.same.clear();
@@ -154,15 +171,15 @@ void Sweep::add_to_cell(size_t n, Value part) {
     b.atomic(loop_cells.memory, 0, Atomic::add, {&at, 1}, part);
 }
 
-/// The tapes of the cells and, where loops are exchanged, of what items hand on.
+/// The tapes for the cells and, with loop interchange, for the values that items hand over.
 void Sweep::add_loop_tapes(Scalar type) {
     loop_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
     if (over != Over::sums) loop_cells.handed_on = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
 }
 
-// ---- exchanged loops ----
+// ---- loop interchange ----
 
-/// The values that items hand on, beside adjoints of the loop's results.
+/// The values that items hand over, in addition to the adjoints of the results of the loop.
 std::vector<Value> Sweep::handed_on() const {
     std::vector<Value> found;
     for (const Value v : primal.loop_sums.outside)
@@ -170,7 +187,7 @@ std::vector<Value> Sweep::handed_on() const {
     return found;
 }
 
-/// In place of the reversed loop. `incoming`: adjoints of the loop's results, all of them.
+/// Replaces the reversed loop: stores the values that are handed over. `incoming`: the adjoints of all results of the loop.
 void Sweep::hand_on(std::span<const Value> incoming) {
     std::vector<Value> values;
     for (const Value v : handed_on()) values.push_back(provided(v));
@@ -181,7 +198,7 @@ void Sweep::hand_on(std::span<const Value> incoming) {
     }
 }
 
-/// A value of the primal's body, for another item.
+/// A value of the body of the primal, for another item.
 Value Sweep::of_item(Value v, Value item) {
     const Inst& i = from[from[v].inst];
     if (i.op == Op::global_index) return item;
@@ -190,7 +207,7 @@ Value Sweep::of_item(Value v, Value item) {
     return i.op == Op::load ? b.load(i.memory, i.leaf, operands) : pure_of(i, operands);
 }
 
-/// The body of the kernel that has the loop alone: each of its items reverses one iteration for a chunk of the primal's items.
+/// The body of the interchanged loop: each item reverses one iteration for a chunk of the items of the primal.
 void Sweep::sum_in_chunks() {
     const InstId id = primal.loop_sums.loop;
     const Inst& loop = from[id];
@@ -212,7 +229,7 @@ void Sweep::sum_in_chunks() {
     const Value items = b.op(Op::div, {b.extent(loop_cells.handed_on, 0), number(columns)}), chunks = b.index(Op::global_size, 1);
     const Value length = b.op(Op::div, {b.op(Op::add, {items, b.op(Op::sub, {chunks, number(1)})}), chunks});
     const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}), end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
-    // What is the same for all items is computed once: every item would in each iteration.
+    // Uniform values are computed once, before the loop over items.
     for (const Value v : primal.loop_sums.outside)
         if (primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});
     known[from[loop.blocks[0]].params[0].id] = loop_cells.index;
@@ -239,7 +256,7 @@ void Sweep::sum_in_chunks() {
         keep_back = false;
         add_given(registers);
     });
-    // Nothing else flows out of the loop.
+    // No other adjoint may flow out of the loop.
     std::set<uint32_t> inside;
     const auto add_params = [&](const Inst& i) {
         for (const BlockId block : i.blocks)
@@ -264,7 +281,7 @@ std::vector<Value> Sweep::active_results(InstId loop) const {
 
 // ---- from cells to shadows ----
 
-/// A value that is the same for all items, in another kernel, for the iteration there.
+/// A uniform value of the iteration `index`, in another kernel.
 Value Sweep::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) const {
     const Kernel& made = *loop_cells.swept;
     if (v == loop_cells.index) return index;
@@ -277,7 +294,8 @@ Value Sweep::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) con
     return emit_like(at, i, operands);
 }
 
-/// Each item makes of an iteration's cells what the shadows get; with the parameters of the kernel that filled them.
+/// The kernel that combines the cells: each item takes the cells of one iteration and adds the results to the shadows; with the
+/// parameters of the kernel that filled them.
 Kernel Sweep::total_of_cells(const Kernel& filled) const {
     Kernel k;
     k.name = filled.name + ".total";
@@ -287,7 +305,7 @@ Kernel Sweep::total_of_cells(const Kernel& filled) const {
     k.rank = 1;
     k.params = filled.params;
     k.memories = filled.memories;
-    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // they stand first
+    std::erase_if(k.memories, [](const Memory& m) { return m.kind != MemoryKind::array; });  // arrays stand first
     Builder at(k);
     at.loc = k.loc;
     at.enter(at.new_block());

@@ -1,12 +1,21 @@
-// The reverse sweep of loops over all items (autodiff/strategy/pairwise_loops.h): what item i adds to itself for every item j.
+// Pairwise loops, code: the reverse of a loop over all items (legality: pairwise_loops.cpp in autodiff/strategy).
+//
+// In iteration j, item i reverses its own iteration, and also evaluates the contribution of item j, in the iteration i of that
+// item, to the elements of item i. The contributions are summed up in a register for each load and direction.
+//
+//     for j { own(i, j);  sum += given(item j, iteration i) }
+//     atomic dx[i] += sum
+//
+// Cost: as in pairwise_loops.cpp. (x - y)^2 of a pair is written as (y - x)^2, which the item has computed for itself.
+// Limits: above 80 instructions per load and direction the sweep gives up, because atomics cost less.
 #include "autodiff/reverse/sweep.h"
 
 namespace pumice::derive {
 
 using namespace ir;
 
-/// Of pairs, (x - y)^2 as (y - x)^2, which is the same: that the item has, if it computes for itself what this is with x and y exchanged.
-/// None for other instructions.
+/// For a square (x - y)^2 of a pair: emits (y - x)^2, which is equal, and which the item has computed for itself if it computes
+/// the same with x and y exchanged. None for other instructions.
 Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
     const auto v = from.operands(i);
     if (over != Over::all_pairs || i.op != Op::mul || v[0] != v[1]) return {};
@@ -16,21 +25,21 @@ Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
     return b.op(Op::mul, {turned, turned});
 }
 
-/// Iteration j of item i reverses what i computed for j; `own` does that. Where others' parts are taken, it also reverses what item j
-/// computed in its iteration i, and keeps of that what is added to this item's elements.
+/// Iteration j of item i reverses the iteration of the item itself, by `own`. For a pairwise loop it also evaluates the
+/// iteration i of item j, and keeps the contribution to the elements of item i.
 void Sweep::reverse_pairs(InstId loop, const std::function<void(Value index)>& own) {
     const Inst& i = from[loop];
     const auto bounds = from.operands(i);
     const auto pairs = primal.pairs.loads.find(loop.id);
     const bool taken = over == Over::all_pairs && pairs != primal.pairs.loads.end();
-    std::vector<Value> sums;  // a load and direction each
+    std::vector<Value> sums;  // one for each load and direction
     for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
         sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));
     const Value index = from[i.blocks[0]].params[0], mine = b.index(Op::global_index, 0);
     emit_for(provided(bounds[0]), provided(bounds[1]), provided(bounds[2]), [&](Value j) {
         own(j);
         if (!taken) return;
-        // More than that, and atomics cost less.
+        // Beyond this limit atomics cost less.
         gather_begins = to.insts.size(), gather_limit = 80 * sums.size();
         Elsewhere there;
         there.indices[0] = j, there.values[index.id] = mine;

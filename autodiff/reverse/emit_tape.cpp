@@ -1,5 +1,17 @@
-// Pushes and pops. What the primal pushes in one order the reverse sweep pops in the opposite one, so that each tape is a stack
-// with one cursor, whatever control flow lies between.
+// Tape code: pushes of the forward sweep and pops of the reverse sweep.
+//
+// The reverse sweep pops values in the opposite order of the pushes, so each scalar type has one stack with one cursor, whatever
+// control flow lies between. tape_size_bound.cpp bounds the elements of an item; from the bound follows the storage:
+//
+//     constants, in all at most private_elements, one kernel      private memory: tape[height]
+//     constants, or exact by the arguments                        device buffer: tape[height * items + item]   (adjacent items
+//                                                                 touch adjacent elements)
+//     no bound                                                    device buffer: tape[offset[item] + height]; a counting kernel
+//                                                                 and a prefix sum of the counts make the offsets
+//
+// In halves an item also stores its final height, unless that is a known number.
+// Cost: a store and a load for each value, and the cursor. Limits: a tape has at most 2^31 - 1 elements.
+// Textbook name: the tape (value stack) of store-all reverse mode; Griewank and Walther, "Evaluating Derivatives".
 #include "autodiff/reverse/sweep.h"
 #include "core/support/error.h"
 
@@ -60,7 +72,8 @@ void Sweep::add_stacks() {
     }
 }
 
-/// Items lie side by side in tapes of a fixed number of elements an item, one after another in counted ones.
+/// The address of an element. Tapes with a fixed size an item interleave the items; in counted tapes the items follow one
+/// another.
 Value Sweep::address(Stack& stack, Value slot) {
     switch (stack.kind) {
         case Tape::Size::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
@@ -78,7 +91,7 @@ void Sweep::push(BlockId block) {
                 values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
         if (values.empty()) continue;
         Value height = b.get(stack.cursor);
-        // A count does not wrap: it stays at the largest number, which the launch refuses.
+        // A count does not wrap: it saturates at a number that the launch refuses.
         if (part == Part::count) height = b.op(Op::min, {height, b.constant_int(Scalar::i32, INT32_MAX - int64_t(values.size()))});
         for (size_t n = 0; n < values.size() && part != Part::count; ++n) {
             const Value at = address(stack, b.op(Op::add, {height, b.constant_int(Scalar::i32, int64_t(n))}));

@@ -1,7 +1,21 @@
-// Stencils gathered over a range that is as wide as what they read: there is an item for every element that gets anything, and all
-// items do the same. Where a neighbour does not exist the item looks at one that does, and takes nothing from it: a select, where
-// emit_gather.cpp has branches for the rim, through which on a GPU whole subgroups go for the sake of a few items. On devices that split
-// rows most packets take a branch as a whole: there it tells items that have all their neighbours.
+// Halo-extended range: a gathering adjoint that runs over every element that the stencil reads.
+//
+// The range is wider than the primal's by the halo, so that each element has an item and nothing is scattered. All items do
+// the same. A boundary item evaluates the nearest neighbour that exists and discards it by a select. emit_gather.cpp branches
+// at the boundary instead, and on a GPU a whole subgroup takes both branches for the sake of a few items.
+//
+//     primal   items 0 .. n - 1:    y[i] = x[i - 1] * x[i + 1]
+//     wide     items -1 .. n:       if 0 <= i < n { y[i] = x[i - 1] * x[i + 1] }
+//                                   a = select(i - 1 exists, given(max(i - 1, 0)), 0)
+//                                   c = select(i + 1 exists, given(min(i + 1, n - 1)), 0)
+//                                   dx[i] += a + c
+//
+// gather_by_rows is the version for devices that split rows (the cpu): most packets take a branch as a whole, so interior
+// items are separated from boundary items by a branch.
+//
+// Cost: items for the halo; the host refuses where the halo is more than 64 elements plus an eighth of the range.
+// Limits: plain offsets only, everything that moves derivatives is gathered, and the range is not fixed by the kernel.
+// Textbook names: halo (ghost) region, predication by select.
 #include <algorithm>
 
 #include "autodiff/reverse/sweep.h"
@@ -26,18 +40,19 @@ void Sweep::gather_wide() {
             else gather_by_rows(at, {entry.first}, w);
 }
 
-/// Whether the primal's range has an item at this position.
+/// True where the range of the primal has an item at this position.
 Value Sweep::exists_at(const Here& at, int axis, Value position) {
     const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
 }
 
-/// Along an axis: whether the range has the item that reads this one's element as x[i + shift], and the index of the nearest that it has.
+/// Along an axis: whether the range of the primal has the item that reads the element of this item as x[i + shift], and the
+/// index of the nearest item that exists.
 std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t shift) {
     const auto [before, behind] = primal.gather.reach();
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
     const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
-    // The wide range ends where the items furthest away read: beside those that read there the range does not end.
+    // The halo is as wide as the largest offsets: neighbours at these offsets exist on that side.
     const bool may_precede = shift > -before[axis], may_follow = shift < behind[axis];
     Value nearest = position, there_is = b.constant_bool(true);
     if (may_follow) nearest = b.op(Op::min, {nearest, b.op(Op::sub, {size, number(1)})});
@@ -48,7 +63,7 @@ std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t sh
     return {there_is, b.op(Op::add, {at.start[axis], nearest})};
 }
 
-/// What the first and the last items read reaches over the whole range: then the item's element is there.
+/// Where the stencil reaches over the whole halo-extended range, the element of the item exists. Otherwise a branch tests that.
 void Sweep::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
     if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
     else emit_if(exists(at, list[0]), emit);
@@ -80,8 +95,8 @@ void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
     });
 }
 
-/// Items that have all their neighbours are told from those at the rim. Whatever they sum up, they add it behind that: an element that is
-/// stored under one mask and loaded under another has to come from memory in between.
+/// Separates interior items from boundary items. Both add their sums after the branch: an element that is stored under one mask
+/// and loaded under another would have to come from memory in between.
 void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
@@ -103,7 +118,7 @@ void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
         }
     };
     where_it_exists(at, list, [&] {
-        // Other arrays may have widened the range along any axis.
+        // Other arrays may have extended the range along any axis.
         Value interior = b.constant_bool(true);
         for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
             const auto [least, most] = std::minmax_element(list.begin(), list.end(), [&](const Gather::Load& x, const Gather::Load& y) {

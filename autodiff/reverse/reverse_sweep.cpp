@@ -1,5 +1,21 @@
-// The reverse sweep: every block is walked backwards, and each instruction that moves derivatives moves adjoints instead
-// (adjoint_accumulators.cpp).
+// Reverse sweep: walks every block backwards and applies the adjoint rule of each instruction that moves derivatives.
+//
+// The rule of y = f(x) adds dy * df/dx to the adjoint of x (adjoint_accumulators.cpp); df/dx comes from the columns of
+// ops.def. An if is reversed by an if with the same condition; a loop by a loop that counts its iterations back, or in its own
+// order where it only carries sums. The adjoint of a loop-carried value is a variable. At the start of a block, provide()
+// makes the values of the primal that its reverse needs: live, rematerialised or popped.
+//
+//     primal                     reverse
+//     %x = load arg1[%i]         %d = load d3[%i];  store d3[%i], 0
+//     %y = sin %x                %t = mul %d, (cos %x)
+//     store arg3[%i], %y         %s = load d1[%i];  store d1[%i], %s + %t
+//
+// A store consumes the shadow of its element. The zero is held back until another access may meet the element: for a[i] = f(a[i])
+// the addition that follows replaces the zero, and one load and one store remain.
+//
+// Cost: proportional to the active instructions of the primal. Limits: atomics other than add and sub have no rule (tape.cpp).
+// Textbook name: the adjoint (reverse) sweep; Griewank and Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapters 3
+// and 4.
 #include "autodiff/analysis/canonical_form.h"
 #include "autodiff/reverse/sweep.h"
 #include "autodiff/rules/derivative_rules.h"
@@ -30,13 +46,14 @@ Value Sweep::again(const Inst& i) {
     return pure_of(i, provided(from.operands(i)));
 }
 
-/// A pure instruction of the primal over other operands.
+/// Emits a pure instruction of the primal with other operands.
 Value Sweep::pure_of(const Inst& i, std::span<const Value> v) {
     if (i.op == Op::argument) return b.argument(shadows->param(size_t(i.immediate)), i.type);
     return emit_like(b, i, v);
 }
 
-/// Gives what the reverse of a block needs of it, at its start. `iteration` counts those of the loop whose body it is.
+/// Makes the values of the primal that the reverse of a block needs, at its start. `iteration` is the number of the iteration,
+/// if the block is the body of a loop.
 void Sweep::provide(BlockId block, Value iteration) {
     pop(block);
     for (const Value v : plan.values_of(block)) {
@@ -52,7 +69,7 @@ void Sweep::provide(BlockId block, Value iteration) {
             case Hold::induction: {
                 const Inst& loop = from[where.owner_of(info.block)];
                 const Value first = provided(from.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
-                // The increment may be defined after the parameter; a constant is made anew.
+                // The definition of the increment may come after the parameter; a constant is emitted again.
                 const Value by = plan.increment(v);
                 uint64_t bits = 0;
                 const Value step = from.constant(by, bits) ? b.constant(info.type, bits) : provided(by);
@@ -168,7 +185,7 @@ void Sweep::reverse_operation(const Inst& i) {
     }
 }
 
-/// Lanes whose own result nobody used take part, too.
+/// Lanes whose own result has no use take part as well.
 void Sweep::reverse_subgroup(const Inst& i) {
     const auto v = from.operands(i);
     const Subgroup what = Subgroup(i.immediate);
@@ -180,7 +197,7 @@ void Sweep::reverse_subgroup(const Inst& i) {
         if (const Value adjoint = take(slot(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
 }
 
-/// By the function's rule, which takes the parameters, the results, and an adjoint for every result.
+/// Calls the reverse rule of the function with the parameters, the results, and an adjoint for every result.
 void Sweep::reverse_call(const Inst& i) {
     const auto v = from.operands(i);
     for (int w = 0; w < width; ++w) {
@@ -231,7 +248,8 @@ void Sweep::reverse_if(const Inst& i) {
         b.leave();
         if (which == 0) after_then = std::move(slots);
     }
-    // After either arm: zero where both leave it so. What is no variable belongs to one of the arms.
+    // After the if: an accumulator is zero where both arms leave it zero. An accumulator that is no variable belongs to one of
+    // the arms.
     for (size_t s = 0; s < before.size(); ++s) {
         const bool touched = slots[s].touched || after_then[s].touched;
         slots[s].zero = slots[s].zero && after_then[s].zero;
@@ -242,7 +260,7 @@ void Sweep::reverse_if(const Inst& i) {
     b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
 }
 
-/// An iteration of the loop. A for's index is known.
+/// Reverses one iteration of the loop. The index of a for is known.
 void Sweep::reverse_contents(InstId id, Value iteration) {
     const Inst& i = from[id];
     const BlockId contents = plan.home(i.blocks[0]);
@@ -273,7 +291,7 @@ void Sweep::reverse_loop(InstId id) {
     const auto& params = from[i.blocks[0]].params;
     const uint32_t leading = leading_params(i.op), bounds = leading_operands(i.op);
     const auto operands = from.operands(i);
-    // What flows into the results flows into what the loop ends with: parameters, or values of the code around.
+    // The adjoint of a result flows into the value that the loop ends with: a parameter, or a value of the code around.
     std::vector<std::pair<size_t, Value>> initial;  // of slots
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = from.result(i, int(c));
@@ -320,7 +338,7 @@ void Sweep::reverse_loop(InstId id) {
                                 ? counts.at(id.id)
                                 : trip_count(b, to, provided(operands[0]), provided(operands[1]), provided(operands[2]));
         const Scalar counter = to.type_of(count);
-        // Lanes that must stay together count back from the largest number of iterations, and join in when it is theirs.
+        // Lanes in step count back from the largest trip count of the subgroup; each joins in at its own last iteration.
         const bool in_step = plan.in_step(id);
         const Value most = in_step ? b.subgroup(Subgroup::reduce_max, {&count, 1}) : count, minus_one = b.constant_int(counter, -1);
         emit_for(b.op(Op::add, {most, minus_one}), minus_one, minus_one, [&](Value iteration) {
@@ -356,7 +374,7 @@ void Sweep::reverse_store(const Inst& i) {
     for (int w = 0; w < width; ++w) {
         const MemoryId shadow = shadows->of(i.memory, w);
         const Location place{shadow, i.leaf, indices};
-        bool overwritten = false;  // by a later store to the same place, which took all
+        bool overwritten = false;  // a later store to the same element has consumed the shadow
         for (const Pending& p : pending) overwritten = overwritten || same_place({p.memory, p.leaf, p.indices}, place);
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
@@ -388,11 +406,12 @@ void Sweep::accumulate(InstId load, int w, Value term) {
     if (how == Accumulation::group) return add(sum(shadow, i.leaf, indices_of(from, i), i.type), term);
     const std::vector<Value> indices = provided(indices_of(from, i));
     if (keep_back && primal.loop_sums.has(load)) return loop_cells.given.push_back({shadow, i.leaf, indices, term, b.loc});
-    if (over == Over::only_sums && how == Accumulation::plain) gave_up = true;  // items of several iterations meet
+    if (over == Over::only_sums && how == Accumulation::plain) gave_up = true;  // items of several iterations add to one element
     const Location place{shadow, i.leaf, indices};
     for (size_t p = 0; p < pending.size(); ++p) {
         if (!same_place({pending[p].memory, pending[p].leaf, pending[p].indices}, place)) continue;
-        // The store to this place was to leave zero: what is added is all there is. It may be what was there before.
+        // The held-back zero of this element and the addition become one store of the term. If the term is the value that was
+        // loaded, nothing has to be stored.
         const bool unchanged = pending[p].loaded == term;
         pending.erase(pending.begin() + long(p));
         if (!unchanged) b.store(shadow, i.leaf, indices, term);
@@ -403,13 +422,13 @@ void Sweep::accumulate(InstId load, int w, Value term) {
     else b.store(shadow, i.leaf, indices, b.op(Op::add, {b.load(shadow, i.leaf, indices), term}));
 }
 
-/// Stores the zeros that were kept back.
+/// Emits the zeros that were held back.
 void Sweep::flush() {
     for (const Pending& p : pending) b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
     pending.clear();
 }
 
-/// Those that an access to this place might meet.
+/// Emits the zeros of elements that an access to this element may alias.
 void Sweep::flush(MemoryId memory, uint32_t leaf, std::span<const Value> indices, bool also_same) {
     const Location place{memory, leaf, indices};
     std::erase_if(pending, [&](const Pending& p) {

@@ -1,4 +1,4 @@
-// Emits a reverse-mode kernel: the primal's copy with what it keeps for later, and the reverse sweep.
+// Reverse-mode kernels: emits the copy of the primal, with the values that it keeps, and the reverse sweep.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,28 +17,30 @@
 
 namespace pumice::derive {
 
-/// What of the two sweeps a kernel has.
+/// The parts of the two sweeps that a kernel has.
 enum class Part { both, augmented, reverse, count };
 
-/// Which range it runs over: the primal's, or one that reaches to every element that a stencil gives to (Gather::widens), by Wide::kernel
-/// or Wide::by_rows. Or the primal's, of which every item loops over all (AllPairs::kernel), or whose loop adds to cells (LoopCells).
+/// The strategy of a kernel: scatter (the range of the primal), scatter-to-gather over a halo-extended range (Wide::kernel,
+/// Wide::by_rows), pairwise loops (AllPairs::kernel), or loop partial sums (LoopCells: in place; before the interchanged loop;
+/// the interchanged loop alone).
 enum class Over { range, wide, wide_by_rows, all_pairs, sums, before_sums, only_sums };
 
-/// Reverse mode in one kernel, with no steps after it: nothing is gathered, and the items add to a sum itself, which rounds sums of
-/// many more than cells do. For kernels that users launch themselves.
+/// Reverse mode in one kernel, with no steps after it, for kernels that users launch themselves. Nothing is gathered, and items
+/// add to a sum itself instead of to cells, which rounds large sums more.
 Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
 
-/// By value: whether a select, min or max may not choose what is computed from it, whose derivative need not be finite then.
+/// Per value: true where some select, min or max may discard what is computed from the value, and a derivative on the way may
+/// be infinite. 0 * inf must then be masked (double_where.cpp).
 std::vector<bool> behind_choices(const ir::Kernel& k, const ir::Structure& where, const Plan& plan);
 
-/// Where the instruction is x x x, the value x x.
+/// The value x x, where the instruction is x x x; none otherwise.
 ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
 
-/// What several kernels of one derivative share.
+/// The analyses that all kernels of one derivative share.
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
     const Signature& signature;
-    bool alone = false;  ///< all is done by one kernel
+    bool alone = false;  ///< one kernel does everything
     ir::Structure where;
     Analysis analysis;
     Plan plan;
@@ -58,17 +60,17 @@ struct Primal {
           behind_choice(behind_choices(k, where, plan)) {}
 };
 
-/// The kernel that stores zero to the shadows of what the primal stores, with the parameters of `beside`: where a kernel gathers,
-/// its items read each other's shadows, which are consumed after it.
+/// The kernel that stores zero to the shadows of the stores of the primal, with the parameters of `beside`. Items of a
+/// gathering kernel read the shadows of other items, so the shadows are cleared after it.
 ir::Kernel zeroing(const Primal& primal, const ir::Kernel& beside);
-/// Step::row_by_row of such a kernel.
+/// Step::row_by_row of such a kernel: strip-mined over rows.
 std::optional<ir::Kernel> row_by_row(const ir::Kernel& zeroing);
 
-/// The items that take part in their group, for work that the group shares: those in the range, or all of whole groups.
+/// The items that share the work of their group: those in the range, or all items where the kernel has whole_groups.
 struct Members {
-    ir::Value rank, count;    ///< of this item in the group; how many items the group has
-    ir::Value linear, items;  ///< of this item among all; how many there are
-    ir::Value group;          ///< of the group among all
+    ir::Value rank, count;    ///< rank of this item in the group; number of items of the group
+    ir::Value linear, items;  ///< linear index of this item in the launch; number of items
+    ir::Value group;          ///< linear index of the group in the launch
 };
 
 class Sweep : public ir::Rewriter {
@@ -79,15 +81,15 @@ public:
     std::vector<Accumulated> accumulated;
     std::vector<ItemLimit> limits;  ///< of the plain additions
 
-    /// Whether there are cells, which another kernel adds up.
+    /// True where there are cells, which another kernel sums up.
     bool has_cells() const { return !cell_tapes.empty(); }
-    /// It cannot be, or its code got too long by gathering: to be made anew without.
+    /// The strategy does not apply, or its code has grown too long: the kernel has to be made without it.
     bool gave_up = false;
-    /// Adds up the cells of sums; for the finished kernel that this sweep made.
+    /// The kernel that sums up the cells; for the finished kernel of this sweep.
     Step sum_of_cells(const ir::Kernel& filled) const;
-    /// Adds up what a loop's sums make; likewise.
+    /// The kernel that combines the partial sums of a loop; likewise.
     ir::Kernel total_of_cells(const ir::Kernel& filled) const;
-    /// What a loop's sums take an iteration, and what each item hands on to them.
+    /// The cells of an iteration, and the values that each item hands over to the interchanged loop.
     int64_t cells_an_iteration() const { return loop_cells.count; }
     int64_t handed_on_by_item() const { return int64_t(handed_on().size() + active_results(primal.loop_sums.loop).size() * size_t(width)); }
 
@@ -112,10 +114,10 @@ private:
     struct Stack {
         Scalar type;
         std::optional<Bound> bound;
-        Tape::Size kind = Tape::Size::fixed;  ///< fixed: a private array
+        Tape::Size kind = Tape::Size::fixed;  ///< fixed: private memory
         ir::MemoryId memory, offsets, final;
-        ir::Value cursor, base;  ///< a variable; the item's offset, if counted
-        /// How many elements an item has pushed in the end is a number; else, between halves, it lies in `final`.
+        ir::Value cursor, base;  ///< a variable; the offset of the item, if counted
+        /// True where the final height is a known number. Otherwise, in halves, it lies in `final`.
         bool known_height() const { return bound && bound->exact && !bound->more; }
     };
     ir::Value address(Stack& stack, ir::Value slot);
@@ -126,12 +128,12 @@ private:
     void count_pushes();
 
     // ---- reverse_sweep.cpp ----
-    /// One sum that is built up by contributions: the adjoint of a value, or a shadow element that all items add to.
+    /// An adjoint accumulator: the adjoint of a value, or the sum for a shadow element to which all items add.
     struct Slot {
-        ir::Value now;  ///< none: zero; or, where `var` is, unused
+        ir::Value now;  ///< none: zero, or unused because there is a `var`
         ir::Value var;
-        bool zero = true, touched = false;  ///< touched: something was added, be it in an arm or a loop that has ended
-        ir::Value factor, partial;  ///< a product that belongs to the sum, and is not made yet; `zero` does not speak of it
+        bool zero = true, touched = false;  ///< touched: something was added, also in an arm or a loop that has ended
+        ir::Value factor, partial;  ///< a pending product of the sum, not yet emitted; `zero` does not include it
     };
     size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
     void add(size_t at, ir::Value term);
@@ -167,7 +169,7 @@ private:
     void reverse_loop(ir::InstId id);
     void reverse_contents(ir::InstId loop, ir::Value iteration);
 
-    // ---- shadow memory: a store's zero is kept back while an addition to the same place may follow ----
+    // ---- shadow memory: the zero of a reversed store is held back while an addition to the same element may follow ----
     struct Pending {
         ir::MemoryId memory;
         uint32_t leaf;
@@ -178,7 +180,7 @@ private:
     void flush();
     void flush(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, bool also_same);
 
-    // ---- emit_gather.cpp: what the item at other indices computes ----
+    // ---- emit_gather.cpp: values and adjoints of the item at other indices ----
     struct Elsewhere {
         std::array<ir::Value, 3> indices;
         std::unordered_map<uint32_t, ir::Value> values;
@@ -192,7 +194,7 @@ private:
     void gather_all();
     void gather(ir::MemoryId m, int w);
     struct Here {
-        std::array<ir::Value, 3> position, index, size, start, end;  ///< of the item; the range's size, where it begins and ends
+        std::array<ir::Value, 3> position, index, size, start, end;  ///< of the item; size, start and end of the range
     };
     struct Bounds {
         ir::Value low, high, period;
@@ -229,7 +231,7 @@ private:
         ir::Loc loc;
     };
     struct Product {
-        std::vector<ir::Value> factors, divisors, varying;  ///< the same for all items, and not
+        std::vector<ir::Value> factors, divisors, varying;  ///< uniform over the items, and varying
         bool minus = false;
     };
     struct Total {
@@ -237,17 +239,17 @@ private:
         bool minus = false;
         size_t sum = 0;
     };
-    /// The loop whose iterations' sums go to cells.
+    /// The loop whose partial sums go to cells, one row an iteration.
     struct LoopCells {
         ir::MemoryId memory, handed_on;
-        ir::Value index, first;  ///< the loop's
+        ir::Value index, first;  ///< index and first index of the loop
         int64_t count = 0;       ///< cells an iteration
         std::vector<Given> given;
-        std::vector<std::vector<Total>> totals;  ///< for each place, of the sums
-        std::set<uint32_t> of_primal;            ///< values that are not taken apart
+        std::vector<std::vector<Total>> totals;  ///< for each shadow element, in terms of the sums
+        std::set<uint32_t> of_primal;            ///< values that are not expanded into products
         std::map<uint32_t, bool> same;           ///< same_for_items
         std::map<std::vector<uint32_t>, ir::Value> made;  ///< product_of
-        std::shared_ptr<const ir::Kernel> swept;          ///< the new kernel, for what comes behind it
+        std::shared_ptr<const ir::Kernel> swept;          ///< the new kernel, for total_of_cells
     };
     bool same_for_items(ir::Value v);
     bool has_factor(const Product& p) const;
@@ -267,14 +269,14 @@ private:
     bool sums_loop(ir::InstId id) const { return over >= Over::sums && primal.loop_sums.loop == id; }
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
-    // ---- adjoint_reductions.cpp: sums that all items contribute to ----
+    // ---- adjoint_reductions.cpp: reductions over all items ----
     struct Sum {
         ir::MemoryId memory;
         uint32_t leaf;
-        std::vector<ir::Value> indices;  ///< of `from`; none for a scalar's adjoint
+        std::vector<ir::Value> indices;  ///< values of `from`; none for the adjoint of a scalar
         Scalar type;
         size_t slot;
-        int64_t number = 0;  ///< among those whose cells are of one type
+        int64_t number = 0;  ///< number among the sums with this type of cells
     };
     struct CellTape {
         ir::MemoryId memory;
@@ -296,8 +298,8 @@ private:
     template <class Emit>
     void emit_for(ir::Value from, ir::Value to, ir::Value step, Emit fill);
 
-    size_t gather_begins = 0;    ///< instructions before
-    size_t gather_limit = 6000;  ///< instructions it may take: what items compute for each other would cost more than atomics
+    size_t gather_begins = 0;    ///< instructions before the gather
+    size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
     const Primal& primal;
     const Part part;
     const Over over;
@@ -307,23 +309,23 @@ private:
     const Analysis& analysis;
     const Plan& plan;
     std::unique_ptr<Shadows> shadows;
-    std::unique_ptr<Needed> needed;  ///< of the primal, where the reverse sweep follows or is to follow
+    std::unique_ptr<Needed> needed;  ///< of the copy of the primal, where a reverse sweep follows it
     std::vector<Stack> stacks;
     Members group_members;
     std::vector<ir::Value> variables;                 ///< of values held in one
     std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
-    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of loops reversed once: a variable, -1 for no iteration
-    std::vector<ir::Value> known;                     ///< values of the primal in the reverse sweep
+    std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of argmax loops: a variable, -1 for no iteration
+    std::vector<ir::Value> known;                     ///< values of the primal that the reverse sweep has
     std::vector<Slot> slots;
-    std::vector<bool> crosses;                        ///< values with a use in another block than their own
-    std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values that are defined there and cross
+    std::vector<bool> crosses;                        ///< values with a use in another block
+    std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values of it that cross
     std::vector<Pending> pending;
     std::vector<Sum> sums;
     std::map<Scalar, CellTape> cell_tapes;
     LoopCells loop_cells;
-    bool keep_back = false;  ///< what loads of primal.loop_sums give
-    std::set<uint32_t> ahead;  ///< values of the primal that are there before the items' loop
-    std::vector<int> argument_of;  ///< the parameters that memories are, once the kernel is finished
+    bool keep_back = false;  ///< hold back the adjoints of the loads of primal.loop_sums
+    std::set<uint32_t> ahead;  ///< values of the primal that are computed before the loop over items
+    std::vector<int> argument_of;  ///< the parameter of each memory, in the finished kernel
 };
 
 template <class Emit>

@@ -1,3 +1,19 @@
+// Scalar derivative rules: the partial derivatives in the columns of core/ir/ops.def, evaluated in three ways.
+//
+// A column is an expression in the operands a, b, c, the result r and constants, such as `cos(a)` in the row of sin. It is
+// instantiated with three types, so that the rule is written once:
+//   Expression   records instructions: what an adjoint or a tangent is multiplied by
+//   Source       collects which operands and whether the result occur in it: what the reverse sweep needs
+//   Number       computes with doubles: derivatives on the host, and the search for poles
+//
+//     row of div, column of b:  -r / b
+//     uses(div, 1)              operand 1 and the result
+//     emit_partial              %n = neg %r;  %p = div %n, %b
+//
+// `times` multiplies an adjoint by a partial derivative in the cheapest form: signs move outwards, a quotient is divided first
+// (so that x / y and 1 / y share a division), a select of 1 and 0 stays a select.
+// Cost: none at run time. Limits: poles are found by sampling five points an operand, which finds the poles of the ops there are.
+// Textbook name: elemental partial derivatives.
 #include "autodiff/rules/derivative_rules.h"
 
 #include <cmath>
@@ -15,13 +31,13 @@ using ir::Builder;
 using ir::Op;
 using ir::Value;
 
-/// The words of the columns that are no expressions.
+/// The keywords of the columns that are no expressions.
 struct Zero {};
 struct None {};
 constexpr Zero zero;
 constexpr None none;
 
-/// A recorded expression: the type that the columns are instantiated with to emit them.
+/// A recorded expression: the type with which the columns are instantiated to emit them.
 struct Expression {
     Builder* b = nullptr;
     Value value{};
@@ -40,7 +56,7 @@ Expression emit_select(const Expression& c, const Expression& x, const Expressio
     return {c.b, c.b->select(c.value, x.value, y.value)};
 }
 
-/// What an expression is computed from: the type that the columns are instantiated with to learn it.
+/// The operands that an expression uses: the type with which the columns are instantiated to find them.
 struct Source {
     unsigned mask = 0;
     bool zero = false, none = false;
@@ -56,7 +72,7 @@ Source emit(Op, std::initializer_list<Source> operands) {
 }
 Source emit_select(const Source& c, const Source& x, const Source& y) { return c.mask | x.mask | y.mask; }
 
-/// A number of the host, a bool as 0 or 1: the type that the columns are instantiated with to compute them.
+/// A number on the host, a bool as 0 or 1: the type with which the columns are instantiated to compute them.
 struct Number {
     double value = 0;
     Number(double v) : value(v) {}
@@ -64,7 +80,7 @@ struct Number {
     Number(None) : value(std::numeric_limits<double>::quiet_NaN()) {}
 };
 
-/// As the op takes it whose first operand is a double.
+/// The bits of an operand of the op, whose first operand is a double.
 uint64_t bits_of(Op op, int operand, double value) {
     return cast_bits(Scalar::f64, operand_type(op, operand, Scalar::f64), to_bits(value));
 }
@@ -87,7 +103,7 @@ template <class E> E operator>(const E& x, const E& y) requires requires { emit(
 template <class E> E operator<(const E& x, const E& y) requires requires { emit(Op::add, {x}); } { return emit(Op::lt, {x, y}); }
 template <class E> E select(const E& c, const E& x, const E& y) { return emit_select(c, x, y); }
 
-// A function for each row; those that are operators have none that a column would call.
+// A function for each row. Infix rows have none: columns use the operators.
 #define INFIX1(...)
 #define INFIX2(...)
 #define OP1(name, ...) template <class E> [[maybe_unused]] E name(const E& x) { return emit(Op::name, {x}); }
@@ -155,11 +171,11 @@ Value emit_partial(Builder& b, Op op, int index, std::span<const Value> operands
         .value;
 }
 
-/// A quotient is taken apart, so that 1 / x costs one division and x / y shares it with others.
+/// A quotient is split: 1 / x costs one division, and x / y shares the division with others.
 Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
     const Scalar type = k.type_of(factor);
     uint64_t bits = 0;
-    // A sign goes outwards, where it makes a difference of a sum.
+    // A sign moves outwards, where it turns a sum into a difference.
     if (const ir::InstId made = k[factor].inst; made.id != ir::none && k[made].op == Op::neg)
         return b.op(Op::neg, {times(b, k, k.operands(k[made])[0], partial)});
     if (k.constant(partial, bits) && partial == b.constant_float(type, -1)) return b.op(Op::neg, {factor});
@@ -168,7 +184,7 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
         const Value numerator = k.operands(k[source])[0], denominator = k.operands(k[source])[1];
         return b.op(Op::mul, {b.op(Op::div, {factor, denominator}), numerator});
     }
-    // Of a choice between one and zero: a choice, which costs no product and keeps zero what is infinite elsewhere.
+    // A select between one and zero becomes a select of the factor: no product, and 0 stays 0 where the factor is infinite.
     if (source.id != ir::none && k[source].op == Op::select) {
         const Value c = k.operands(k[source])[0], x = k.operands(k[source])[1], y = k.operands(k[source])[2];
         const Value one = b.constant_float(type, 1), nothing = b.constant_float(type, 0);
@@ -179,7 +195,7 @@ Value times(Builder& b, const ir::Kernel& k, Value factor, Value partial) {
         const Value inner = k.operands(k[source])[0];
         return b.op(Op::neg, {b.op(Op::mul, {factor, inner})});
     }
-    // A constant comes last, where others may join it.
+    // A constant comes last, where other constants may be combined with it.
     if (source.id != ir::none && k[source].op == Op::mul && k.constant(k.operands(k[source])[0], bits)) {
         const Value constant = k.operands(k[source])[0], inner = k.operands(k[source])[1];
         return b.op(Op::mul, {b.op(Op::mul, {factor, inner}), constant});

@@ -1,4 +1,4 @@
-// The derivative columns of core/ir/ops.def, recorded into a Builder: the one place where both modes take scalar rules from.
+// Scalar derivative rules: the columns of core/ir/ops.def, as instructions and as numbers. Both modes take their rules from here.
 #pragma once
 #include <span>
 
@@ -6,26 +6,26 @@
 
 namespace pumice::derive {
 
-/// What a derivative is computed from: bit 0 to 2 the operands, bit 3 the result.
+/// The mask of values that a partial derivative uses: bits 0 to 2 the operands, bit 3 the result.
 inline constexpr unsigned uses_result = 8;
 
-/// Whether the partial derivative of the op in operand `index` vanishes everywhere (so that nothing flows).
+/// True where the partial derivative in operand `index` is zero everywhere, so that nothing flows.
 bool vanishes(ir::Op op, int index);
-/// Whether the op has a row that says `none` for the operand: nothing can be differentiated through it.
+/// True where the row says `none` for the operand: the op cannot be differentiated by it.
 bool has_none(ir::Op op, int index);
-/// What the partial derivative in operand `index` is computed from.
+/// The mask of values that the partial derivative in operand `index` uses.
 unsigned uses(ir::Op op, int index);
 
-/// Whether a partial derivative of the op is infinite or not a number at some point, or grows beyond what numbers can hold.
+/// True where a partial derivative of the op is infinite or not a number at some point, or overflows.
 bool has_poles(ir::Op op);
 
 /// The partial derivative in operand `index` at a point.
 double partial(ir::Op op, int index, std::span<const double> operands, double result);
-/// Emits the partial derivative in operand `index` of an op of this type; of operands, only those in uses() need to be values.
+/// Emits the partial derivative in operand `index` of an op of this type. Only the operands in uses() need to be values.
 ir::Value emit_partial(ir::Builder& b, ir::Op op, int index, std::span<const ir::Value> operands, ir::Value result, Scalar type);
-/// Emits `factor` times such a partial derivative, in the form that costs least.
+/// Emits `factor` times such a partial derivative, in the cheapest form.
 ir::Value times(ir::Builder& b, const ir::Kernel& k, ir::Value factor, ir::Value partial);
-/// Both at once.
+/// emit_partial and times together.
 ir::Value times_partial(ir::Builder& b, const ir::Kernel& k, ir::Op op, int index, std::span<const ir::Value> operands,
                         ir::Value result, ir::Value factor);
 

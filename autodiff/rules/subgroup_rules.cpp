@@ -1,3 +1,20 @@
+// Derivative rules of subgroup collectives, forward and reverse, in terms of other collectives.
+//
+// A collective is a linear map over the lanes, or selects a lane (min, max), or is a product. The adjoint of a linear map is its
+// transpose: of a sum over all lanes a sum of the adjoints, of a broadcast a sum to the source lane, of a scan the scan from the
+// other end, of a shuffle the shuffle back.
+//
+//     %r = subgroup reduce_add %x          dx = reduce_add dr
+//     %r = subgroup inclusive_add %x       dx = the sum of dr over the lanes from this one on
+//     %r = subgroup broadcast %x, %l       dx = lane == %l ? reduce_add dr : 0
+//     %r = subgroup shuffle_xor %x, %m     dx = shuffle_xor dr, %m
+//     %r = subgroup reduce_max %x          dx = lane == argmax ? reduce_add dr : 0      (the highest lane that attains it)
+//
+// Cost: one to three collectives; products, irregular shuffles, and scans in subgroups with inactive lanes go lane by lane: a
+// loop with one reduction for each lane.
+// Limits: inactive lanes must not be read, so the fast forms of scans and shuffles up and down need a full subgroup. Products do
+// not divide by a factor, which might be zero.
+// The same rules hold for MPI collectives: Utke et al., "Toward Adjoinable MPI", IPDPS 2009.
 #include "autodiff/rules/subgroup_rules.h"
 
 namespace pumice::derive {
@@ -6,13 +23,13 @@ using namespace ir;
 
 namespace {
 
-/// What a lane combines: the operands of all lanes, of those up to it, or of those before it.
+/// The operands that a lane combines: those of all lanes, of the lanes up to it, or of the lanes before it.
 enum class Over { all, up_to, before };
 Over over(Subgroup what) {
     if (what >= Subgroup::exclusive_add) return Over::before;
     return what >= Subgroup::inclusive_add ? Over::up_to : Over::all;
 }
-/// The same over other lanes: the reductions come first, the scans in the same order behind them.
+/// The same combination over other lanes. In the enum the scans follow the reductions in the same order.
 Subgroup with(Subgroup reduction, Over lanes) {
     return Subgroup(int(reduction) + int(lanes) * (int(Subgroup::inclusive_add) - int(Subgroup::reduce_add)));
 }
@@ -42,7 +59,7 @@ Value SubgroupRule::combine(Subgroup reduction, Value x) { return ask(with(reduc
 
 Value SubgroupRule::only(Value condition, Value x) { return b.select(condition, x, zero); }
 
-/// Whether this lane combines the operand of the other one.
+/// True where this lane combines the operand of the other lane.
 Value SubgroupRule::counts(Value other) {
     if (over(what) == Over::all) return b.constant_bool(true);
     return b.op(over(what) == Over::up_to ? Op::le : Op::lt, {other, lane});
@@ -50,7 +67,7 @@ Value SubgroupRule::counts(Value other) {
 
 /// The lane whose operand is this lane's result; negative where there is none.
 Value SubgroupRule::source() {
-    if (combines(what)) {  // of those that reach the minimum or maximum so far the highest
+    if (combines(what)) {  // the highest lane that attains the minimum or maximum so far
         const bool least = is(what, Op::min);
         const Value best = ask(least ? Subgroup::inclusive_min : Subgroup::inclusive_max, v[0]);
         return combine(Subgroup::reduce_max, b.select(b.op(Op::eq, {v[0], best}), lane, b.constant_int(Scalar::i32, -1)));
@@ -67,7 +84,7 @@ Value SubgroupRule::product_without(Value other) {
     return combine(Subgroup::reduce_mul, b.select(b.op(Op::eq, {lane, other}), one, v[0]));
 }
 
-/// What `next` makes of zero and the first lane, of that and the second lane ...
+/// Folds `next` over the lanes, starting with zero: next(lane, value so far).
 template <class Next>
 Value SubgroupRule::over_lanes(Next next) {
     const Scalar params[] = {Scalar::i32, k.type_of(zero)};
@@ -85,14 +102,14 @@ Value SubgroupRule::over_lanes(Next next) {
 Value SubgroupRule::tangent(Value x) {
     zero = b.constant(k.type_of(x), 0);
     if (is(what, Op::mul)) return tangent_of_product(x);
-    // Not by the operation itself: two of them in one kernel are too much for lavapipe's LLVM 15 where there is AVX-512.
+    // Not by broadcast_first itself: LLVM 15 of lavapipe fails on two of them in one kernel on processors with AVX-512.
     if (what == Subgroup::broadcast_first) return ask(Subgroup::reduce_add, only(b.subgroup(Subgroup::elect, {}), x));
     if (!needs_operand(what)) return needs_lane(what) ? ask(what, x, v[1]) : ask(what, x);  // linear
     const Value from = source(), any = b.op(Op::ge, {from, b.constant_int(Scalar::i32, 0)});
     return only(any, ask(Subgroup::shuffle, x, b.select(any, from, lane)));
 }
 
-/// By the product rule. A quotient of the product and the factor would be cheaper, and wrong where factors are zero.
+/// The product rule. Dividing the product by the factor would be cheaper, and wrong where factors are zero.
 Value SubgroupRule::tangent_of_product(Value x) {
     return over_lanes([&](Value other, Value sum) {
         const Value theirs = ask(Subgroup::reduce_add, only(b.op(Op::eq, {lane, other}), x));
@@ -113,11 +130,11 @@ Value SubgroupRule::adjoint(Value x) {
     if (what == Subgroup::broadcast_first) return only(b.subgroup(Subgroup::elect, {}), all());
     if (what == Subgroup::broadcast || (what == Subgroup::shuffle && one_lane)) return only(b.op(Op::eq, {lane, v[1]}), all());
     if (!one_lane || what == Subgroup::shuffle) return adjoint_by_lane(x);
-    if (what == Subgroup::shuffle_xor) return ask(what, x, v[1]);  // lanes read each other
+    if (what == Subgroup::shuffle_xor) return ask(what, x, v[1]);  // its own transpose: lanes read each other
     return adjoint_of_whole(x, [&] { return shuffled_back(x); });
 }
 
-/// For each lane in turn the sum of what the others give to it.
+/// For each lane in turn: the sum of the contributions of the other lanes.
 Value SubgroupRule::adjoint_by_lane(Value x) {
     const bool product = is(what, Op::mul), sum = is(what, Op::add);
     const Value from = product || sum ? Value{} : source();
@@ -128,7 +145,7 @@ Value SubgroupRule::adjoint_by_lane(Value x) {
     });
 }
 
-/// `fast` where the subgroup is whole, so that lanes may be read that the operation itself did not read.
+/// Uses `fast` where all lanes of the subgroup are active, so that any lane may be read.
 template <class Fast>
 Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
     const Value here = ask(Subgroup::reduce_add, b.constant_int(Scalar::i32, 1)), whole = b.op(Op::eq, {here, size});
@@ -142,13 +159,13 @@ Value SubgroupRule::adjoint_of_whole(Value x, Fast fast) {
     return k.result(k[b.control(Op::if_, {&whole, 1}, {arms[0], arms[1]})]);
 }
 
-/// The scan from the other end. (The sum less the scan from this end loses what is small beside it.)
+/// The scan from the other end. (The total minus the scan from this end would lose small terms.)
 Value SubgroupRule::sums_from_here(Value x) {
     const Value last = b.op(Op::sub, {size, b.constant_int(Scalar::i32, 1)});
     return ask(Subgroup::shuffle_xor, ask(what, ask(Subgroup::shuffle_xor, x, last)), last);
 }
 
-/// The adjoint of the lane that read this one, and this lane's own where it kept its own.
+/// The adjoint of the lane that read this one, and the own adjoint where this lane kept its own value.
 Value SubgroupRule::shuffled_back(Value x) {
     const bool up = what == Subgroup::shuffle_up;
     const Value above = b.op(Op::lt, {v[1], b.op(Op::sub, {size, lane})}), below = b.op(Op::le, {v[1], lane});

@@ -1,22 +1,23 @@
-// Derivatives of operations among the lanes of a subgroup. All that take and give floats have both rules.
+// Derivative rules of subgroup collectives. Every collective that takes and gives floats has both rules.
 #pragma once
 #include "core/ir/builder.h"
 
 namespace pumice::derive {
 
-/// Which operands of the operation its rules need: the first (products, minima, maxima), the lane, distance or mask.
+/// The operands that the rules of the operation need: the first one (products, minima, maxima); the second one (lane, distance
+/// or mask).
 bool needs_operand(ir::Subgroup what);
 bool needs_lane(ir::Subgroup what);
 
-/// Emits the rules of one operation into the kernel that `b` builds. They act among the lanes that took part in it. Of several lanes
-/// that hold a minimum or maximum, the highest takes the derivative.
+/// Emits the rules of one collective into the kernel that `b` builds. They act among the lanes that executed the collective. If
+/// several lanes hold the minimum or maximum, the highest lane takes the derivative.
 class SubgroupRule {
 public:
-    /// `v` are its operands, as far as they are needed. `one_lane`: the second is known to be the same for all lanes.
+    /// `v`: the operands, as far as they are needed. `one_lane`: the second operand is known to be uniform in the subgroup.
     SubgroupRule(ir::Builder& b, const ir::Kernel& k, ir::Subgroup what, std::span<const ir::Value> v, bool one_lane);
 
     ir::Value tangent(ir::Value of_operand);
-    /// Every lane that took part has an adjoint of its result (zero, where nothing flows).
+    /// Every lane that executed the collective has an adjoint of its result (zero where nothing flows).
     ir::Value adjoint(ir::Value of_result);
 
 private:

@@ -1,3 +1,22 @@
+// Loop partial sums: factoring and reduction before the scatter, with loop interchange on devices other than the cpu.
+//
+// All items loop over the same small arrays, as points over the parameters of mixture components. The plain adjoint is an atomic
+// addition to an element in each iteration of each item. The contribution is a sum of products; factors that are the same for all
+// items are taken out, and only the sums of the remaining products over the items go to memory, to `cells` of the iteration.
+//
+//     primal      for c: y_i += w[c] * exp(x_i * m[c])
+//     scatter     for c: atomic dw[c] += dy_i * e;   atomic dm[c] += dy_i * w[c] * e * x_i       (e = exp(x_i * m[c]))
+//     cells       for c: cell[c][0] += dy_i * e;     cell[c][1] += dy_i * e * x_i
+//     total       item c: dw[c] += cell[c][0];       dm[c] += w[c] * cell[c][1]
+//
+// After the interchange an item takes one iteration and a chunk of the items, and sums up in registers; the values of the items
+// that the loop needs are recomputed or handed over in memory. emit_loop_partial_sums.cpp emits the kernels,
+// launch_loop_partial_sums.cpp chooses between them.
+//
+// Cost: one or two more kernels, and memory for the cells; the order of additions changes.
+// Limits: not under Math::strict and not in halves; a for outside of other constructs with step 1 and an i32 index that may be
+// reversed in any order, with bounds that are the same for all items; loads directly in its body, of arrays that are not written.
+// Textbook names: factorisation by distributivity, loop interchange, partial reduction.
 #include "autodiff/strategy/loop_partial_sums.h"
 
 #include <algorithm>
@@ -11,7 +30,7 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-constexpr int most_recomputed = 12;  ///< instructions: what takes more is handed on in memory
+constexpr int most_recomputed = 12;  ///< instructions: values that take more are handed over in memory
 }  // namespace
 
 LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held)

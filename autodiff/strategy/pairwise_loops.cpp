@@ -1,3 +1,21 @@
+// Pairwise loops: the adjoint of an n-body loop, by symmetry of the pairs instead of atomics.
+//
+// Every item i loops over all items j and reads x[j]. The plain adjoint of x[j] is an atomic addition in every iteration: n^2
+// atomics. But the loop has the same range as the launch, so item i can also take the role of x[j]: in iteration j it computes
+// the contribution of item j to x[i], and sums it up in a register.
+//
+//     primal      for j: acc_i += g(x[i], x[j])
+//     scatter     for j: dx_i += g_1(x[i], x[j]) da[i];   atomic dx[j] += g_2(x[i], x[j]) da[i]
+//     pairwise    for j: dx_i += g_1(x[i], x[j]) da[i] + g_2(x[j], x[i]) da[j]
+//
+// emit_pairwise_loops.cpp emits the code. The host uses the kernel where the bounds of the loop are the bounds of the range, on
+// devices that do not split ranges; the cpu adds into private copies instead.
+//
+// Cost: the body is computed twice for each pair, but only as far as the contribution needs it; the sweep gives up above 80
+// instructions per load and direction. The shadows of the stores are cleared by a second launch.
+// Limits: ranges of one dimension, a for outside of other constructs with step 1 and an i32 index that may be reversed in any
+// order (Plan::any_order). Contributions may depend on indices, arguments and arrays, not on results of loops.
+// In the terms of n-body codes: both partners of a pair compute the pair, instead of one that adds to both.
 #include "autodiff/strategy/pairwise_loops.h"
 
 #include <algorithm>
@@ -40,7 +58,7 @@ bool PairLoops::stores_once() const {
     return std::none_of(all.begin(), all.end(), [&](const auto& place) { return loaded[place.first.id]; });
 }
 
-/// From one iteration to the next the index grows by one, as from item to item.
+/// True for an active load whose index grows by one from iteration to iteration, as it would from item to item.
 bool PairLoops::is_pair(InstId loop, InstId id) {
     const Inst& i = k[id];
     const auto bounds = k.operands(k[loop]);
@@ -56,14 +74,14 @@ bool PairLoops::is_pair(InstId loop, InstId id) {
            adjoint_computable(loop, k.result(i));
 }
 
-/// Whether an item can tell if the block runs for another item, where the one around it does.
+/// True where an item can compute whether the block runs for another item, given that the block `around` does.
 bool PairLoops::known_to_run(InstId loop, BlockId block, BlockId around) {
     if (block == around) return true;
     const InstId owner = where.owner_of(block);
     return owner.id != none && k[owner].op == Op::if_ && computable(loop, k.operands(k[owner])[0]) && known_to_run(loop, where.block_of(owner), around);
 }
 
-/// Whether an item can tell what a value of the loop, or of the body in front of it, is for another item.
+/// True where an item can compute a value of the loop, or of the body in front of the loop, for another item.
 bool PairLoops::computable(InstId loop, Value v) {
     if (const auto known = values.find(v.id); known != values.end()) return known->second;
     const bool found = find_computable(loop, v);
@@ -80,7 +98,7 @@ bool PairLoops::find_computable(InstId loop, Value v) {
     return is_pure(i.op) || (i.op == Op::load && k[i.memory].kind == MemoryKind::array);
 }
 
-/// Likewise its adjoint.
+/// The same for the adjoint of the value.
 bool PairLoops::adjoint_computable(InstId loop, Value v) {
     if (const auto known = adjoints.find(v.id); known != adjoints.end()) return known->second;
     const auto& users = gather.users(v);

@@ -1,5 +1,4 @@
-// Loops over all items: where item i reads x[j] of every item j, the adjoint of x[j] is taken by item j from all items, in the loop in
-// which it computes its own, instead of being added to by all with atomics.
+// Pairwise loops (n-body): recognises loops over all items whose adjoint needs no atomics.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -8,15 +7,16 @@
 
 namespace pumice::derive {
 
-/// The loads of such loops, where any item can compute what any other adds to its element. Such a kernel stores an element once at most,
-/// in no loop, and loads nothing that it stores.
+/// The loads x[j] in loops over all items, where any item can compute the contribution of any other item to its element. Such a
+/// kernel stores an element at most once, outside of loops, and loads nothing that it stores.
 class PairLoops {
 public:
     PairLoops(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const Plan& plan, const Gather& gather);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::InstId load) const { return std::binary_search(all.begin(), all.end(), load.id); }
-    /// By loop: active loads whose index along one dimension is the loop's, and the same for all items along the others.
+    /// By loop: active loads whose index is the index of the loop along one dimension, and the same for all items along the
+    /// others.
     std::map<uint32_t, std::vector<ir::InstId>> loads;
     /// AllPairs::fits
     std::function<bool(const HostValues&, int64_t, int64_t)> fits() const;

@@ -1,3 +1,22 @@
+// Scatter-to-gather: the adjoint of a stencil as a stencil (a pull instead of a push).
+//
+// A stencil reads x[i + c] for several constants c. Its plain adjoint scatters: item i adds to dx[i + c] for every c, with
+// atomics, since neighbours add to the same elements. Turned around, item e computes for each c the contribution of item e - c
+// and adds the sum to its own dx[e] once.
+//
+//     primal     y[i] = x[i - 1] * x[i + 1]
+//     scatter    atomic dx[i - 1] += dy[i] * x[i + 1];   atomic dx[i + 1] += dy[i] * x[i - 1]
+//     gather     dx[i] += dy[i + 1] * x[i + 2] + dy[i - 1] * x[i - 2]
+//
+// This file decides legality and parses the indices: global_index + constant, clamped by min and max, or modulo a period.
+// emit_gather.cpp and halo_range.cpp emit the code, with conditions for the boundary of the range and for elements outside.
+//
+// Cost: each contribution is computed by the item that receives it, so subexpressions that several loads share are computed once
+// per load. The sweep gives up above 6,000 instructions. A second launch clears the shadows of the stores (clear_shadows.cpp).
+// Limits: no loops, calls, atomics or local memory; an index must have the rank of the range, each axis once, in i32; |shift| at
+// most 2^20. In halves the contributions must not depend on loads.
+// See Hueckelheim, Kukreja, Narayanan, Luporini, Gorman and Hovland,
+// "Automatic Differentiation for Adjoint Stencil Loops", ICPP 2019.
 #include "autodiff/strategy/scatter_to_gather.h"
 
 #include <algorithm>
@@ -12,7 +31,7 @@ using namespace ir;
 
 namespace {
 
-/// Indices that another item cannot compute for this one.
+/// Values that another item cannot compute for this one.
 bool of_the_group(Op op) {
     return op == Op::local_index || op == Op::group_index || op == Op::subgroup_lane || op == Op::subgroup_index ||
            op == Op::in_range;
@@ -20,12 +39,12 @@ bool of_the_group(Op op) {
 
 const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
 
-/// Of a sum as far as it is gone through; more, and the index might wrap (Sweep::few_meet).
+/// Bounds of the partially parsed sum. A larger shift might wrap (Sweep::few_meet).
 bool stays_near(const Gather::Index& index) {
     return std::abs(index.shift) <= Gather::farthest && std::abs(index.turns) <= Gather::most_turns;
 }
 
-/// An index as global_index(axis) + constant; with a base, a few times that may be added, too.
+/// Parses an index as global_index(axis) + constant; with a base, multiples of the base may be added.
 bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = {}) {
     const Inst* i = made_by(k, v);
     if (!i || k.type_of(v) != Scalar::i32) return false;
@@ -44,7 +63,7 @@ bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = 
     return false;
 }
 
-/// The same, between bounds or modulo a period.
+/// Parses an index with clamps, or modulo a period.
 bool parse(const Kernel& k, Value v, Gather::Index& index) {
     const Inst* i = made_by(k, v);
     if (!i || k.type_of(v) != Scalar::i32) return false;
@@ -83,8 +102,8 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
         list.push_back(load);
     }
     for (const uint32_t m : refused) loads.erase(m);
-    // One offset alone needs no gathering: items' places are disjoint. Where the kernel's halves run apart, what other items give
-    // must not take loads: the arrays may have changed, and what is taped is the item's own.
+    // A memory with one offset needs no gather: the elements of different items are disjoint. In halves, the contribution of
+    // another item must not depend on loads: the arrays may have changed, and the tape of an item holds only its own values.
     std::erase_if(loads, [&](const auto& entry) {
         const auto& list = entry.second;
         if (apart &&
@@ -94,7 +113,7 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     });
 }
 
-/// Whether of two instructions at most one runs: they stand in different arms of an if.
+/// True where at most one of two instructions runs: they stand in different arms of an if.
 bool Gather::exclusive(InstId a, InstId c) const {
     for (BlockId block = where.block_of(a);; block = where.block_of(where.owner_of(block))) {
         const InstId owner = where.owner_of(block);
@@ -117,7 +136,7 @@ bool Gather::straight() const {
     }
     for (size_t m = 0; m < stores.size(); ++m)
         if (stores[m] && reads[m]) return false;
-    // An item stores each scalar of an element once at most.
+    // An item stores each scalar of an element at most once.
     for (const InstId a : where.order())
         for (const InstId c : where.order())
             if (a.id < c.id && k[a].op == Op::store && k[c].op == Op::store && k[a].memory == k[c].memory && k[a].leaf == k[c].leaf &&
@@ -197,7 +216,7 @@ bool Gather::around(const Loads& list) {
     return true;
 }
 
-// ---- what takes loads ----
+// ---- dependence on loads ----
 
 bool Gather::needs_loads(Value v) const {
     const Inst* i = made_by(k, v);
@@ -206,7 +225,7 @@ bool Gather::needs_loads(Value v) const {
     return std::any_of(operands.begin(), operands.end(), [&](Value o) { return needs_loads(o); });
 }
 
-/// Whether it runs, too, is what another item has to find out.
+/// The conditions around the block count too: another item has to evaluate them.
 bool Gather::path_needs_loads(BlockId block) const {
     for (InstId owner = where.owner_of(block); owner.id != none; owner = where.around(owner))
         if (needs_loads(k.operands(k[owner])[0])) return true;
@@ -229,7 +248,7 @@ bool Gather::adjoint_needs_loads(Value v) const {
         const Inst& i = k[id];
         const auto operands = k.operands(i);
         if (path_needs_loads(where.block_of(id))) return true;
-        if (i.op == Op::store) continue;  // its indices are looked at already
+        if (i.op == Op::store) continue;  // its indices are checked in stores_need_loads
         if (is_scalar_op(i.op) && vanishes(i.op, int(o))) continue;
         const Value result = i.op == Op::yield ? k.result(k[where.around(id)], int(o)) : k.result(i);
         if (!analysis.active(result)) continue;

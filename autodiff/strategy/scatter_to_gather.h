@@ -1,6 +1,4 @@
-// Stencils turned around: where items read x[i + c] for several constants c, the adjoint of x[i] is gathered by item i from what
-// the items i - c give to it, instead of being scattered by these with atomics. Indices may be held between bounds (clamp), or taken
-// modulo a period: then several items, or one from afar, may meet an element.
+// Scatter-to-gather: recognises stencils whose adjoint can be gathered instead of scattered with atomics.
 #pragma once
 #include <array>
 #include <map>
@@ -9,20 +7,20 @@
 
 namespace pumice::derive {
 
-/// Which memories of a kernel are gathered. Such a kernel has no loops; it reads arrays that it does not write, and an item writes
-/// each scalar of an element once at most; so what any item gives can be computed by another.
+/// The memories of a kernel whose shadows are gathered. Such a kernel has no loops; it does not write arrays that it reads; an
+/// item writes each scalar of an element at most once. So any item can compute the contribution of any other item.
 class Gather {
 public:
     using Offset = std::array<int64_t, 3>;  ///< along each axis
-    static constexpr int64_t farthest = 1 << 20;  ///< shift
+    static constexpr int64_t farthest = 1 << 20;  ///< limit of |shift|
     static constexpr int most_turns = 2;
 
-    /// The index along one dimension: global_index(axis) + shift, then between bounds, or modulo the period, where there are any. These
-    /// are the same for all items.
+    /// The index along one dimension: global_index(axis) + shift, clamped between bounds or taken modulo a period, if there are
+    /// any. Bounds and period are the same for all items.
     struct Index {
         int axis = -1;
         int64_t shift = 0;
-        int turns = 0;  ///< periods that are added besides
+        int turns = 0;  ///< multiples of the period that are added
         ir::Value low, high, period;
         bool low_last = false;  ///< with both bounds: max(min(i, high), low)
     };
@@ -35,27 +33,27 @@ public:
     };
     using Loads = std::vector<Load>;
 
-    /// `apart`: the kernel's halves run apart, and what items give may take no loads.
+    /// `apart`: the halves run as separate kernels, so the contribution of another item must not depend on loads.
     Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
     /// The active loads of each gathered memory.
     std::map<uint32_t, Loads> loads;
-    /// Whether an element outside of the range is read by one item at most: two items that read it by two offsets lie on the same
-    /// side of it along an axis.
+    /// True where an element outside of the range is read by at most one item. Two items that read it by two offsets would lie
+    /// on the same side of it along an axis.
     static bool alone_beyond(const Loads& list);
-    /// Whether all that moves derivatives is gathered, by indices without bounds or periods, in a kernel that asks for no more of
-    /// its range than each item's place in it: then it may run over a wider one.
+    /// True where every active load is gathered, by plain offsets, and the kernel knows no more of its range than the index of
+    /// each item: the adjoint can then run over a halo-extended range.
     bool widens() const;
-    /// Whether every item does all the gathered loads.
+    /// True where all gathered loads stand outside of ifs.
     bool always() const;
-    /// Whether along each axis items read at both sides of their own place, or there.
+    /// True where along each axis the offsets lie on both sides of 0, or include 0.
     static bool around(const Loads& list);
-    /// How many elements beside the range items read along each axis: in front of it, and behind.
+    /// The widths of the halo: elements that items read in front of the range and behind it, along each axis.
     std::pair<Offset, Offset> reach() const;
     static std::pair<Offset, Offset> reach(const Loads& list);
-    /// Where a value is used so that derivatives flow: the instruction and the operand's position.
+    /// The uses of a value through which derivatives flow: the instruction and the position of the operand.
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 
 private:
