@@ -1,3 +1,16 @@
+// Hazard tracking for automatic barriers: read-after-write, write-after-read and write-after-write, by byte ranges of buffers.
+//
+// Two sets of byte ranges hold what commands have read and written since the last barrier. A command needs a barrier if it
+// touches a byte that was written, or writes a byte that was read.
+//
+//   fill a[0, 64)              written = {a[0, 64)}
+//   read a[0, 64), write b     conflict: barrier, sets cleared; then read = {a[0, 64)}, written = {b}
+//   read a[32, 64)             two reads: no barrier
+//
+// Why: one global barrier orders all earlier commands before all later ones, so a barrier clears the tracker; commands that do
+// not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Cost: a query is a binary
+// search; an insertion may move the ranges behind it. Limits: ranges are contiguous, so accesses with strides count as their
+// whole extent; one in-order queue.
 #include "vulkan/hazards.h"
 
 #include <tuple>
@@ -6,7 +19,7 @@ namespace pumice::vulkan {
 
 bool Bytes::meets(const Access& access) const {
     if (access.begin >= access.end) return false;
-    // The first range that ends behind the access's begin is the only one that can be the first to meet it.
+    // The only candidate is the first range that ends behind the access's begin: earlier ranges end before it.
     const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
         return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin);
     });
@@ -15,7 +28,7 @@ bool Bytes::meets(const Access& access) const {
 
 void Bytes::add(const Access& access) {
     if (access.begin >= access.end) return;
-    // All that overlap or touch become one.
+    // All ranges that overlap or touch the new one are merged with it.
     const auto first = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
         return std::tie(r.buffer, r.end) < std::tie(access.buffer, access.begin);
     });

@@ -1,4 +1,4 @@
-// Which commands need a barrier between them: byte ranges that were touched since the last one.
+// Hazard tracking: which commands need a barrier between them, by the byte ranges touched since the last barrier.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,16 +14,16 @@ struct Access {
     bool write = false;
 };
 
-/// True when the two may not run at the same time: they share a byte, and one of them writes.
+/// True if the two accesses may not run at the same time: they share a byte, and one of them writes.
 inline bool conflict(const Access& a, const Access& b) {
     return (a.write || b.write) && a.buffer == b.buffer && std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
-/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch: asking takes logarithmic time, and arrays that lie
-/// side by side are one range.
+/// A set of bytes of buffers, as sorted ranges that neither overlap nor touch. A query takes logarithmic time; adjacent arrays
+/// are one range.
 class Bytes {
 public:
-    /// True where the set has a byte of the access.
+    /// True if the set contains a byte of the access.
     bool meets(const Access& access) const;
     void add(const Access& access);
     void clear() { ranges.clear(); }
@@ -36,13 +36,13 @@ private:
     std::vector<Range> ranges;
 };
 
-/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds
-/// only what came after the last barrier.
+/// Tracks one in-order stream of commands. A barrier orders all earlier commands before all later ones, so the tracker holds only
+/// the accesses after the last barrier.
 class Hazards {
 public:
-    /// True when a barrier must precede a command with these accesses. A command does not conflict with itself.
+    /// True if a barrier must precede a command with these accesses. A command does not conflict with itself.
     bool needs_barrier(std::span<const Access> accesses) const;
-    /// Adds a command. Call after the barrier was recorded and clear() called, where one was needed.
+    /// Adds a command. If the command needed a barrier, record it and call clear() first.
     void add(std::span<const Access> accesses);
     /// A barrier was recorded.
     void clear() { read.clear(), written.clear(); }

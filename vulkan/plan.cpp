@@ -1,3 +1,13 @@
+// The device plan: from a snapshot of a physical device to how it will be used. A pure function, tested without a driver.
+//
+//   Snapshot (limits, features, extensions, driver, memory types) + Switches (environment) -> make_plan -> Plan
+//
+// It decides: usable or not and why; extensions and features to enable; queue family; memory types of arrays and staging;
+// batching; and workarounds for known driver defects, each with the driver, version and symptom beside it (plan_features).
+// Everything else in vulkan/ reads the plan instead of asking the driver. Memory: device-local memory that is host-cached
+// (integrated) is mapped; a window over all of a card's memory is mapped for writes; else arrays are staged. Submissions are kept
+// short (0.25 s) on devices whose clock can be read and that do not run on the host. Cost: once a device. Limits: workarounds go
+// by driver id and Mesa's major version, as no test can tell a defect in advance.
 #include "vulkan/plan.h"
 
 #include <algorithm>
@@ -16,11 +26,12 @@ constexpr VkMemoryPropertyFlags reached = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
 constexpr VkMemoryPropertyFlags visible = reached | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-// Memory that buffers cannot be bound to without more ado.
+// Memory to which ordinary buffers cannot be bound.
 constexpr VkMemoryPropertyFlags special = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
                                           VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
 
-/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one. Drivers list faster types first.
+/// The first memory type for buffers with all of `wanted` and none of `unwanted`, in the largest heap that has one. Drivers list
+/// faster types first.
 std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted = special) {
     const VkPhysicalDeviceMemoryProperties& memory = s.memory;
     std::optional<uint32_t> best;
@@ -36,8 +47,8 @@ std::optional<uint32_t> memory_type(const Snapshot& s, VkMemoryPropertyFlags wan
     return best;
 }
 
-/// The first family that computes and draws, else the first that computes: the families without graphics of desktop GPUs are
-/// meant to run beside drawing, and get less of the machine. A family that computes can also copy.
+/// The first queue family with compute and graphics, else the first with compute. On desktop GPUs, families without graphics are
+/// meant for asynchronous compute beside drawing, and get less of the machine. A family with compute can also copy.
 std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>& families) {
     for (VkQueueFlags wanted : {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, int(VK_QUEUE_COMPUTE_BIT)})
         for (uint32_t i = 0; i < families.size(); ++i)
@@ -45,7 +56,7 @@ std::optional<uint32_t> queue_family(const std::vector<VkQueueFamilyProperties>&
     return std::nullopt;
 }
 
-/// 22 of "Mesa 22.3.6 (LLVM 15.0.6)", 0 of other drivers.
+/// Mesa's major version: 22 for "Mesa 22.3.6 (LLVM 15.0.6)"; 0 for other drivers.
 int mesa_version(const Snapshot& s) {
     constexpr std::string_view name = "Mesa ";
     const size_t at = s.driver.find(name);
@@ -56,8 +67,9 @@ int mesa_version(const Snapshot& s) {
 
 constexpr uint32_t intel = 0x8086;  // a PCI vendor
 
-/// The subgroup size that pipelines require: the one that the device reports. Without a requirement a driver may run another
-/// size: Intel's reports 32 and runs 8, 16 or 32. There it is 16, its usual choice, since 32 lanes have half the registers.
+/// The subgroup size that pipelines require: the one that the device reports. Without a requirement a driver may choose another
+/// size: Intel's driver reports 32 and runs 8, 16 or 32. On Intel the plan requires 16, the driver's usual choice, since 32 lanes
+/// have half the registers each. The size is doubled until a group of the largest size fits the largest number of subgroups.
 int required_subgroup_size(const Snapshot& s) {
     if (!s.subgroup_size_control || s.max_subgroup_size == 0) return 0;
     int size = std::clamp(s.vendor == intel ? 16 : s.subgroup_size, s.min_subgroup_size, s.max_subgroup_size);
@@ -65,7 +77,8 @@ int required_subgroup_size(const Snapshot& s) {
     return size;
 }
 
-/// Drivers that give subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises no order.
+/// True for drivers that assign subgroups and lanes to the items of a group in the order of their linear indices. Vulkan promises
+/// no order.
 bool linear_subgroups(VkDriverId driver) {
     constexpr VkDriverId known[] = {VK_DRIVER_ID_AMD_PROPRIETARY, VK_DRIVER_ID_AMD_OPEN_SOURCE, VK_DRIVER_ID_MESA_RADV,
                                     VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS,
@@ -82,45 +95,51 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     plan.int64 = s.shader_int64 && !switches.pairs;
     plan.float16 = s.shader_float16 && s.storage_16bit;
     plan.float64 = s.shader_float64;
-    // Not left out by `bare`: lavapipe ends an item's loops after 65,535 iterations, which waiting for a lock may take.
+    // `bare` keeps them: on lavapipe, which ends an item's loops after 65,535 iterations, spinning on a lock may take that many.
     plan.int64_atomics = plan.int64 && s.buffer_int64_atomics;
     plan.local_int64_atomics = plan.int64 && s.shared_int64_atomics;
-    // MoltenVK makes a memory barrier in divergent flow a barrier of the group, which hangs (its issue 973).
+    // MoltenVK translates a memory barrier in divergent control flow to a barrier of the group, which hangs (MoltenVK issue 973).
     plan.locks = s.driver_id != VK_DRIVER_ID_MOLTENVK;
-    // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to come there, which ends in wrong results; its
-    // atomics are LLVM's sequentially consistent ones, and order everything.
+    // lavapipe (Mesa 22.3) suspends the group at a memory barrier as if all items had to arrive there, which gives wrong results.
+    // Its atomics are LLVM's sequentially consistent ones, so they order all memory without a barrier.
     plan.memory_barriers = s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE;
-    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. What is done about it (codegen/lowering/loop_limit.h) does no harm where a version has no limit.
+    // Mesa 22.3 and later: LP_MAX_TGSI_LOOP_ITERATIONS. The check for it (codegen/lowering/loop_limit.h) is harmless in versions
+    // without the limit.
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
-    // Mesa 22's gallivm lays subgroups along x, and has a loop go on while a lane is in it for which the group has no item: it stores nothing,
-    // and what it loads is 0. A search in memory then ends after 65,535 iterations, and every loop behind it after one.
+    // Mesa 22's gallivm lays subgroups along x, and keeps a loop running while a lane without an item of the group is in it. Such
+    // a lane stores nothing and loads 0, so that a search in memory ends only after 65,535 iterations, and every loop behind it
+    // after one.
     plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa_version(s) == 22;
-    // Mesa's NIR took a signed 64-bit comparison of a widened 32-bit integer with a constant for always true or always false: seen in
-    // 22.3, right in 25.0. All of its drivers share NIR.
+    // Mesa's NIR folded a signed 64-bit comparison of a widened 32-bit integer with a constant to true or false: seen in 22.3,
+    // correct in 25.0. All Mesa drivers share NIR.
     plan.ordered_as_unsigned = mesa_version(s) > 0 && mesa_version(s) < 25;
-    // Mesa's NIR drops inexact pairs of conversions: int(float(i)) in 22.3, and a float's way to half and back, too, in 25.0.
+    // Mesa's NIR folds inexact pairs of conversions: int(float(i)) in 22.3, and also float to half to float in 25.0.
     plan.exact_conversions = mesa_version(s) > 0;
-    // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds again: one
-    // number in 400 is wrong in its last place.
+    // SwiftShader (of Chromium 156) converts the low 31 bits of an unsigned integer, which rounds, and adds 2^31, which rounds
+    // again: one number in 400 is off by one unit in the last place.
     plan.unsigned_rounds_twice = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    // With AVX-512, LLVM up to version 22 makes a wrong vpternlog of `c ? (a & M) | (b & ~M) : b` (llvm-project issue 157929).
+    // With AVX-512, LLVM up to version 22 miscompiles `c ? (a & M) | (b & ~M) : b` to a wrong vpternlog (llvm-project issue
+    // 157929).
     plan.opaque_masks = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE;
-    // SwiftShader's copies of an unrolled body come without their decorations: a division by a constant becomes a product, for one.
+    // SwiftShader's loop unrolling copies a body without its decorations: a division by a constant, for example, becomes a
+    // product.
     plan.unrolled_imprecise = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
-    // SwiftShader optimises by spirv-opt, whose constant propagation folds no GLSL function in a module that declares a float mode, and
-    // then takes what depends on its result for the other value that reaches the same place: min(x, 4) in a loop leaves x as it began.
+    // SwiftShader runs spirv-opt. In a module that declares a float mode, its constant propagation does not fold GLSL functions,
+    // and then replaces a phi that depends on such a result by its other operand: min(x, 4) in a loop leaves x at its initial
+    // value.
     plan.float_modes = s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER ? 0 : s.float_modes;
     plan.subgroups = s.subgroup_operations & ~codegen::Subgroups::int64;
     if (s.subgroup_extended_types && plan.int64) plan.subgroups |= codegen::Subgroups::int64;
     if (switches.bare) plan.subgroups = 0;
     plan.required_subgroup_size = plan.subgroups == 0 ? 0 : required_subgroup_size(s);
     plan.full_subgroups = plan.required_subgroup_size > 0 && s.full_subgroups;
-    // Vulkan allows an error of 2.5 units in the last place, and cards make use of it. These compute by the processor's instructions.
+    // Vulkan allows division an error of 2.5 units in the last place, and cards make use of it. These two drivers compute with
+    // the processor's instructions, which round correctly.
     plan.rounded_division = (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || s.driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER) && !switches.divides;
     plan.linear_subgroups = linear_subgroups(s.driver_id);
-    // Without a required size Intel's subgroups are smaller than their size says.
+    // Without a required size, Intel's subgroups may be smaller than the reported size.
     const bool has_true_size = s.vendor != intel || plan.required_subgroup_size > 0;
-    // Some versions of lavapipe begin a subgroup with each row of the group.
+    // Some versions of lavapipe begin a new subgroup with each row of the group.
     plan.packed_subgroups = plan.linear_subgroups && s.driver_id != VK_DRIVER_ID_MESA_LLVMPIPE && has_true_size;
     plan.wide_offsets = switches.wide && plan.int64;
     plan.float_atomics = s.buffer_float32_atomic_add && !switches.bare;
@@ -136,7 +155,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     if (plan.float_atomics || plan.local_float_atomics) plan.extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     if (plan.required_subgroup_size > 0 && s.api_version < VK_API_VERSION_1_3)
         plan.extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-    // The specification demands it to be enabled where a device has it; its macro is behind VK_ENABLE_BETA_EXTENSIONS.
+    // The specification demands that this extension be enabled if a device has it; its macro needs VK_ENABLE_BETA_EXTENSIONS.
     if (s.has("VK_KHR_portability_subset")) plan.extensions.push_back("VK_KHR_portability_subset");
 }
 
@@ -181,12 +200,14 @@ void plan_memory(const Snapshot& s, Plan& plan) {
         const auto same = [&](const Plan::ArrayMemory& one) { return one.type == type; };
         if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same)) plan.arrays.push_back({*type, mapped && !plan.always_staged});
     };
-    // The device's own memory that is cached for the host. Where the driver parts the host's memory into heaps, any of them is as good.
+    // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
+    // memory into heaps, any of them will do.
     if (unified && (integrated || heap(*unified) >= heap(*local_type))) add(unified, true);
-    // All of a card's memory within the host's reach: written in place, and read by a copy, as it is not cached. A small window is not for arrays.
+    // A host-visible window over all of a card's memory (resizable BAR): written in place, but read by a copy, as it is not
+    // cached. A smaller window is not used for arrays.
     if (window && heap(*window) >= heap(*local_type)) add(window, true);
     add(local_type, false);
-    // The host's memory, across a bus.
+    // The host's memory, which the device reaches across a bus.
     add(memory_type(s, visible | cached, special | local), true);
     add(memory_type(s, visible, special | local), true);
     if (plan.arrays.empty()) add(memory_type(s, 0), false);
@@ -224,9 +245,10 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
     plan.queue_family = *family;
     plan.time_stamp_bits = s.queue_families[*family].timestampValidBits;
     plan.on_host = s.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
-    // Systems give a card up that does not answer for 2 seconds (Windows) or 10 (Linux). It can draw nothing meanwhile, either.
+    // A watchdog of the system resets a card that does not answer for 2 seconds (Windows) or 10 (Linux). Nor can it draw
+    // meanwhile.
     if (plan.time_stamp_bits > 0 && (switches.slices || !plan.on_host)) plan.most_seconds = switches.slices ? 1e-6 : 0.25;
-    // There a submission takes the host's cores from what else it does, and a batch more is no sooner done.
+    // On such a device, a submission takes cores from the host's other work, and submitting early gains nothing.
     if (plan.on_host) plan.batching = {.when_idle = false, .most_commands = 1024, .most_in_flight = 8};
     plan_features(s, switches, plan);
     plan.always_staged = switches.staging;
@@ -235,7 +257,7 @@ Plan make_plan(const Snapshot& s, const Switches& switches) {
 
     plan.limits.max_group_size = s.limits.maxComputeWorkGroupInvocations;
     for (int axis = 0; axis < 3; ++axis) plan.limits.max_group_extent[axis] = s.limits.maxComputeWorkGroupSize[axis];
-    // A card sets memory aside for all items that it could run at once: 512 bytes are some 80 MiB of a large one.
+    // A card reserves private memory for all items that it could run at once: 512 bytes an item are some 80 MiB on a large card.
     if (!plan.on_host) plan.limits.private_memory = 512;
     plan.limits.local_memory = s.limits.maxComputeSharedMemorySize;
     const int subgroup_size = plan.required_subgroup_size > 0 ? plan.required_subgroup_size : s.subgroup_size;

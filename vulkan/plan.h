@@ -1,4 +1,4 @@
-// How a physical device will be used: a pure function of its snapshot, so that it is tested with no driver.
+// The device plan: how a physical device will be used, as a pure function of its snapshot, tested without a driver.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace pumice::vulkan {
 
-/// What the environment asks for. The PUMICE_VULKAN_ ones force, on any driver, paths that it would not take.
+/// Switches from the environment. Those named PUMICE_VULKAN_ force code paths that a driver would not take otherwise.
 struct Switches {
     bool validate = false;         ///< PUMICE_VALIDATE=1
     bool pairs = false;            ///< PUMICE_VULKAN_PAIRS=1: 64-bit integers by pairs of 32-bit ones
@@ -18,17 +18,17 @@ struct Switches {
     bool addresses = false;        ///< PUMICE_VULKAN_ADDRESSES=1: reach every array through its device address
     bool wide = false;             ///< PUMICE_VULKAN_WIDE=1: offsets into arrays in 64 bits, as arrays of 2^31 elements need them
     bool divides = false;          ///< PUMICE_VULKAN_DIVIDE=1: do not trust the driver's division and square root under strict maths
-    bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: ask whether the driver has ended loops
+    bool loops = false;            ///< PUMICE_VULKAN_LOOPS=1: check at a kernel's end that the driver has not ended loops
     bool slices = false;           ///< PUMICE_VULKAN_SLICES=1: slice every launch whose pace is known, however short
     static Switches from_environment();
 };
 
-/// The rules by which commands gather in batches. Each batch is one submission.
+/// The rules by which commands are collected in batches. Each batch is one submission.
 struct Batching {
-    bool when_idle = true;       ///< a device that has nothing to do is given each command at once
-    bool by_thread = true;       ///< what nobody submits is submitted a millisecond or so after the last command
-    int most_commands = 64;      ///< in a batch
-    size_t most_in_flight = 64;  ///< batches; a host that runs further ahead waits, which bounds its memory
+    bool when_idle = true;       ///< an idle device is given each command at once
+    bool by_thread = true;       ///< a thread submits an open batch about a millisecond after the last command
+    int most_commands = 64;      ///< largest number of commands in a batch
+    size_t most_in_flight = 64;  ///< largest number of batches; a host that runs further ahead waits, which bounds its memory
 };
 
 struct Plan {
@@ -42,31 +42,31 @@ struct Plan {
     bool byte_storage = false;            ///< buffers hold bytes; arithmetic on them is int8
     bool int64_atomics = false;           ///< in buffers
     bool local_int64_atomics = false;     ///< in local memory
-    bool locks = true;                    ///< a table of locks does for the 64-bit atomics that are not there
-    bool memory_barriers = true;          ///< they do what they should
-    int64_t most_iterations = 0;          ///< of all loops of a work-item: more are ended silently; 0: no such limit
-    bool idle_lanes = false;              ///< lanes without an item of the group keep loops going
+    bool locks = true;                    ///< missing 64-bit atomics may be emulated by a table of locks
+    bool memory_barriers = true;          ///< memory barriers work
+    int64_t most_iterations = 0;          ///< of all loops of a work-item, after which the driver ends them silently; 0: no limit
+    bool idle_lanes = false;              ///< lanes without an item of the group keep loops running
     bool ordered_as_unsigned = false;     ///< signed 64-bit comparisons of widened integers are wrong
-    bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds to 31 bits' floats first
+    bool unsigned_rounds_twice = false;   ///< u32 to f32 rounds the low 31 bits first
     bool opaque_masks = false;            ///< see codegen::Options
     bool unrolled_imprecise = false;      ///< NoContraction does not hold in loops with the hint Unroll
-    bool exact_conversions = false;       ///< conversions that round are kept only where they are decorated
+    bool exact_conversions = false;       ///< rounding conversions need a decoration, or the driver folds them
     bool rounded_division = false;        ///< see codegen::Options
     uint32_t float_modes = 0;             ///< see codegen::Options
     bool linear_subgroups = false;        ///< see codegen::Options
     bool packed_subgroups = false;        ///< see codegen::Options
     bool wide_offsets = false;            ///< for every launch
-    uint32_t subgroups = 0;               ///< what they can do: bits of codegen::Subgroups
+    uint32_t subgroups = 0;               ///< capabilities: bits of codegen::Subgroups
     int required_subgroup_size = 0;       ///< of pipelines that use subgroups; 0: none can be required
     bool full_subgroups = false;          ///< a pipeline may ask for subgroups without idle lanes
     bool float_atomics = false;           ///< f32 add in buffers
     bool local_float_atomics = false;     ///< f32 add in local memory
 
-    double most_seconds = 0;              ///< of one submission, where a watchdog ends what takes long; 0: there is none
+    double most_seconds = 0;              ///< longest submission, on devices with a watchdog; 0: no limit
     bool on_host = false;                 ///< work-items run on the host's processor
     Batching batching;
 
-    uint32_t time_stamp_bits = 0;         ///< of the clock that the queue writes; 0: none
+    uint32_t time_stamp_bits = 0;         ///< valid bits of the queue's time stamps; 0: none
 
     bool push_descriptors = false;        ///< else descriptor sets
     bool all_by_address = false;          ///< every array through its address
@@ -75,23 +75,23 @@ struct Plan {
     /// A memory type for arrays.
     struct ArrayMemory {
         uint32_t type = 0;
-        bool mapped = false;              ///< the host writes arrays in place, and reads them so where the memory is cached for it
+        bool mapped = false;              ///< the host writes arrays in place, and reads them in place if the memory is host-cached
     };
-    std::vector<ArrayMemory> arrays;      ///< the best first; the others for when it has no room left
+    std::vector<ArrayMemory> arrays;      ///< the best first; the others are used when it is full
     bool always_staged = false;           ///< arrays are never mapped
     uint32_t upload_memory = 0;           ///< memory types of the staging memory
     uint32_t download_memory = 0;
-    int64_t alignment = 256;              ///< of allocations, and what their sizes are rounded up to; a power of two
+    int64_t alignment = 256;              ///< of allocations' offsets and sizes; a power of two
     int64_t max_block_bytes = 0;          ///< of one allocation from the driver
     Limits limits;
 
-    /// Whether kernels may use the type: in hardware, or for 64-bit integers by pairs of 32-bit ones.
+    /// True if kernels may use the type, in hardware or emulated (64-bit integers by pairs of 32-bit ones).
     bool supports(Feature feature) const;
 };
 
 Plan make_plan(const Snapshot& snapshot, const Switches& switches);
 
-/// The memory of arrays and staging, again: once the device is open it is known which types buffers may have.
+/// Plans the memory of arrays and staging again: only once the device is open is it known which memory types buffers may have.
 void plan_memory(const Snapshot& snapshot, Plan& plan);
 
 }  // namespace pumice::vulkan

@@ -1,3 +1,17 @@
+// The command queue: records commands into batches, submits them in order, and tracks progress by one timeline semaphore.
+//
+// Each batch (a command buffer) signals the next value of the timeline; a wait, a query and the reuse of memory all compare
+// values:
+//
+//   begin(accesses), vkCmd..., end()    command 1 |
+//   begin(accesses), vkCmd..., end()    command 2 | batch -> submit: signals value 7      wait(7): vkWaitSemaphores
+//
+// Barriers are automatic (hazards.h). Batching trades latency for overhead: an idle device gets each command at once, a busy one
+// gets batches whose size doubles with each submission, up to Batching::most_commands. make_room() bounds the batches in flight
+// (back-pressure). Host calls (call()) occupy a value of the timeline each and hold back what is recorded after them;
+// queue_thread.cpp runs them. Objects are destroyed by retire(): deferred until the value of their last use is reached. Cost: a
+// barrier, a submission and a semaphore value a batch. After a failed submission the host signals the promised value, so no
+// waiter hangs. Limits: one queue family; in order but for commands that go ahead of a call.
 #include "vulkan/queue.h"
 
 #include <algorithm>
@@ -9,11 +23,11 @@
 namespace pumice::vulkan {
 namespace {
 
-constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may bound one
-constexpr uint64_t thread_slice = 20'000'000;   // ns; how long the queue's thread takes to notice that it is to stop
+constexpr uint64_t wait_slice = 1'000'000'000;  // ns; a wait is a loop of these, since drivers may limit a single wait
+constexpr uint64_t thread_slice = 20'000'000;   // ns; the longest time until the queue's thread notices that it must stop
 constexpr uint32_t sets_of_a_pool = 64;
 
-// What our commands are and do.
+// The stages and accesses of all commands that the queue records.
 constexpr VkPipelineStageFlags commands_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags commands_accesses =
     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -28,8 +42,8 @@ Queue::Queue(Context& c) : context(c) {
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
     context.check(context.vk.CreateSemaphore(context.device, &info, nullptr, &timeline), "vkCreateSemaphore");
-    // An empty batch: drivers and layers make static objects of their own when they are first used, and what ends at exit must end
-    // before those.
+    // Submit an empty batch: drivers and layers construct static objects at their first use, and the queue's exit handler must
+    // run before those are destroyed, so it is registered after them.
     try {
         open_batch();
         submit();
@@ -43,7 +57,8 @@ Queue::Queue(Context& c) : context(c) {
 }
 
 Queue::~Queue() {
-    // Work that was recorded and that nobody waited for is still done; a lost device cannot, and its objects go all the same.
+    // Recorded work that nobody waited for is still done. On a lost device that fails, and the objects are destroyed all the
+    // same.
     try {
         finish();
     } catch (...) {
@@ -53,7 +68,7 @@ Queue::~Queue() {
     for (Retired& item : retired) item.act();
     if (open) destroy(*open);
     if (front) destroy(*front);
-    for (Step& step : held)  // where a call ends the queue
+    for (Step& step : held)  // left over if a call destroys the queue
         if (step.batch) destroy(*step.batch);
     for (auto& batch : in_flight) destroy(*batch);
     for (auto& batch : unused) destroy(*batch);
@@ -70,7 +85,7 @@ void Queue::open_batch() {
     bound = VK_NULL_HANDLE;
 }
 
-/// One that commands can be recorded into.
+/// A batch that is ready for recording.
 std::unique_ptr<Queue::Batch> Queue::new_batch() {
     std::unique_ptr<Batch> batch;
     if (unused.empty()) collect();
@@ -107,7 +122,7 @@ std::unique_ptr<Queue::Batch> Queue::new_batch() {
 
 VkCommandBuffer Queue::begin(std::span<const Access> accesses, bool ahead) {
     context.require_alive();
-    if (front) {  // an error kept it from its end()
+    if (front) {  // an error prevented its end()
         destroy(*std::exchange(front, nullptr));
         ++batches;
     }
@@ -136,7 +151,8 @@ void Queue::end() {
     else if (batching.by_thread) attend();
 }
 
-/// One global barrier: drivers treat it no worse than many of single buffers, and it lets the tracker forget all.
+/// Records one global memory barrier: drivers treat it no worse than many buffer barriers, and the tracker can forget everything
+/// before it.
 void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags used) {
     VkMemoryBarrier memory{};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -145,8 +161,8 @@ void Queue::barrier(const Batch& batch, VkPipelineStageFlags from, VkAccessFlags
     context.vk.CmdPipelineBarrier(batch.commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
 }
 
-/// Orders and makes visible everything before to everything after, and at the end of a batch to the host; to the rest of the
-/// application, too, where it has one.
+/// Orders everything recorded before the barrier before everything after it, and makes writes visible; at the end of a batch
+/// (`last`) also to the host, and, on an application's device, to the rest of the application.
 void Queue::barrier(const Batch& batch, bool last) {
     VkPipelineStageFlags to = commands_stages;
     VkAccessFlags used = commands_accesses;
@@ -158,7 +174,7 @@ void Queue::barrier(const Batch& batch, bool last) {
 
 void Queue::order() { barrier(front ? *front : *open, false); }
 
-/// Gives the driver what goes ahead. The batches before it end with barriers, and so does this one.
+/// Submits the batch that goes ahead of a call. The batches before it end with barriers, and so does this one.
 void Queue::submit_front() {
     front->count = 1;
     barrier(*front, true);
@@ -181,14 +197,14 @@ void Queue::submit() {
         held.push_back({assigned, std::move(batch), {}});
         return;
     }
-    held.push_back({assigned, nullptr, [] {}});  // its value is reached all the same
+    held.push_back({assigned, nullptr, [] {}});  // a call that does nothing, so that the value is still reached
     destroy(*batch);
     context.check(result, "vkEndCommandBuffer");
 }
 
 void Queue::wait_for(const Signal& signal) {
     context.require_alive();
-    if (open && open->count > 0) submit();  // what was recorded before does not wait
+    if (open && open->count > 0) submit();  // earlier commands must not wait for the signal
     if (!open) open_batch();
     open->awaits.push_back(signal.semaphore);
     open->awaited_values.push_back(signal.value);
@@ -196,8 +212,8 @@ void Queue::wait_for(const Signal& signal) {
     if (context.plan.batching.by_thread) attend();
 }
 
-/// Gives a batch to the driver, unless something failed before. After a failure its commands are lost, but the value that was
-/// promised is signalled by the host, so that nobody waits for ever, and the queue goes on.
+/// Submits a batch to the driver, unless `result` is a failure already. After a failure the batch's commands are lost, but the
+/// host signals the promised value, so that no wait blocks forever, and the queue remains usable.
 void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char* call) {
     if (result == VK_SUCCESS) {
         VkTimelineSemaphoreSubmitInfo values{};
@@ -240,7 +256,7 @@ void Queue::hand_over(std::unique_ptr<Batch> batch, VkResult result, const char*
     }
 }
 
-/// The queue has nothing to do.
+/// Signals a value of the timeline from the host. The driver's queue must be idle.
 void Queue::signal_from_host(uint64_t value) {
     VkSemaphoreSignalInfo signal{};
     signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
@@ -281,7 +297,7 @@ VkDescriptorSet Queue::descriptor_set(VkDescriptorSetLayout layout, uint32_t sto
         VkDescriptorSet set = VK_NULL_HANDLE;
         const VkResult result = context.vk.AllocateDescriptorSets(context.device, &info, &set);
         if (result == VK_SUCCESS) return set;
-        // A pool that is full is left for the next; a fresh one that fails, fails for good.
+        // If a pool is full, take the next one. A failure of a new pool is an error.
         if (fresh || (result != VK_ERROR_OUT_OF_POOL_MEMORY && result != VK_ERROR_FRAGMENTED_POOL))
             context.check(result, "vkAllocateDescriptorSets");
         ++batch.sets_used;
@@ -308,7 +324,8 @@ void Queue::collect() {
         if (result == VK_SUCCESS) unused.push_back(std::move(batch));
         else destroy(*batch);
     }
-    // Values rise but for objects whose last use lies before that of an earlier retired one; those wait a little longer.
+    // Values ascend, except those of objects whose last use is before that of an object retired earlier; these wait a little
+    // longer.
     while (!retired.empty() && retired.front().value <= now) {
         const std::function<void()> act = std::move(retired.front().act);
         retired.pop_front();
@@ -320,13 +337,13 @@ uint64_t Queue::poll() {
     if (completed == submitted) return submitted;
     uint64_t now = 0;
     context.check(context.vk.GetSemaphoreCounterValue(context.device, timeline, &now), "vkGetSemaphoreCounterValue");
-    if (now > completed) completed = now;  // a call's value is not on the timeline
+    if (now > completed) completed = now;  // the value of a call is not on the timeline
     if (completed == submitted) threshold = 1;
     return completed;
 }
 
-/// Blocks until the value is reached, which is submitted or will be; with or without the mutex. False where the thread is to stop
-/// before that.
+/// Blocks until the value is reached, which must be submitted now or later; with or without the mutex. False if the thread must
+/// stop before that.
 bool Queue::await(uint64_t value, bool until_stopped) {
     VkSemaphoreWaitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
@@ -395,7 +412,7 @@ bool Queue::reached(uint64_t value) {
     if (completed >= value) return true;
     const std::lock_guard lock(mutex);
     if (value > assigned) submit();
-    if (!held.empty()) attend();  // where no thread was to be had before
+    if (!held.empty()) attend();  // in case no thread could be started before
     return poll() >= value;
 }
 

@@ -1,3 +1,14 @@
+// Slicing of long launches: a launch is split into submissions, so that none takes longer than a system's watchdog allows.
+//
+// A pipeline's pace, the seconds for one group, is measured with time stamps. The first launch of a pipeline probes about one
+// group in 64; later launches are sliced by the last measurement, and measured again.
+//
+//   pace 0.1 ms a group, limit 0.25 s  ->  at most 2500 groups a slice
+//   groups 100 x 80 x 1                ->  boxes of 100 x 25 x 1
+//
+// slice_extents() cuts along the slowest axis first, so slices are whole planes or rows if these fit, and run in the order of the
+// groups. Cost: two time stamps a launch, and one wait for the probe of each pipeline. Limits: the pace is that of earlier
+// arguments; a group that alone exceeds the limit cannot be split. Launches of fewer than 256 groups are not measured.
 #include "vulkan/slices.h"
 
 #include <algorithm>
@@ -25,7 +36,7 @@ Probe probe(const std::array<int64_t, 3>& groups) {
     return parts;
 }
 
-/// Takes what was timed, where it is done.
+/// Updates the pace from a timing whose launch is done; gives the queries back.
 void Device::read_pace(Pace& pace) {
     if (!pace.timing.is_on || !queue.is_past(pace.timing.value)) return;
     if (const auto seconds = seconds_between(pace.timing.begin, pace.timing.end)) pace.seconds_a_group = *seconds / double(pace.timing.groups);
@@ -35,7 +46,7 @@ void Device::read_pace(Pace& pace) {
     queries.give_back(pace.timing.end);
 }
 
-/// Of the launch's first slice, which holds up those that come after it: once a pipeline.
+/// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
 Box Device::take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace) {
     const Probe parts = probe(groups_of(launch));
     const uint64_t value = record_slices(recorded, launch, parts.first, pace);

@@ -1,4 +1,4 @@
-// Launches in slices, each a submission of its own, so that none takes longer than a watchdog allows.
+// Slicing of launches: each slice is a submission of its own, so that none takes longer than a watchdog allows.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,27 +14,27 @@ struct Box {
     int64_t groups() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
 };
 
-/// The extents of boxes that have at most so many groups, 1 at least, and cover the box in the order of the groups: rows are parted where
-/// one has more.
+/// The extents of boxes that have at most `most_groups` groups (at least 1) and cover the box in the order of the groups. A row
+/// that has more groups is split.
 std::array<int64_t, 3> slice_extents(const Box& box, int64_t most_groups);
 
-/// The groups of a launch of unknown pace, about one in 64, that are timed before the others.
+/// The probe of a launch of unknown pace: about one group in 64 is timed before the others.
 struct Probe {
     Box first, others;
 };
 Probe probe(const std::array<int64_t, 3>& groups);
-/// Launches of fewer groups are not worth a look at the clock.
+/// Launches of fewer groups are not timed.
 constexpr int64_t fewest_timed_groups = 256;
 
-/// A pipeline's time for one group, measured on its last timed slice. Arguments may change it: every launch that is large enough is timed,
-/// unless one is being timed.
+/// A pipeline's time for one group, measured on its last timed slice. The time depends on the arguments, so every launch that is
+/// large enough is timed, unless a timing is in progress.
 struct Pace {
-    std::mutex mutex;  // before the queue's
-    double seconds_a_group = 0;  // 0: not known
+    std::mutex mutex;  // locked before the queue's mutex
+    double seconds_a_group = 0;  // 0: unknown
     struct {
         bool is_on = false;
         Query begin, end;
-        uint64_t value = 0;  // of the timeline, when both are written
+        uint64_t value = 0;  // timeline value at which both queries are written
         int64_t groups = 0;
     } timing;
 };

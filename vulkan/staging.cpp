@@ -1,3 +1,15 @@
+// Staging memory for copies between host and device: a ring buffer of 16 MiB, and blocks that are recycled.
+//
+// Arrays that are not mapped are copied through host-visible memory. Staging takes pieces of a ring in order; a piece is free
+// again when the host has dropped it and the device has reached the timeline value of its last use.
+//
+//   take(n) -> piece at head        upload: memcpy to piece, vkCmdCopyBuffer, until(value)
+//   head past the end -> 0          download: vkCmdCopyBuffer, wait, memcpy from piece
+//
+// A piece is at most a quarter of the ring, so that the host's copy and the device's copy overlap (pipelining). If the ring is
+// full, take() waits for the device, except where that wait could deadlock: behind a host call, or while another thread holds the
+// piece. A block of its own is allocated then. StagingBlocks keeps up to 64 MiB of such blocks for single copies, first fit
+// within a factor of 4. Cost: one copy more than mapped memory. Limits: pieces are freed in the order of their age.
 #include "vulkan/staging.h"
 
 #include <algorithm>
@@ -31,7 +43,7 @@ Staging::Piece Staging::take(int64_t bytes) {
     }
 }
 
-/// The ring's next piece; none where what was taken before is in use there, and until when.
+/// The ring's next piece; nullopt if earlier pieces still use its bytes, and then `blocked_until` is the value to wait for.
 std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_until) {
     const std::lock_guard lock(mutex);
     if (!block) {
@@ -39,10 +51,10 @@ std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_unt
         head = 0;
         uses.clear();
     }
-    const int64_t left = head;  // where the ring's end is too short: what lies there goes first
+    const int64_t left = head;  // if the piece does not fit before the ring's end, the pieces behind `left` must be free, too
     if (head + bytes > capacity) head = 0;
     const int64_t end = head + bytes;
-    // Pieces lie in the ring in the order of their age, so what overlaps is among the oldest.
+    // Pieces are in the ring in the order of their age, so those that overlap are among the oldest.
     size_t last = 0;
     for (; last < uses.size(); ++last) {
         const Use& use = uses[last];
@@ -59,7 +71,7 @@ std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_unt
     return piece;
 }
 
-/// The host is done with a piece, the device when the value is reached.
+/// Ends the host's use of a piece. The device's use ends when the value is reached.
 void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
     const std::lock_guard lock(mutex);
     if (number == 0) {  // a block of its own
@@ -67,13 +79,13 @@ void Staging::end(const Piece& piece, uint64_t number, uint64_t value) {
         if (value > 0) queue.retire(value, [block = piece.block] {});
         return;
     }
-    uses[number - uses.front().number].value = value;  // one that is in hand stays, and so do all after it
+    uses[number - uses.front().number].value = value;  // an older piece that the host still holds keeps this one from reuse
 }
 
 std::shared_ptr<Block> StagingBlocks::take(int64_t bytes) {
     {
         const std::lock_guard lock(mutex);
-        // One that is not much too large.
+        // A block of at most about 4 times the size.
         const auto fits = [&](const auto& block) { return block->bytes >= bytes && block->bytes / 4 <= bytes; };
         const auto found = std::find_if(unused.begin(), unused.end(), fits);
         if (found != unused.end()) {

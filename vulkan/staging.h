@@ -1,4 +1,4 @@
-// Host-visible memory that copies between host and device pass through.
+// Staging memory: host-visible memory for copies between host and device.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace pumice::vulkan {
 
-/// A ring: pieces are taken in order, and each is free again when host and device are done with it. Any thread.
+/// A ring buffer: pieces are taken in order, and each is free again when host and device are done with it. Thread-safe.
 class Staging {
 public:
     static constexpr int64_t capacity = int64_t(16) << 20;
     static constexpr int64_t largest_piece = capacity / 4;  ///< so that copying in, the device's copy and copying out overlap
 
-    /// `ids` gives each block a number that tells it from all others in the hazard tracker.
+    /// `ids` gives each block a number that identifies it in the hazard tracker.
     Staging(Context& context, Queue& queue, uint32_t memory_type, std::atomic<uint64_t>& ids)
         : context(context), queue(queue), memory_type(memory_type), ids(ids) {}
 
-    /// Memory that the host may use while the piece is there. Its end takes the queue's mutex.
+    /// A piece of the ring, which the host may use while the object exists. The destructor takes the queue's mutex.
     class Piece {
     public:
         Piece(Staging& staging, std::shared_ptr<Block> block, int64_t offset, int64_t bytes, uint64_t number)
@@ -32,34 +32,34 @@ public:
         Piece(Piece&&) = default;
         ~Piece();
         std::byte* data() const { return block->mapped + offset; }
-        /// The bytes that the device has copied there.
+        /// The bytes that the device has copied into the piece.
         const std::byte* received() const { return block->invalidate(offset, bytes), data(); }
-        /// The device uses it until the value is reached.
+        /// Declares that the device uses the piece until the value is reached.
         void until(uint64_t value) { last = value; }
 
         const std::shared_ptr<Block> block;
         const int64_t offset, bytes;
 
     private:
-        struct Owner {  // none of a piece that was moved
+        struct Owner {  // null in a piece that was moved from
             Owner(Staging* staging) : staging(staging) {}
             Owner(Owner&& other) : staging(std::exchange(other.staging, nullptr)) {}
             Staging* staging;
         } staging;
         uint64_t number, last = 0;
     };
-    /// `bytes` of at most largest_piece, of the ring or of a block of its own where the ring's next place is held by a call, or by
-    /// another thread. Waits for the device where the ring is full, with no lock held.
+    /// A piece of `bytes`, at most largest_piece. It is in a block of its own if a call or the host holds the ring's next bytes.
+    /// Waits for the device, with no lock held, if the ring is full.
     Piece take(int64_t bytes);
-    /// Gives the ring's memory back where it is idle.
+    /// Frees the ring's memory if no piece is in use.
     void release();
 
 private:
-    static constexpr uint64_t in_hand = ~uint64_t(0);  ///< of a use that the host has not ended
+    static constexpr uint64_t in_hand = ~uint64_t(0);  ///< value of a use that the host has not ended
     struct Use {
         int64_t begin, end;
         uint64_t number;
-        uint64_t value;  ///< of the device's last use
+        uint64_t value;  ///< timeline value of the device's last use
     };
     std::shared_ptr<Block> new_block(int64_t bytes);
     std::optional<Piece> next(int64_t bytes, uint64_t& blocked_until);
@@ -69,22 +69,22 @@ private:
     Queue& queue;
     const uint32_t memory_type;
     std::atomic<uint64_t>& ids;
-    std::mutex mutex;       // over all below; before the queue's
+    std::mutex mutex;       // guards the members below; locked before the queue's mutex
     std::shared_ptr<Block> block;
     std::deque<Use> uses;   // oldest first
     int64_t head = 0;       // where the next piece begins
     uint64_t pieces = 0;    // taken so far
 };
 
-/// Blocks of host-visible memory for one copy each, used again and again. Any thread.
+/// Blocks of host-visible memory for one copy each, which are recycled. Thread-safe.
 class StagingBlocks {
 public:
     StagingBlocks(Context& context, uint32_t memory_type, std::atomic<uint64_t>& ids) : context(context), memory_type(memory_type), ids(ids) {}
-    /// Of `bytes` or more; null where there is no memory.
+    /// A block of `bytes` or more; null if there is no memory.
     std::shared_ptr<Block> take(int64_t bytes);
-    /// Once neither host nor device uses it.
+    /// Returns a block that neither host nor device uses any more.
     void give_back(std::shared_ptr<Block> block);
-    /// Gives the memory of unused ones back to the driver.
+    /// Frees the memory of unused blocks.
     void release();
 
 private:

@@ -1,3 +1,12 @@
+// Best-fit suballocator with coalescing: ranges of one large driver allocation, as a pure data structure.
+//
+// Free ranges are kept in two trees, by offset and by size. An allocation takes the smallest range that is large enough, and
+// splits it; a release merges the range with its free neighbours.
+//
+//   size 100: allocate 30 -> 0, allocate 20 -> 30, release(0, 30), allocate 10 -> 0 (best fit: 30 < 50)
+//
+// Cost: logarithmic in the number of free ranges. Limits: no alignment of its own: callers round sizes up to one granularity,
+// which is then the alignment of all offsets. Giving a range back twice is a library bug. Textbook: Knuth, TAOCP 1, section 2.5.
 #include "vulkan/suballocator.h"
 
 #include "core/support/error.h"

@@ -1,4 +1,4 @@
-// Ranges within one big block, as a pure data structure.
+// Best-fit suballocator: ranges within one large block, as a pure data structure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,18 +8,18 @@
 
 namespace pumice::vulkan {
 
-/// Hands out ranges of [0, size) by best fit and merges what comes back. Callers round sizes up to one granularity, which is
-/// then the alignment of every offset too.
+/// Allocates ranges of [0, size) by best fit and merges released ranges. Callers round sizes up to one granularity, which is then
+/// the alignment of every offset, too.
 class Suballocator {
 public:
     explicit Suballocator(int64_t size);
-    /// The offset of `bytes` > 0 free bytes, or nothing.
+    /// Allocates `bytes` > 0 bytes: the offset, or nullopt if no free range is large enough.
     std::optional<int64_t> allocate(int64_t bytes);
-    /// Gives back exactly what allocate gave.
+    /// Releases exactly one range that allocate returned.
     void release(int64_t offset, int64_t bytes);
     bool empty() const { return free_bytes == size; }
     int64_t free() const { return free_bytes; }
-    /// Of the largest free range.
+    /// Bytes of the largest free range.
     int64_t largest() const { return by_size.empty() ? 0 : by_size.rbegin()->first; }
 
 private:

@@ -1,4 +1,16 @@
-// GLSL to SPIR-V, and SPIR-V to text: the one file that knows shaderc and SPIRV-Tools.
+// Assembler: GLSL to SPIR-V by shaderc (glslang), and SPIR-V to text, validation and optimisation by SPIRV-Tools. The one file
+// that includes their headers.
+//
+// Shaders are compiled at -O0, since drivers optimise anyway and the first launch should be early; spirv-opt -O runs for offline
+// dumps.
+//
+//   assemble(glsl, name)            words, target Vulkan 1.2
+//   with_constants(spirv, {5, 32})  specialisation constants frozen and folded, for translators such as MoltenVK's
+//   disassemble, validate           text; "" or spirv-val's messages
+//
+// Cost: milliseconds a kernel; the first compile in a process is slow, so warm_up() starts one on a thread, and every other
+// compile waits for it. Limits: GLSL that does not compile is a library bug. SPIRV-Tools prints in the global C++ locale, which
+// is replaced meanwhile.
 #include <shaderc/shaderc.hpp>
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
@@ -18,7 +30,7 @@
 namespace pumice::codegen {
 namespace {
 
-// 1.2 and not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
+// 1.2, not 1.3: for 1.3 glslang emits LocalSizeId, which needs maintenance4.
 constexpr spv_target_env environment = SPV_ENV_VULKAN_1_2;
 
 const shaderc::Compiler& compiler() {
@@ -36,7 +48,7 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
     return {result.cbegin(), result.cend()};
 }
 
-/// The module after these passes, validated before them where that is asked for.
+/// The module after the optimizer's passes. `validated`: spirv-val runs before them.
 std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::string& name, spvtools::Optimizer& optimizer, bool validated) {
     std::string messages;
     optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* message) {
@@ -53,30 +65,31 @@ std::vector<uint32_t> optimized(const std::vector<uint32_t>& spirv, const std::s
     return out;
 }
 
-/// The first compile, on a thread of its own. Made after the compiler, so that at exit it goes before the compiler does: the
-/// destructor of a future of std::async waits for the thread.
+/// The first compile, on a thread of its own. The future is constructed after the compiler, so at exit it is destroyed before the
+/// compiler: the destructor of a future of std::async waits for the thread.
 const std::shared_future<void>& warm() {
     compiler();
     const auto compile = [] { compile_glsl("#version 450\nvoid main() {}\n", "warm_up"); };
     static const std::shared_future<void> first = [&] {
         try {
             return std::async(std::launch::async, compile).share();
-        } catch (const std::system_error&) {  // no thread is to be had: who waits first compiles it
+        } catch (const std::system_error&) {  // no thread is available: the first wait compiles
             return std::async(std::launch::deferred, compile).share();
         }
     }();
     return first;
 }
 
-/// SPIRV-Tools writes numbers by streams of its own, which have the program's global locale: for as long as this lives, one that neither
-/// groups digits nor has another point. C's locale stays. Streams that other threads make meanwhile write plain numbers, too.
+/// RAII: while it lives, the global C++ locale neither groups digits nor has another decimal point, since SPIRV-Tools writes
+/// numbers with streams of its own, which take the global locale. C's locale stays as it is. Streams that other threads construct
+/// meanwhile write plain numbers, too.
 class PlainNumbers {
 public:
     PlainNumbers() : alone(mutex()), before(std::locale()) {
         const auto& digits = std::use_facet<std::numpunct<char>>(before);
         if (digits.grouping().empty() && digits.decimal_point() == '.') return;
         changed = true;
-        std::locale::global(std::locale(before, new std::numpunct<char>));  // without a name, so that C's is left alone
+        std::locale::global(std::locale(before, new std::numpunct<char>));  // a locale without a name leaves C's locale alone
     }
     ~PlainNumbers() {
         if (!changed) return;
@@ -107,7 +120,7 @@ std::string disassembled(const uint32_t* words, size_t count, uint32_t options) 
 void warm_up() { warm(); }
 
 std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize) {
-    // Two first compiles at once would both pay; the second waits for the first here.
+    // Two concurrent first compiles would both be slow, so this one waits for the first.
     warm().wait();
     std::vector<uint32_t> spirv = compile_glsl(glsl, name);
     if (!optimize) return spirv;

@@ -1,4 +1,9 @@
-// Recorded IR to SPIR-V.
+// Driver of the code generator: recorded IR to SPIR-V by lower, emit_glsl and assemble, in that order.
+//
+//   ir::Kernel -> lower (passes) -> emit_glsl (text, interface) -> assemble (SPIR-V) [-> with_exact_conversions] -> Shader
+//
+// PUMICE_TIME prints the milliseconds of each stage, PUMICE_DUMP=glsl and =spirv the text and the disassembly. Errors gain the
+// kernel's name and source line. Nothing is cached here; the caller has the disk cache (vulkan/vulkan_launch.cpp).
 #include <chrono>
 #include <cstdio>
 

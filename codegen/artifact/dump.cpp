@@ -1,4 +1,4 @@
-// Everything that a kernel compiles to, as files.
+// Offline dump: every stage of a kernel's compilation as a file.
 #include "codegen/artifact/spirv.h"
 #include "codegen/glsl/codegen.h"
 #include "core/support/error.h"
@@ -21,12 +21,12 @@ Folder make_folder(const fs::path& path) {
 }  // namespace
 
 void dump(const ir::Kernel& recorded, const fs::path& folder) {
-    // Asked first, so that an unwritable folder is said before any compiling.
+    // Before compilation, so that an unwritable folder is reported at once.
     const Folder at = make_folder(folder);
     Options options;
     options.comments = true;
     Shader shader = compile(recorded, options);
-    // Nobody waits for an offline dump: it gets spirv-opt, which may drop capabilities.
+    // An offline dump is not urgent, so it gets spirv-opt, which may drop capabilities.
     shader.spirv = assemble(shader.glsl, shader.name, true);
     shader.capabilities = capabilities_of(shader.spirv);
 

@@ -1,4 +1,13 @@
-// The JSON that describes a module to whoever launches it without this library.
+// Manifest: the JSON that describes a SPIR-V module to a host that launches it without this library.
+//
+//   { "kernel": "saxpy", "entry": "main", "group_size": [{"axis": "x", "specialization_constant": 0, "default": 1}, ...],
+//     "bindings": [{"argument": 1, "set": 0, "binding": 0, "access": "inout", "element": "f32", "rank": 1}, ...],
+//     "push_constants": {"bytes": 12, "fields": [{"kind": "start", "axis": "x", "offset": 0, "type": "i32"}, ...]}, ... }
+//
+// It holds everything of Shader that a launch needs: entry, specialisation constants, bindings with element layouts, push
+// constants or the argument block, local memory with size expressions, features, capabilities, hash. Arguments count from 1;
+// offsets and sizes are bytes. Limits: a description only; the host has to compute fields such as start, end and group_count
+// itself.
 #include <bit>
 #include <nlohmann/json.hpp>
 
@@ -68,7 +77,7 @@ Json element(const Element& e) {
     return {{"bytes", e.size}, {"members", members}};
 }
 
-/// A step as a number, ["group_size", "x"], or [op, operands...]; casts say their type: ["cast", "i64", operand].
+/// A step as JSON: a number, ["group_size", "x"], or [op, operands...]; casts name their type: ["cast", "i64", operand].
 Json size_expression(std::span<const SizeStep> steps, uint32_t at) {
     const SizeStep& step = steps[at];
     if (step.op == ir::Op::constant) {
@@ -104,7 +113,7 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
     if (recorded.loc.line) out["source"] = recorded.where(recorded.loc);
     out["entry"] = "main";
     out["environment"] = "vulkan1.2";
-    // What the pipeline must specialise; the defaults are one item a group.
+    // The pipeline must specialise the group's extents; the defaults are one item a group.
     Json extents = Json::array();
     for (int axis = 0; axis < 3; ++axis)
         extents.push_back({{"axis", axis_names[axis]}, {"specialization_constant", axis}, {"default", 1}});
@@ -125,12 +134,12 @@ std::string manifest(const ir::Kernel& recorded, const Shader& shader) {
                                      {"fields", fields}};
             continue;
         }
-        if (b.argument == Binding::locks) {  // zero at the start; each launch leaves it so
+        if (b.argument == Binding::locks) {  // zero before the first launch; each launch leaves it zero
             out["bindings"].push_back(
                 {{"locks", Binding::lock_count}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
             continue;
         }
-        if (size_t(b.argument) == recorded.params.size()) {  // what core/host/ring.h describes
+        if (size_t(b.argument) == recorded.params.size()) {  // the layout is in core/host/ring.h
             out["bindings"].push_back({{"ring", true}, {"set", 0}, {"binding", b.binding}, {"type", "storage_buffer"}});
             continue;
         }

@@ -10,14 +10,13 @@ namespace pumice::codegen {
 /// The names of the capabilities that a module declares, in its order.
 std::vector<std::string> capabilities_of(const std::vector<uint32_t>& spirv);
 
-/// The module, whose conversions from and to floats are decorated with NoContraction. The specification has that decoration on arithmetic
-/// alone; Mesa keeps to it on conversions, too, and else takes float(double(x)) and int(float(i)) backwards, without their rounding, for x
-/// and i.
+/// The module with NoContraction on its conversions from and to floats. The specification allows that decoration on arithmetic
+/// only; Mesa honours it on conversions, too. Without it Mesa folds float(double(x)) and int(float(i)), which round, to x and i.
 std::vector<uint32_t> with_exact_conversions(const std::vector<uint32_t>& spirv);
 
-/// The module with its specialisation constants fixed: of each id the bits of its value, the others at their defaults. Arrays have a fixed
-/// length and groups a fixed size then, which translators to other languages need: MoltenVK cannot make an array whose length a
-/// specialisation constant says.
+/// The module with its specialisation constants frozen: `values` has the id and the bits of a constant, other constants keep
+/// their defaults. Arrays then have a fixed length and groups a fixed size, which translators to other languages need: MoltenVK
+/// cannot declare an array whose length is a specialisation constant.
 std::vector<uint32_t> with_constants(const std::vector<uint32_t>& spirv, const std::vector<std::pair<uint32_t, uint32_t>>& values);
 
 }  // namespace pumice::codegen

@@ -1,4 +1,4 @@
-// IR to GLSL to SPIR-V, without a device.
+// The Vulkan code generator: IR to GLSL to SPIR-V, without a device.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct FloatModes {
     static constexpr uint32_t to_even = 4;     ///< results are rounded to the nearest, to even in the middle (RoundingModeRTE)
 };
 
-/// What the emitter may rely on, and how arrays are reached.
+/// Capabilities and defects of the device and its driver that the code depends on, and how arrays are reached.
 struct Options {
     bool comments = false;                ///< source lines as comments
     bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
@@ -38,27 +38,27 @@ struct Options {
     bool wide_offsets = false;            ///< element offsets in 64 bits
     bool int64_atomics = true;            ///< the device has atomics on 64-bit integers in buffers; else they are done under locks
     bool local_int64_atomics = true;      ///< and in local memory
-    bool memory_barriers = true;          ///< false where atomics order all memory, and memory barriers do harm
-    bool idle_lanes = false;              ///< subgroups lie along x, and lanes without an item keep loops going: these leave first
+    bool memory_barriers = true;          ///< false if atomics order all memory, and memory barriers do harm
+    bool idle_lanes = false;              ///< subgroups lie along x; lanes without an item keep loops running: they return first
     bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
-    bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 does, and is done by way of i32
-    bool unrolled_imprecise = false;      ///< the driver forgets `precise` in the loops that it is told to unroll
-    bool opaque_masks = false;            ///< the driver merges the bits of two values under constant masks wrongly: it is not to know one
-    bool exact_conversions = false;       ///< conversions are decorated, for a driver that drops such as round
-    bool rounded_division = false;        ///< the device rounds f32 division and square root correctly; else strict maths sees to it
+    bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 rounds twice: a prelude function converts instead
+    bool unrolled_imprecise = false;      ///< the driver ignores `precise` in loops with an unroll attribute
+    bool opaque_masks = false;            ///< the driver miscompiles bit merges under constant masks: one mask is hidden from it
+    bool exact_conversions = false;       ///< conversions get NoContraction: the driver drops rounding conversions
+    bool rounded_division = false;        ///< f32 division and square root round correctly; else strict maths emulates that
     uint32_t float_modes = 0;             ///< bits of FloatModes that kernels with strict maths ask for
     bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
     bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
     uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
-    uint32_t subgroups = Subgroups::all;  ///< where a kernel needs more of them, its subgroups are of one item
+    uint32_t subgroups = Subgroups::all;  ///< capabilities; a kernel that needs others sees subgroups of one item
     bool linear_subgroups = false;        ///< items are in the order of their linear indices by subgroup and lane
-    bool packed_subgroups = false;        ///< and all subgroups of a group but its last one have an item in each lane
-    bool cross_loop_cse = false;                  ///< private memory costs less than computing things again
-    bool subgroup_sums = false;           ///< what items add to one place their subgroup adds up first, and groups reduce and scan by
-                                          ///< subgroups: needs arithmetic of them
+    bool packed_subgroups = false;        ///< all subgroups of a group but the last one have an item in each lane
+    bool cross_loop_cse = false;                  ///< private memory costs less than recomputation
+    bool subgroup_sums = false;           ///< subgroup-aggregated atomics, and group reductions and scans by subgroups;
+                                          ///< needs subgroup arithmetic
     bool operator==(const Options&) const = default;
 };
-/// All of them, for cache keys (core/ir/cache_key.h): a new one does not compile before it stands here, too.
+/// All options, for cache keys (core/ir/cache_key.h). The structured binding does not compile until a new option is listed here.
 inline auto key_parts(const Options& o) {
     const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
                  local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
@@ -92,11 +92,11 @@ struct Field {
 /// A storage buffer of the shader.
 struct Binding {
     static constexpr int argument_block = -1;
-    static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each
+    static constexpr int locks = -2;         ///< `lock_count` words, zero before the first launch and after each launch
     static constexpr int lock_count = 4096;  ///< a power of two
-    int argument = 0;   ///< parameter index; or one of the above; or, behind the last parameter, the ring of what is printed and
-                        ///< required (core/host/ring.h)
-    int binding = 0;    ///< in set 0, storage buffer; with Options::shares several arrays have the same
+    int argument = 0;   ///< parameter index; or one of the above; or the number of parameters: the ring of print and require
+                        ///< (core/host/ring.h)
+    int binding = 0;    ///< storage buffer in set 0; with Options::shares several arrays have the same binding
     ir::Access access = ir::Access::inout;
 };
 
@@ -107,7 +107,7 @@ struct SizeStep {
     uint32_t count = 0, operands[3] = {};  ///< earlier steps
     uint64_t immediate = 0;                ///< the constant's bits, or the axis
 };
-/// Local memory whose length the launch fixes, by a specialisation constant.
+/// A local array whose length the launch fixes, by a specialisation constant.
 struct SizedLocal {
     uint32_t constant = 0;                    ///< its id: 5 and up
     uint32_t first_step = 0, step_count = 0;  ///< in Shader::size_steps; the last one gives the elements
@@ -115,14 +115,15 @@ struct SizedLocal {
     uint32_t in_words = 0;                    ///< 1: the shader's array is of 32-bit words that hold the elements
 };
 
-/// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents
-/// along axes 0, 1, 2 (default 1 each). The bools 3 and 4 may be left false. The bool 3 makes a launch faster whose groups are all whole; the
-/// bool 4 one whose range begins at 0, and whose groups are numbered from the range's first one. The entry point is "main".
+/// One kernel as SPIR-V, with what a host must know to launch it. Specialisation constants 0, 1, 2 are the group's extents along
+/// axes 0, 1, 2 (default 1 each). Constants 3 and 4 are bools that may be left false: 3 speeds up a launch whose groups are all
+/// whole; 4 speeds up a launch whose range begins at 0, and whose groups are numbered from the range's first one. The entry point
+/// is "main".
 struct Shader {
-    /// The value of a local array's constant in groups of these extents. Sizes below 1 are for the launch to refuse.
+    /// The value of a local array's constant in groups of these extents, at least 1. The launch refuses sizes below 1.
     int64_t length_of(const SizedLocal& local, const std::array<int64_t, 3>& group) const;
     std::span<const SizeStep> steps_of(const SizedLocal& local) const;
-    /// All local memory of a group.
+    /// Bytes of all local memory of a group.
     int64_t local_bytes_for(const std::array<int64_t, 3>& group) const;
 
     std::string name;
@@ -131,7 +132,8 @@ struct Shader {
     std::vector<Binding> bindings;
     std::vector<Field> push;
     uint32_t push_bytes = 0;
-    /// Where the push constants have no room for all fields: those that are not the dispatch's, in a storage buffer.
+    /// The argument block, a storage buffer, if the push constants have no room for all fields: the fields that do not depend on
+    /// the dispatch.
     std::vector<Field> block;
     uint32_t block_bytes = 0;
     int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
@@ -144,13 +146,15 @@ struct Shader {
     std::string hash;                        ///< of the lowered IR and the options, 32 hex digits
 };
 
-/// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in lower.cpp).
+/// The pass pipeline from recorded IR to what the GLSL emitter takes (read it top to bottom in
+/// codegen/lowering/lower_for_glsl.cpp).
 ir::Kernel lower(const ir::Kernel& recorded, const Options& options = {});
-/// The passes in the order in which lower() runs them; one that runs twice stands twice.
+/// The names of the passes in the order in which lower() runs them; a pass that runs twice is listed twice.
 std::vector<std::string_view> pass_names();
-/// GLSL text of a kernel lowered for the same options, with an argument block where push constants do not suffice; fills everything of the Shader but spirv and capabilities.
+/// GLSL text of a kernel lowered for the same options, with an argument block where push constants do not suffice; fills
+/// everything of the Shader but spirv and capabilities.
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options);
-/// The steps that compute a local array's size, the size last; and its value.
+/// The steps that compute a local array's size, the size last; and their value in groups of these extents.
 std::vector<SizeStep> size_steps(const ir::Kernel& kernel, ir::Value size);
 int64_t elements_of(std::span<const SizeStep> steps, const std::array<int64_t, 3>& group);
 /// lower, emit_glsl and shaderc, in that order. Throws Error with the kernel's name and line.

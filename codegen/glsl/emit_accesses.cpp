@@ -1,4 +1,22 @@
-// Loads, stores, atomics and the barrier.
+// Memory accesses as GLSL: address computation, loads, stores, atomics and barriers.
+//
+// Addresses: several indices become one row-major offset by Horner's rule, `((i * extent_j) + j) * extent_k + k`; a local or
+// private array of constant extents that is always accessed by all its indices stays a nested GLSL array.
+//
+//   %v = load arg1[%0, %1] : f32            arg1[i * arg1_extent_x + j]
+//   %o = atomic add arg1[%p], %x : f32      uint old = arg1[index];
+//     (no float atomics)                    while (true) {
+//                                               uint now = floatBitsToUint(uintBitsToFloat(old) + value);
+//                                               uint seen = atomicCompSwap(arg1[index], old, now);
+//                                               if (seen == old) return uintBitsToFloat(old); else old = seen;
+//                                           }
+//
+// Atomics: GLSL's function if the device has one for the type; else a compare-exchange loop on the bits (f32, f64), on the word
+// around the element (emit_subwords.cpp), or a lock (emit_locks.cpp). A float memory with such atomics is declared as unsigned
+// integers. Barriers: barrier() orders local memory; it becomes a controlBarrier with buffer semantics if the items of a group
+// exchange data through a buffer (core/analysis/cross_item_dependence.h). Limits: offsets are 32-bit unless
+// Options::wide_offsets; no bounds checks, except that an index that is constant and out of bounds is hidden from GLSL's
+// compiler, which would refuse it.
 #include <algorithm>
 #include <limits>
 
@@ -32,7 +50,8 @@ const char* integer_function(Atomic a) {
     return "atomicExchange";
 }
 
-/// What a compare-exchange loop on the bits of a float stores in place of $0, with operand $1.
+/// The new value that a compare-exchange loop on the bits of a float stores, as a pattern over the old value $0 and the operand
+/// $1.
 std::string float_update(Atomic a, Scalar type) {
     switch (a) {
         case Atomic::add: return "$0 + $1";
@@ -45,8 +64,8 @@ std::string float_update(Atomic a, Scalar type) {
 
 }  // namespace
 
-/// True where GLSL could refuse the element: all indices are constants, and they may lie outside of the array. Of a local array whose size
-/// the launch decides, element 0 alone exists for certain.
+/// True if GLSL's compiler could reject the access: all indices are constants, and the element may lie outside of the array. Of a
+/// local array whose size the launch fixes, only element 0 is known to exist.
 bool Emitter::may_be_refused(const Inst& i) const {
     const Memory& m = k[i.memory];
     const auto indices = indices_of(k, i);
@@ -54,7 +73,7 @@ bool Emitter::may_be_refused(const Inst& i) const {
     int64_t place = 0, count = fixed ? 1 : m.kind == MemoryKind::array ? std::numeric_limits<int32_t>::max() : 1;
     for (size_t d = 0; d < indices.size(); ++d) {
         uint64_t bits = 0;
-        if (!k.constant(indices[d], bits) || (d > 0 && !fixed)) return false;  // the extents of arrays are no constants
+        if (!k.constant(indices[d], bits) || (d > 0 && !fixed)) return false;  // the extents of arrays are not constants
         const int64_t index = std::clamp<int64_t>(signed_value(k.type_of(indices[d]), bits), -1, std::numeric_limits<int32_t>::max());
         if (nested && fixed && (index < 0 || index >= m.extents[d])) return true;
         place = d > 0 ? place * m.extents[d] + index : index;
@@ -64,7 +83,8 @@ bool Emitter::may_be_refused(const Inst& i) const {
     return place >= count;
 }
 
-/// Constants that GLSL does not take for such: an access outside of its array is wrong only where an item makes it.
+/// Passes constant indices through a function, so that GLSL's compiler does not see constants. An access outside of its array is
+/// an error only if an item executes it, not at compile time.
 void Emitter::hide_constants(std::vector<Expression>& indices) {
     const std::string name = "not_constant";
     if (!own_functions.count(name)) {
@@ -74,12 +94,12 @@ void Emitter::hide_constants(std::vector<Expression>& indices) {
     for (Expression& index : indices) index = fill(text(name, "(int($0))"), {index});
 }
 
-/// The element's index: row-major out of one index a dimension, `((i * extent_j) + j) * extent_k + k`, or as it is given. Of
-/// nested memory all indices.
+/// The element's index: one index as it is, several indices as a row-major offset, `((i * extent_j) + j) * extent_k + k`. For
+/// nested memory, all indices.
 std::vector<Expression> Emitter::indices_into(const Inst& i) {
     const auto indices = indices_of(k, i);
     const Memory& m = k[i.memory];
-    // One 32-bit index needs no more bits in a bound array, which ends at 4 GiB.
+    // A single index into a bound array needs no 64-bit arithmetic: a binding ends at 4 GiB.
     const bool wide =
         options.wide_offsets && m.kind == MemoryKind::array && (indices.size() > 1 || interface.by_address(i.memory));
     if (wide) interface.need_type(Scalar::i64);
@@ -141,7 +161,8 @@ void Emitter::store(const Inst& i) {
     line(place.text + " = " + value.text + ";");
 }
 
-/// A function of this kernel that updates one float atomically by exchanging its bits until nobody came between.
+/// Defines, if needed, the function that updates one float atomically by a compare-exchange loop on its bits; returns the
+/// function's name.
 std::string Emitter::atomic_function(const Inst& i) {
     const Memory& m = k[i.memory];
     const std::string_view what = atomic_words[i.immediate];
@@ -195,7 +216,7 @@ void Emitter::atomic(const Inst& i) {
     define_atomic(i, e);
 }
 
-/// The atomic takes place here, whether its result is used or not.
+/// Writes the atomic as a statement at this point, whether its result is used or not.
 void Emitter::define_atomic(const Inst& i, const Expression& e) {
     flush(i.memory.id);
     const Value result = k.result(i);
@@ -205,7 +226,7 @@ void Emitter::define_atomic(const Inst& i, const Expression& e) {
         line(e.text + ";");
 }
 
-/// GLSL's barrier() orders shared memory alone; where items exchange data through buffers, those are ordered too.
+/// GLSL's barrier() orders shared memory only. If items exchange data through a buffer, a controlBarrier orders buffers too.
 void Emitter::barrier() {
     flush(none);
     if (!usage.buffers_exchange()) return line("barrier();");

@@ -1,4 +1,18 @@
-// Statements, and how values become text.
+// Expression emission: rebuilds expression trees from SSA values, and writes a block's instructions as GLSL statements.
+//
+// A pure value with one use in its own block is kept pending, and becomes part of its user's expression (forward substitution).
+// Every other value becomes a `const` variable. Constants, arguments and index instructions are written out at each use.
+//
+//   %3 = mul %0, %2 : f32
+//   %4 = load arg1[%1] : f32              arg1[i] = arg1[i] + arg3 * arg2[i];
+//   %5 = add %4, %3 : f32
+//   store arg1[%1], %5 : f32
+//
+// Why: readable text, and less work for glslang than a variable for each value. Legality: a pending load is evaluated (flushed)
+// before the next write to its memory, and before control flow; a strict float operation gets a `precise` variable of its own; an
+// expression longer than 96 characters gets a name; an operand that the pattern repeats is named first. This file also selects
+// the text of an instruction: shorter forms for constant operands (shift for a power of two), and replacements for what a driver
+// does wrongly (Options). Cost: linear, apart from the search of the pending list.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -22,7 +36,7 @@ constexpr size_t longest_inline = 96;  ///< characters; longer expressions are g
 
 std::string gl(const char* builtin, int axis) { return text("int(gl_", builtin, ".", axis_names[axis], ")"); }
 
-/// Index instructions, arguments, constants: so cheap that every use writes them out.
+/// True for constants, arguments and index instructions: they cost nothing, so every use writes them out.
 bool is_leaf(Op op) { return op == Op::constant || is_given(op); }
 
 }  // namespace
@@ -46,7 +60,7 @@ std::string Emitter::main_function() {
     out.clear();
     const bool loops = body.find("while (") != body.npos || body.find("for (") != body.npos || !own_functions.empty();
     if (options.idle_lanes && loops) {
-        // Subgroups lie along x. The first condition is folded where the group has one item along x.
+        // Lanes without an item leave first. Subgroups lie along x; the first condition folds if the group's extent along x is 1.
         interface.need("GL_KHR_shader_subgroup_basic");
         line("if (gl_LocalInvocationID.x >= gl_WorkGroupSize.x || gl_SubgroupInvocationID >= gl_WorkGroupSize.x) return;");
     }
@@ -88,7 +102,7 @@ void Emitter::name_indices() {
             std::string value = gl("LocalInvocationID", axis);
             if (n.op == Op::group_index)
                 value = from_origin(interface.field(Field::Kind::group_base, 0, axis, Scalar::i32)) + " + " + gl("WorkGroupID", axis);
-            // No constant: drivers fold expressions of specialisation constants by rules of their own.
+            // Not const: drivers fold expressions of specialisation constants by rules of their own.
             if (n.op == Op::group_size) value = gl("WorkGroupSize", axis);
             line(text(n.op == Op::group_size ? "int " : "const int ", name, " = ", value, ";"));
             for (const Inst& i : k.insts)
@@ -96,7 +110,7 @@ void Emitter::name_indices() {
         }
     }
     if (usage.in_range_uses == 0) return;
-    // Of several axes one comparison of vectors: && would branch, once an axis.
+    // Several axes are compared as vectors: && would make a branch for each axis.
     std::string at, end;
     for (int axis = rank - 1; axis >= 0; --axis) {
         const std::string comma = axis < rank - 1 ? ", " : "";
@@ -105,7 +119,8 @@ void Emitter::name_indices() {
     }
     const std::string inside =
         rank == 1 ? text(at, " < ", end) : text("all(lessThan(ivec", rank, "(", at, "), ivec", rank, "(", end, ")))");
-    // Guards in several places cost, around barriers most of all: where all groups are whole, drivers fold them.
+    // Several guards cost time, most of all around barriers. The specialisation constant full_groups lets drivers fold them if
+    // all groups are whole.
     if (usage.in_range_uses > 1) line("const bool inside = " + interface.full_groups() + " || " + inside + ";");
     for (const Inst& i : k.insts)
         if (i.op == Op::in_range) names[i.first_result] = usage.in_range_uses > 1 ? "inside" : inside;
@@ -149,16 +164,17 @@ void Emitter::instruction(const Inst& i) {
     }
 }
 
-/// + - * / sqrt and fma of floats, where the kernel promises their bits. GLSL's `precise` holds only for what is assigned to
-/// a precise variable in the same function, so each has one.
+/// True for + - * / neg sqrt and fma of floats under strict maths, where the kernel promises their bits. GLSL's `precise` applies
+/// only to what is assigned to a precise variable in the same function, so each such operation gets a variable.
 bool Emitter::strict(const Inst& i) const {
     if (k.math != Math::strict || !is_float(i.type)) return false;
     return i.op == Op::add || i.op == Op::sub || i.op == Op::mul || i.op == Op::div || i.op == Op::neg || i.op == Op::sqrt ||
            i.op == Op::fma;
 }
 
-/// glslang follows what a precise variable is computed from, and does not come to an end where arrays are reached by address: strict
-/// operations then are calls of functions whose variables are precise, which it does not look behind.
+/// True if strict operations are emitted as calls of functions with precise variables. glslang propagates `precise` to the
+/// operands of a precise variable, and that propagation does not terminate where arrays are reached by address; it stops at
+/// calls.
 bool Emitter::strict_by_call() const {
     return std::any_of(options.by_address.begin(), options.by_address.end(), [](bool address) { return address; });
 }
@@ -195,7 +211,7 @@ Expression Emitter::use(Value v) {
     return e;
 }
 
-/// The value as a name or another atom, for where its text is written more than once or evaluated more than once.
+/// The value as a name or a constant, for uses that write or evaluate its text more than once.
 Expression Emitter::use_named(Value v) {
     Expression e = use(v);
     if (e.is_atom() || (k[v].inst.id != none && k[k[v].inst].op == Op::constant)) return e;
@@ -244,8 +260,9 @@ Expression Emitter::leaf(const Inst& i) {
     }
 }
 
-/// Of a product with a constant zero, or such a quotient: that they are zero drivers conclude, unless told otherwise by bits. A
-/// quotient by a constant zero is undefined on lavapipe.
+/// The pattern of a product, fma or quotient with a constant zero operand; "" for any other instruction. Drivers fold such
+/// products and quotients to zero, which is wrong for NaN and infinity, so prelude functions compute them on the bits. A quotient
+/// by a constant zero is undefined on lavapipe.
 std::string Emitter::zero_pattern(const Inst& i) const {
     if (!is_float(i.type) || (i.op != Op::mul && i.op != Op::div && i.op != Op::fma)) return "";
     const auto operands = k.operands(i);
@@ -261,7 +278,8 @@ std::string Emitter::zero_pattern(const Inst& i) const {
     return "";
 }
 
-/// Division and square root of f32 and f16, rounded correctly whatever the device's are. A half's is that of floats, rounded once more.
+/// Correctly rounded division and square root of f32 and f16, whatever the precision of the device's own. f16 is computed in f32
+/// and rounded once more.
 std::string Emitter::rounded_pattern(const Inst& i) const {
     const bool half = i.type == Scalar::f16;
     const char* const pattern = i.op == Op::sqrt ? (half ? "float16_t(pm_sqrt_strict(float($0)))" : "pm_sqrt_strict($0)")
@@ -269,14 +287,16 @@ std::string Emitter::rounded_pattern(const Inst& i) const {
                                                  : "pm_div_strict($0, $1)";
     uint64_t bits = 0;
     if (half || i.op == Op::sqrt || !k.constant(k.operands(i)[1], bits)) return pattern;
-    // By a power of two it is a product with its reciprocal, which is exact where that is normal.
+    // Strength reduction: division by a power of two is multiplication by its reciprocal, which is exact if the reciprocal is
+    // normal.
     const uint64_t exponent = bits >> 23 & 0xff;
     if ((bits & 0x7fffff) != 0 || exponent < 1 || exponent > 253) return pattern;
     const std::string reciprocal = glsl_constant(Scalar::f32, (bits & 0x80000000) | (254 - exponent) << 23);
     return strict_by_call() ? text("pm_precise_mul($0, ", reciprocal, ")") : text("$0 * ", reciprocal[0] == '-' ? "(" + reciprocal + ")" : reciprocal);
 }
 
-/// GLSL's own function. Its pow knows no negative base, which a constant whole exponent may have.
+/// GLSL's own function under Math::fast. GLSL's pow is undefined for a negative base, so constant integral exponents get a
+/// pattern that takes the sign apart.
 std::string Emitter::fast_pattern(const Inst& i) const {
     uint64_t bits = 0;
     if (i.op != Op::pow || !k.constant(k.operands(i)[1], bits)) return std::string(fast_text(i.op));
@@ -287,7 +307,8 @@ std::string Emitter::fast_pattern(const Inst& i) const {
     return std::fmod(exponent, 2.0f) == 0.0f ? "pow(abs($0), $1)" : "sign($0) * pow(abs($0), $1)";
 }
 
-/// True for an i32 that is known not to be negative: sizes, places within the range's groups, and what keeps the sign bit clear.
+/// True for an i32 that is known to be non-negative: sizes, indices within the range's groups, and operations that keep the sign
+/// bit clear.
 bool Emitter::never_negative(Value v) const {
     uint64_t bits = 0;
     if (k.constant(v, bits)) return int32_t(bits) >= 0;
@@ -302,7 +323,7 @@ bool Emitter::never_negative(Value v) const {
         case Op::subgroup_size:
         case Op::subgroup_lane:
         case Op::subgroup_index: return true;
-        case Op::extent: return !options.wide_offsets;  // there it may have more than 31 bits
+        case Op::extent: return !options.wide_offsets;  // a 64-bit extent may not fit 31 bits
         case Op::max:
         case Op::and_: return i.type == Scalar::i32 && (never_negative(operands[0]) || never_negative(operands[1]));
         case Op::min: return i.type == Scalar::i32 && never_negative(operands[0]) && never_negative(operands[1]);
@@ -313,7 +334,7 @@ bool Emitter::never_negative(Value v) const {
     }
 }
 
-/// True for `(a & M) | (b & ~M)` of 32 or 64 bits, written with | or with ^ or +, which are the same.
+/// True for a bit-field merge `(a & M) | (b & ~M)` of 32 or 64 bits with a constant M; ^ and + in place of | are equivalent.
 bool Emitter::merges_under_masks(const Inst& i) const {
     if (i.op != Op::or_ && i.op != Op::xor_ && i.op != Op::add) return false;
     if (!is_int(i.type) || size_of(i.type) < 4) return false;
@@ -328,8 +349,8 @@ bool Emitter::merges_under_masks(const Inst& i) const {
     return (masks[0] ^ masks[1]) << unused == ~uint64_t(0) << unused;
 }
 
-/// The GLSL text of a pure instruction: its row's, but GLSL's own operator where a constant operand rules out what the row
-/// guards against.
+/// The GLSL pattern of a pure instruction: the one of its row in ops.def, or a plain GLSL operator if a constant operand rules
+/// out the cases that the row guards against (division by zero, shift counts past the width).
 std::string Emitter::pattern_of(const Inst& i) const {
     const auto operands = k.operands(i);
     const Scalar from = k.type_of(operands[0]);
@@ -344,7 +365,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
     if (is_int(from) && !pair && operands.size() == 2 && k.constant(operands[1], bits) && bits != 0 &&
         bits >> (8 * size_of(from) - 1) == 0) {
         const bool whole_shift = bits < uint64_t(8 * size_of(from));
-        // A signed quotient rounds towards zero, for which drivers add instructions that other dividends do not need.
+        // Signed division rounds towards zero, which costs drivers extra instructions; a non-negative dividend needs only a
+        // shift.
         const bool power = std::has_single_bit(bits), simple = i.type == Scalar::i32 && power && never_negative(operands[0]);
         if (i.op == Op::div && simple) return text("$0 >> ", std::countr_zero(bits));
         if (i.op == Op::rem && simple) return text("$0 & ", bits - 1);
@@ -375,8 +397,8 @@ std::string Emitter::pattern_of(const Inst& i) const {
     return pattern;
 }
 
-/// How many items of the range the group has along an axis, as Rewriter::members_along and group operations compute it:
-/// min(group_size, global_size - group_index * group_size).
+/// True for the number of the range's items that a group has along an axis, as Rewriter::members_along and group operations
+/// compute it: min(group_size, global_size - group_index * group_size).
 bool Emitter::counts_members(const Inst& i) const {
     const auto is = [&](Value v, Op op) { return k[v].inst.id != none && k[k[v].inst].op == op; };
     if (i.op != Op::min || !is(k.operands(i)[0], Op::group_size) || !is(k.operands(i)[1], Op::sub)) return false;
@@ -388,7 +410,7 @@ bool Emitter::counts_members(const Inst& i) const {
     return is(first[0], Op::group_index) && k[k[first[0]].inst].immediate == axis && first[1] == size;
 }
 
-/// x + -2 as people write it. (The lowest integer, which has no positive twin, is no number with a sign in GLSL.)
+/// x + -2 as x - 2. (The lowest integer, which has no positive counterpart, is not spelt with a sign in GLSL.)
 std::optional<Expression> Emitter::less(const Inst& i) {
     uint64_t bits = 0;
     if (i.op != Op::add || pattern_of(i) != "$0 + $1" || !k.constant(k.operands(i)[1], bits)) return std::nullopt;
@@ -397,8 +419,8 @@ std::optional<Expression> Emitter::less(const Inst& i) {
     return fill("$0 - $1", {use(k.operands(i)[0]), Expression{constant.substr(1), primary, {}, {}}});
 }
 
-/// Whether GLSL evaluates operands behind the first only where they are needed. It branches to do so; what they load is named before,
-/// so that items load together, and do not wait in a branch each.
+/// True if GLSL evaluates the operands after the first one lazily (?:, &&, ||), that is in a branch. Loads in these operands are
+/// therefore named before the expression: they are then issued together, not each in a branch.
 bool Emitter::may_skip(const Inst& i) const {
     return i.op == Op::select || (i.type == Scalar::boolean && (i.op == Op::and_ || i.op == Op::or_));
 }
@@ -406,7 +428,7 @@ bool Emitter::may_skip(const Inst& i) const {
 Expression Emitter::pure(const Inst& i) {
     const auto operands = k.operands(i);
     if (const std::optional<Expression> difference = less(i)) return *difference;
-    // Where all groups are whole, drivers know the lengths of loops over the group, and unroll them.
+    // With full_groups, drivers know the trip counts of loops over the group's items, and unroll them.
     const std::string pattern = (counts_members(i) ? interface.full_groups() + " ? $0 : " : "") + pattern_of(i);
     std::vector<Expression> texts;
     for (size_t o = 0; o < operands.size(); ++o) {
@@ -420,7 +442,7 @@ Expression Emitter::pure(const Inst& i) {
     return fill(pattern, texts);
 }
 
-/// Evaluates what is pending and loads from this memory (`none`: from any), because a write to it comes next.
+/// Declares the pending values that load from this memory (`none`: from any memory), because a write to it comes next.
 void Emitter::flush(uint32_t memory) {
     const auto reads = [&](const Expression& e) {
         return memory == none ? !e.memories.empty() : std::find(e.memories.begin(), e.memories.end(), memory) != e.memories.end();

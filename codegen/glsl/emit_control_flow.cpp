@@ -1,4 +1,18 @@
-// Structured control flow: if, for, while, and what they carry.
+// Structured control flow as GLSL, and out-of-SSA translation of what it carries: the results of an if and the carried values of
+// a loop become variables, which yield, break and continue assign.
+//
+//   %a, %b = for %i = 0 to %4 step 3      float v4 = 1.0; float v5 = -2.0;
+//       carry (%ca = 1.0, %cb = -2.0) {   for (int v6 = 0; v6 < arg2; v6 += ...) {
+//     ...                                     ...
+//     yield %cb, %s                           const float v8 = v5; v5 = v4; v4 = v8;   (a swap: parallel copy)
+//   }                                     }
+//
+// The assignments of a yield form a parallel copy, which parallel_copy.cpp puts in sequence (Boissinot et al. 2009). A loop's
+// results share the variables of its carried values, and an if's unused results are never assigned. A for step saturates at the
+// bound: the IR ends a loop whose index would overflow, so the step is min(step, to - index) in unsigned arithmetic unless the
+// bounds rule overflow out. A while is `while (condition)` if its test block is a single expression, else `while (true)` with a
+// break. Limits: the control flow is structured, so no relooper is needed; bounds and steps are names or constants, since GLSL
+// evaluates them again in every iteration.
 #include <algorithm>
 
 #include "codegen/glsl/glsl_emitter.h"
@@ -14,8 +28,8 @@ using namespace ir;
 
 namespace {
 
-/// Constant bounds and step under which adding the step to an index inside the bounds stays inside the type. A step of 1 always does, and
-/// one of -1 of a signed type: the index is short of a bound that the type has.
+/// True if adding the step to an index inside the bounds cannot overflow the type, by constant bound and step. A step of 1 never
+/// overflows, nor does -1 in a signed type, because the index is at least one short of a bound that the type represents.
 bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
     uint64_t step_bits = 0, to_bits = 0;
     if (!k.constant(step, step_bits)) return false;
@@ -28,7 +42,8 @@ bool cannot_overflow(const Kernel& k, Scalar type, Value to, Value step) {
     return s > 0 ? t - 1 + s <= largest : t + 1 + s >= smallest;
 }
 
-/// Whether a step is known to lead upwards: as the sizes do by which loops stride over a range or a group, and products of group sizes.
+/// True if the step is known to be positive: unsigned steps, positive constants, the sizes by which loops stride over a range or
+/// a group, and products of group sizes.
 bool leads_up(const Kernel& k, Value step) {
     uint64_t bits = 0;
     if (!is_signed_int(k.type_of(step))) return true;
@@ -43,7 +58,7 @@ bool leads_up(const Kernel& k, Value step) {
 
 }  // namespace
 
-/// `head {`, the body, which is indented already, and `}`.
+/// Writes `head {`, the body, which is already indented, and `}`.
 void Emitter::braced(const std::string& head, const std::string& body) {
     line(head + " {");
     out += body;
@@ -61,13 +76,13 @@ void Emitter::new_variables(std::span<const Value> values, std::span<const Expre
     }
 }
 
-/// All targets take their sources' values at once: a parallel copy, put in sequence.
+/// A parallel copy, sequentialised: all targets take the values that their sources had before the first assignment.
 void Emitter::assign(std::span<const Value> targets, std::span<const Value> sources) {
     std::vector<Value> to;
     std::vector<Expression> from;
     std::vector<Copy> copies;
     for (size_t n = 0; n < targets.size(); ++n) {
-        if (names[targets[n].id].empty()) continue;  // nobody reads the result
+        if (names[targets[n].id].empty()) continue;  // the result is unused
         Expression source = use(sources[n]);
         if (source.text == names[targets[n].id]) continue;
         to.push_back(targets[n]);
@@ -139,8 +154,8 @@ std::string Emitter::condition_text(const Inst& i, const std::string& index, con
                 index, " > ", to);
 }
 
-/// The for statement's third part. An index that the step would carry past its type's limit becomes `to`, which ends the loop;
-/// the distance to `to` always fits the unsigned type.
+/// The third part of the for statement. An index that the step would carry past its type's limit becomes `to`, which ends the
+/// loop. The distance to `to` always fits the unsigned type.
 std::string Emitter::step_text(const Inst& i, Value index, const std::string& to, const std::string& step) {
     const Value to_value = k.operands(i)[1], step_value = k.operands(i)[2];
     const Scalar type = k.type_of(step_value);
@@ -183,7 +198,7 @@ void Emitter::for_statement(const Inst& i) {
     std::vector<Value> results;
     for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));
     const std::vector<Expression> initial = use_all(operands.subspan(3));
-    // The bounds are evaluated again in every iteration, so they are names or constants.
+    // GLSL evaluates bound and step in every iteration, so they must be names or constants.
     const std::string from = use(operands[0]).text;
     const std::string to = use_named(operands[1]).text;
     const std::string step = use_named(operands[2]).text;
@@ -213,8 +228,8 @@ void Emitter::for_statement(const Inst& i) {
     braced(head, statements);
 }
 
-/// `while (condition)` where the test block is one expression whose results are the carried values themselves; otherwise
-/// `while (true)` with the test block's statements at its start.
+/// `while (condition)` if the test block is one expression whose results are the carried values themselves; otherwise `while
+/// (true)` with the test block's statements at its start.
 void Emitter::while_statement(const Inst& i) {
     std::vector<Value> results;
     for (int r = 0; r < i.result_count; ++r) results.push_back(k.result(i, r));

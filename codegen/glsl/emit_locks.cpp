@@ -1,5 +1,19 @@
-// Atomics of 64 bits on devices that have none: a plain read and write while the item holds a lock, one of a table of 32-bit words
-// that the device keeps. Which lock is told by the element's place, so that all who update an element meet at the same one.
+// 64-bit atomics under spin locks, for devices without 64-bit atomics: an item reads and writes the element while it holds a
+// lock.
+//
+// The device keeps a table of Binding::lock_count (4096) 32-bit locks. The element's index selects the lock (lock striping), so
+// all items that update an element use the same lock.
+//
+//   %3 = atomic add arg1[%0], %2 : u64      for (bool done = false; !done;) {
+//                                               if (subgroupElect() && atomicExchange(locks[lock], 1u) == 0u) {
+//                                                   old = arg1[index]; arg1[index] = pm_pair_add(old, value);
+//                                                   atomicExchange(locks[lock], 0u); done = true;
+//                                               }
+//                                           }
+//
+// Cost: two atomics an update, and the items of a subgroup go one after another. Limits: the lock makes an element atomic only
+// against other accesses under the lock; progress relies on the device to keep running the group that holds a lock, which Vulkan
+// does not promise.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -11,10 +25,11 @@ namespace pumice::codegen {
 
 using namespace ir;
 
-/// Whoever gets the lock lets it go in the same iteration, and holds no other: items that run in step never wait for one of
-/// themselves, and the device keeps running the group that holds a lock. Of a subgroup one item at a time tries, where one can be elected:
-/// a compiler that moves the release out of the loop then has no other item of the subgroup waiting for it. Not where the driver
-/// elects lanes without an item. The barriers keep the accesses between the lock's atomics.
+/// Freedom from deadlock: an item that takes the lock releases it in the same iteration and holds no other, so items in lockstep
+/// never wait for each other, and the device keeps running the group that holds a lock. If the device can elect, one item of a
+/// subgroup tries at a time: should a compiler move the release out of the loop, no other item of the subgroup waits for it.
+/// There is no election where the driver elects lanes without an item (Options::idle_lanes). The memory barriers keep the
+/// accesses between the lock's atomics.
 Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
     interface.need_locks();
     const Memory& m = k[i.memory];
@@ -37,7 +52,8 @@ Expression Emitter::atomic_under_lock(const Inst& i, const char* what) {
             const std::string pattern = plain ? "$1" : op_text(ops[i.immediate], i.type, false, options.pairs);
             update = text(place, " = ", fill(pattern, {named("old"), named("value")}).text, ";");
         }
-        // Elements side by side have different locks, and so have groups that each update a local memory of their own.
+        // Adjacent elements have different locks. The group's index is part of the number for local memory, so that groups, which
+        // each have local memory of their own, rarely share a lock.
         const size_t members = m.element.leaves.size(), first = i.leaf + 97 * i.memory.id;
         std::string number = wide ? "uint(index)" : "index";
         if (members > 1) number += text(" * ", members, "u");

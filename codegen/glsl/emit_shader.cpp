@@ -1,4 +1,17 @@
-// The whole GLSL text of a kernel.
+// Assembly of a kernel's GLSL text: version, extensions, declarations, the prelude functions it calls, its own functions, main.
+//
+// The order of emission is not the order of the text. main is written first, because the body decides what has to be declared:
+// push constants, bindings, extensions, helper functions. Interface collects these, then the parts are put together:
+//
+//   #version 450, #extension ...          <- Interface::extension_lines
+//   layout(...) push, buffers, shared     <- Interface::declarations
+//   float pm_...(...)                     <- prelude_for: the reachable part of shaders/
+//   float atomic_add_arg1(...)            <- Emitter::functions
+//   void main() { ... }                   <- Emitter::main_function
+//
+// Cost: linear in the instructions. A kernel whose push constants exceed Options::push_bytes is emitted twice: the second time
+// with an argument block in a storage buffer. The hash covers lowered IR, options and text, so it also keys on the emitter's
+// version.
 #include "codegen/glsl/codegen.h"
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/prelude.h"
@@ -15,12 +28,12 @@ std::string hash_of(const ir::Kernel& lowered, const Options& options, const std
     CacheKey of_options;
     of_options.add(options);
     hash.add(of_options.bytes);
-    // The text too, so that a library with another emitter or prelude never finds this one's SPIR-V.
+    // The text is part of the key: a library with another emitter or prelude never finds this one's SPIR-V in the cache.
     hash.add(glsl);
     return hash.text();
 }
 
-/// Strict maths asks for what the device can promise.
+/// Execution modes for 32-bit floats, as spirv_execution_mode lines: under strict maths, those of Options::float_modes.
 std::string float_modes(const ir::Kernel& kernel, const Options& options, Interface& interface) {
     struct Mode {
         uint32_t bit, capability, number;  // the numbers of SPIR-V's capability and execution mode
@@ -39,7 +52,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
     for (size_t i = 0; i < lowered.insts.size(); ++i)
         if (usage.live[i] && lowered.insts[i].first_result != ir::none) interface.need_type(lowered.insts[i].type);
 
-    // The body first: it says what has to be declared.
+    // The body first: it decides what has to be declared.
     Emitter emitter(lowered, options, usage, interface);
     const std::string main = emitter.main_function();
     const std::string functions = emitter.functions();
@@ -62,7 +75,7 @@ Shader emit(const ir::Kernel& lowered, const Options& options, const Usage& usag
 Shader emit_glsl(const ir::Kernel& lowered, const Options& options) {
     const Usage usage(lowered);
     Shader shader = emit(lowered, options, usage, false);
-    // What the kernel needs of them is known once its text is written.
+    // The size of the push-constant block is known only after emission; if it is too large, emit again with an argument block.
     return shader.push_bytes <= options.push_bytes ? shader : emit(lowered, options, usage, true);
 }
 

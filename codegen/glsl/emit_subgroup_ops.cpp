@@ -1,4 +1,15 @@
-// Operations of a subgroup, and the records of print and require.
+// Subgroup operations as GLSL's KHR_shader_subgroup functions, and the records that print and require write to the host's ring.
+//
+//   %p = subgroup reduce_add %x : f32       subgroupAdd(x)
+//   %n = subgroup reduce_add 1 : i32        int(subgroupBallotBitCount(subgroupBallot(true)))
+//   %s = subgroup shuffle_up %x, 1          v = subgroupShuffleUp(x, 1u); gl_SubgroupInvocationID >= 1u ? v : x
+//
+// Sums of a constant become bit counts of a ballot. Shuffles by a constant use the relative forms, which devices execute faster.
+// Types of 8 and 16 bits are widened to 32 bits, as devices need not support narrow types in subgroups; 64-bit integers are
+// shuffled as two words. An operation stands exactly where the IR has it, since elsewhere other items may be active.
+// If the device lacks any capability that the kernel needs (Interface::subgroups), the whole kernel sees subgroups of one item.
+// A record of print or require takes its room in the ring with one atomicAdd; where there is no room, it is counted as lost
+// (core/host/ring.h). Cost: a failing require writes twice only for the first failure of all.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/int64_emulation.h"
@@ -13,7 +24,8 @@ using namespace ir;
 
 namespace {
 
-/// The type that GLSL combines a subgroup's values in: subgroups of devices need not know narrow types.
+/// The type in which GLSL combines a subgroup's values: 8- and 16-bit types are widened, as devices need not support them in
+/// subgroups.
 Scalar combined_in(Scalar type) {
     if (type == Scalar::boolean || size_of(type) >= 4) return type;
     return is_float(type) ? Scalar::f32 : is_signed_int(type) ? Scalar::i32 : Scalar::u32;
@@ -28,7 +40,7 @@ std::string combining_function(Subgroup what) {
 
 }  // namespace
 
-/// In subgroups of one item.
+/// The operation's result in a subgroup of one item.
 Expression Emitter::alone(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     if (what == Subgroup::elect) return {"true", primary, {}, {}};
@@ -41,7 +53,8 @@ Expression Emitter::alone(const Inst& i) {
     return x;
 }
 
-/// A function that takes the value of the lane given by `lane_of`, in two halves where the device's subgroups do not know the type.
+/// The text of `call`, which takes the value $0 from another lane: narrow types are widened, and 64-bit integers are packed from
+/// two words.
 Expression Emitter::from_lane(const Inst& i, const std::string& call, const std::vector<Expression>& operands) {
     const Scalar type = i.type, wide = combined_in(type);
     if (is_pair(type) && !options.pairs) {
@@ -52,7 +65,7 @@ Expression Emitter::from_lane(const Inst& i, const std::string& call, const std:
     if (wide == type) return fill(call, operands);
     std::vector<Expression> widened = operands;
     if (type == Scalar::f16) {
-        // As bits: lavapipe dies of a float from another lane that becomes a half.
+        // As bits: lavapipe crashes on a float from another lane that is converted to a half.
         widened[0] = fill("packHalf2x16(vec2(float($0), 0.0))", {operands[0]});
         return fill("float16_t(unpackHalf2x16($0).x)", {fill(call, widened)});
     }
@@ -60,7 +73,8 @@ Expression Emitter::from_lane(const Inst& i, const std::string& call, const std:
     return fill(cast_text(wide, type), {fill(call, widened)});
 }
 
-/// The sum of a constant is the number of active items, or of those before or up to the item, times the constant: a count of bits.
+/// The sum or scan of a constant: the number of active items (all, up to this one, or before this one) times the constant, by
+/// counting the bits of a ballot.
 std::optional<Expression> Emitter::counted(const Inst& i) {
     uint64_t bits = 0;
     const bool whole = i.type == Scalar::i32 || i.type == Scalar::u32;
@@ -87,7 +101,7 @@ Expression Emitter::combined(const Inst& i) {
     const Expression x = use(k.operands(i)[0]);
     if (wide == i.type) return fill(call, {x});
     Expression e = fill(call, {fill(cast_text(i.type, wide), {x})});
-    // The wide type's identity is past the narrow one's limits.
+    // An exclusive min or max of no items is the wide type's neutral element, which the narrow type cannot represent.
     const bool of_wide = what == Subgroup::exclusive_min || what == Subgroup::exclusive_max;
     if (of_wide && is_int(i.type)) {
         const auto limit = [&](Op op) {
@@ -103,12 +117,13 @@ Expression Emitter::combined(const Inst& i) {
 
 void Emitter::subgroup(const Inst& i) {
     if (usage.uses[k.result(i).id] == 0) return;
-    // At this very place: elsewhere other items may be active.
+    // Declared here, never pending: at another place other items may be active.
     declare(k.result(i), interface.subgroups() ? together(i) : alone(i));
 }
 
-/// A relative shuffle by a constant, which devices do faster than one of a lane that is computed. GLSL does not say what comes from a
-/// lane that does not exist: there an item keeps its own value. All items shuffle before that is chosen.
+/// A relative shuffle by a constant, which devices execute faster than a shuffle from a computed lane. In GLSL the value of a
+/// lane that does not exist is undefined, so an item keeps its own value there. All items execute the shuffle; the choice comes
+/// after it.
 std::optional<Expression> Emitter::shuffled_by_constant(const Inst& i) {
     const Subgroup what = Subgroup(i.immediate);
     const auto v = k.operands(i);
@@ -171,7 +186,7 @@ Expression Emitter::together(const Inst& i) {
 Expression Emitter::subgroup_place(const Inst& i) {
     const bool real = interface.subgroups();
     if (real) interface.need("GL_KHR_shader_subgroup_basic");
-    // Mesa 22's gallivm counts the subgroups of a group as if it had no idle lanes.
+    // Mesa 22's gallivm numbers and counts subgroups as if there were no idle lanes, so they are computed here.
     const char* const row = "((gl_WorkGroupSize.x + gl_SubgroupSize - 1u) / gl_SubgroupSize)";
     if (real && options.idle_lanes && i.op == Op::subgroup_count)
         return {text("int(gl_WorkGroupSize.y * gl_WorkGroupSize.z * ", row, ")"), postfix, {}, {}};
@@ -191,7 +206,7 @@ Expression Emitter::subgroup_place(const Inst& i) {
 
 namespace {
 
-/// The words of a record's value, as core/host/ring.h lays them out.
+/// Appends the words of a record's value in the layout of core/host/ring.h.
 void append_words(std::vector<std::string>& words, Scalar type, const std::string& value, bool pairs) {
     const std::string in = "(" + value + ")";
     switch (type) {
@@ -213,7 +228,7 @@ void append_words(std::vector<std::string>& words, Scalar type, const std::strin
     }
 }
 
-/// Takes room for a record: where it begins, or past the end of all where there is none.
+/// Allocates a record in the ring: returns the index of its first word, or 0 if there is no room.
 constexpr const char* take_room = R"(uint room_for(uint count) {
     uint at = ring[0];
     if (at <= ring[3]) at = atomicAdd(ring[0], count);
@@ -251,7 +266,8 @@ void Emitter::report(const Inst& i) {
         };
         if (!requirement) return record(room);
         interface.need("GL_EXT_control_flow_attributes");
-        // Twice, where it is the first that fails. The code stands there once: to some drivers each store is a loop over the lanes.
+        // The first requirement that fails is recorded twice: in the slot for the first failure, and in the ring. A loop writes
+        // both, so that the stores are in the code once: some drivers make a loop over the lanes of each store.
         const std::string copy = text("copy", next_name++);
         braced(text("[[dont_unroll]] for (int ", copy, " = 0; ", copy, " < 2; ++", copy, ")"),
                captured([&] { record(text(copy, " == 0 ? (atomicAdd(ring[2], 1u) == 0u ? 4u : 0u) : ", room)); }));

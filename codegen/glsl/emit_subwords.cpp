@@ -1,5 +1,15 @@
-// Elements and members of 8 or 16 bits that are reached through the 32-bit words around them: bools where buffers hold no bytes,
-// and small types with atomics, which GLSL has on words only.
+// Sub-word access: elements and members of 8 or 16 bits are read, written and updated through the 32-bit word around them.
+//
+// Why: GLSL's atomics exist on words only, and buffers of a device without 8-bit storage hold no bytes (bools).
+//
+//   %1 = load arg1[%0] : bool       bitfieldExtract(arg1[at >> 2], (at & 3) * 8, 8) != 0u
+//   store arg1[%0], %2 : bool       atomicAnd(word, ~(255u << shift)); atomicOr(word, bits << shift);
+//   atomic add arg2[%0], %3 : i16   a compare-exchange loop: extract, add, bitfieldInsert, atomicCompSwap
+//
+// A store is two atomics, so that concurrent stores to the other elements of the word are preserved; between the two atomics the
+// element is briefly 0. A store of zeros or ones is shorter. Cost: a store is up to two atomics, an atomic a loop. Limits: two
+// items that store to one element at once are a race, as for any other element. A struct of sub-word
+// members is addressed from a multiple of four elements on, since a byte offset may exceed 32 bits.
 #include "codegen/glsl/glsl_emitter.h"
 #include "codegen/glsl_text/glsl_type.h"
 #include "codegen/glsl_text/scalar_text.h"
@@ -12,7 +22,7 @@ using namespace ir;
 
 namespace {
 
-/// An element as the low bits of a uint, the others zero; and back.
+/// The patterns that convert an element to the low bits of a uint, whose other bits are zero, and back.
 std::string to_bits_text(Scalar type) {
     if (type == Scalar::f16) return "packHalf2x16(vec2(float($0), 0.0))";
     const std::string bits = "uint($0)";
@@ -28,8 +38,8 @@ Expression named(const std::string& name) { return {name, primary, {}, {}}; }
 
 }  // namespace
 
-/// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, whose statements see the word around the element or member as $0 and its
-/// lowest bit's place in it, `shift`.
+/// Defines `RESULT what_NAME(INDEX index, PARAMETERS)`, and returns its name. In its statements, $0 is the word around the
+/// element or member, and `shift` the position of its lowest bit in that word.
 std::string Emitter::word_function(const Inst& i, std::string_view result, const std::string& what, const std::string& parameters,
                                    const std::string& statements) {
     const Element& element = k[i.memory].element;
@@ -42,7 +52,7 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
     std::string word, place;
     if (interface.all_in_words(i.memory)) {
         const bool halves = element.is_scalar() && element.size == 2;
-        std::string inside;  // at which byte of the word, or of the binding, an array begins; an address is told to the word
+        std::string inside;  // byte of the word (by address) or of the binding (shifted) at which the array begins; "" for 0
         if (interface.by_address(i.memory)) {
             const std::string address = interface.field(Field::Kind::address, k[i.memory].argument, 0, Scalar::u64);
             inside = wide ? text("int64_t(", address, " & 3ul)") : text("(", address, ".x & 3u)");
@@ -55,7 +65,7 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
         } else if (element.size == 1) {
             at = "index" + plus(inside);
         } else {
-            // In bytes from a multiple of four elements on: all bytes of an array may be more than 32 bits count.
+            // Bytes are counted from a multiple of four elements: the byte offset from the array's start may exceed 32 bits.
             before = text("(index >> 2) * ", element.size);
             at = text("(index & 3) * ", element.size) + plus(offset ? std::to_string(offset) : "") + plus(inside);
         }
@@ -75,7 +85,7 @@ std::string Emitter::word_function(const Inst& i, std::string_view result, const
     return name;
 }
 
-/// A call of a function of the above with the element's index.
+/// A call of a function that word_function defined, with the element's index and `more` arguments.
 Expression Emitter::word_call(const Inst& i, const std::string& name, const std::vector<Expression>& more) {
     const bool wide = options.wide_offsets && interface.by_address(i.memory);
     std::vector<Expression> arguments = indices_into(i);
@@ -92,7 +102,7 @@ Expression Emitter::load_of_word(const Inst& i) {
     return fill(from_bits_text(i.type), {word_call(i, word_function(i, "uint", "read", "", statements), {})});
 }
 
-/// Other bits of the word are left alone, whatever other items do to them meanwhile.
+/// Stores by atomicAnd and atomicOr, which preserve the other bits of the word even if other items change them meanwhile.
 void Emitter::store_of_word(const Inst& i) {
     const uint32_t mask = (1u << 8 * size_of(i.type)) - 1;
     const std::string statements = text("    if (bits != ", mask, "u) atomicAnd($0, ~(", mask,
@@ -104,7 +114,7 @@ void Emitter::store_of_word(const Inst& i) {
     line(call.text + ";");
 }
 
-/// Exchanges the word until nobody came between; gives the element before.
+/// A compare-exchange loop on the word; its result is the element's old value.
 Expression Emitter::atomic_of_word(const Inst& i, const char* what) {
     const int width = 8 * size_of(i.type);
     const auto operands = k.operands(i);

@@ -1,4 +1,4 @@
-// The body of one kernel as GLSL statements.
+// The GLSL emitter: the body of one lowered kernel as GLSL statements.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace pumice::codegen {
 
-/// Writes main and the functions that only this kernel has. A value used once, in the block that defines it, becomes part of the
-/// expression that uses it; until then it is pending. Others become constants. What control flow carries becomes variables,
-/// assigned where a block ends and nowhere else.
+/// Writes main and the functions that only this kernel has. A value with one use, in the block that defines it, becomes part of
+/// its user's expression; until then the value is pending. Other values become const variables. Values that control flow carries
+/// (results of if and loops) become mutable variables, which are assigned only where a block ends.
 class Emitter {
 public:
     Emitter(const ir::Kernel& kernel, const Options& options, const Usage& usage, Interface& interface)
@@ -26,7 +26,7 @@ public:
           names(kernel.values.size()),
           variable(kernel.values.size(), ir::none) {}
 
-    /// main, whole.
+    /// The complete text of main.
     std::string main_function();
     /// The functions it calls besides the prelude's; valid after main_function().
     std::string functions() const;
@@ -57,7 +57,7 @@ private:
     bool may_skip(const ir::Inst& i) const;
     std::optional<Expression> less(const ir::Inst& i);
 
-    // Control flow (emit_control.cpp).
+    // Control flow (emit_control_flow.cpp).
     struct Loop {
         std::vector<ir::Value> carried;  ///< the loop's results: their variables are also its carried values'
     };
@@ -73,7 +73,7 @@ private:
     std::string step_text(const ir::Inst& i, ir::Value index, const std::string& to, const std::string& step);
     std::string condition_text(const ir::Inst& i, const std::string& index, const std::string& to, const std::string& step) const;
 
-    // Memory (emit_memory.cpp).
+    // Memory (emit_accesses.cpp).
     std::vector<Expression> indices_into(const ir::Inst& i);
     bool may_be_refused(const ir::Inst& i) const;
     void hide_constants(std::vector<Expression>& indices);
@@ -82,7 +82,7 @@ private:
     void atomic(const ir::Inst& i);
     void define_atomic(const ir::Inst& i, const Expression& e);
     void barrier();
-    // Subgroups, print and require (emit_subgroup.cpp).
+    // Subgroups, print and require (emit_subgroup_ops.cpp).
     void subgroup(const ir::Inst& i);
     Expression subgroup_place(const ir::Inst& i);
     Expression together(const ir::Inst& i);
@@ -115,9 +115,9 @@ private:
     std::string out;
     int indent = 1;
     ir::Loc loc;                     ///< of the instruction being written
-    ir::Loc said_loc;                ///< the last one that a comment said
+    ir::Loc said_loc;                ///< of the last source-line comment
     std::vector<std::string> names;  ///< of values that have one
-    std::vector<uint32_t> variable;  ///< per value: the value whose GLSL variable holds it, where that one is assigned to
+    std::vector<uint32_t> variable;  ///< per value: the value whose mutable GLSL variable holds it; `none` if it is in none
     std::vector<std::pair<uint32_t, Expression>> pending;  ///< in the order of their definition
     std::map<std::string, std::string> own_functions;      ///< by name
     std::vector<std::string> function_order;

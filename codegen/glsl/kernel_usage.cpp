@@ -1,3 +1,10 @@
+// Use counts and liveness of a lowered kernel: the mark phase of dead-code elimination, which also collects what the GLSL has to
+// declare.
+//
+// Roots are the instructions with an effect; a worklist marks the instructions whose results they need, and counts uses as it
+// goes. Loads, uniform and subgroup operations are no roots: they are emitted only if something live uses them. For each memory
+// it notes which leaves are touched, and which atomics: they decide how the memory is declared (bits, words, nested arrays).
+// Cost: linear in the instructions and operands. Limits: uses are counted without regard to branches; dead block parameters stay.
 #include "codegen/glsl/kernel_usage.h"
 
 #include <algorithm>
@@ -22,7 +29,7 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     if (!atomic) return;
     if (size_of(i.type) < 4) {
         m.small_atomics = true;
-        m.nested = false;  // as below
+        m.nested = false;  // the functions of emit_subwords.cpp take one index
         return;
     }
     m.wide_atomics |= size_of(i.type) == 8;

@@ -1,5 +1,14 @@
-// The algorithm is the usual one of leaving SSA form: assign what nobody reads any more until only circles are left, then break one
-// (Boissinot et al., "Revisiting Out-of-SSA Translation", CGO 2009, algorithm 1), here for expressions that read several variables.
+// Sequentialisation of parallel copies, the last step of out-of-SSA translation (Boissinot et al., "Revisiting Out-of-SSA
+// Translation for Correctness, Code Quality, and Efficiency", CGO 2009, algorithm 1), extended to sources that are expressions
+// over several variables.
+//
+//   parallel: a = b, b = a          const t = b; b = a; a = t;      (in CopySteps: {0, keep}, {1}, {0})
+//   parallel: a = b, b = c          a = b; b = c;
+//
+// While a target is read by no other remaining copy, it is assigned. When only cycles are left, one source is evaluated into a
+// temporary, which frees what it reads; a copy that is the last reader of some target is preferred. Cost: quadratic in the number
+// of copies, which is the number of values that a loop or if carries: few. Limits: targets are distinct. For plain moves the
+// number of temporaries is the least one, one a cycle; for expressions that read several variables it is a heuristic.
 #include "codegen/glsl/parallel_copy.h"
 
 #include <algorithm>
@@ -31,7 +40,7 @@ public:
     }
 
 private:
-    /// The variables other than its own target, without repetition: an assignment may read what it overwrites.
+    /// The variables that copy c reads, without repetition and without its own target: an assignment may read what it overwrites.
     std::vector<uint32_t> distinct_reads(size_t c) const {
         std::vector<uint32_t> reads = copies[c].reads;
         std::sort(reads.begin(), reads.end());
@@ -42,8 +51,8 @@ private:
     void stop_reading(size_t c) {
         for (const uint32_t v : distinct_reads(c)) --readers[v];
     }
-    /// Every target that is left is read by another copy, so at least one copy reads something and is not kept yet. Preferably one that is
-    /// the only reader of a target, which can be assigned after it.
+    /// Evaluates one copy into a temporary. Every remaining target is read by another copy, so at least one copy reads something
+    /// and is not kept yet. Preferred: a copy that is the only reader of some target, since that target can be assigned next.
     void break_circle() {
         size_t chosen = copies.size();
         for (size_t c = 0; c < copies.size(); ++c) {
@@ -68,7 +77,7 @@ private:
 
     std::span<const Copy> copies;
     std::vector<bool> kept, assigned;
-    std::unordered_map<uint32_t, int> readers;  ///< of a variable: copies that will still evaluate an expression with it
+    std::unordered_map<uint32_t, int> readers;  ///< per variable: copies that still have to evaluate an expression that reads it
     std::vector<CopyStep> steps;
 };
 

@@ -19,9 +19,9 @@ struct CopyStep {
     bool operator==(const CopyStep&) const = default;
 };
 
-/// An order of assignments in which none overwrites what a later one reads, for copies that all take place at once. Each copy is
-/// assigned once. Where expressions read each other's targets in a circle, one of them goes through a temporary; a permutation needs one
-/// temporary for each cycle. Targets are distinct.
+/// An order of assignments, for copies that all take place at once, in which no assignment overwrites what a later one reads.
+/// Each copy is assigned once. Where expressions read each other's targets in a cycle, one of them goes through a temporary; a
+/// permutation needs one temporary for each cycle. Targets are distinct.
 std::vector<CopyStep> sequence(std::span<const Copy> copies);
 
 }  // namespace pumice::codegen

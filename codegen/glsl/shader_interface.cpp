@@ -1,3 +1,18 @@
+// The shader's interface: the text of what a kernel declares before its functions, and the description that a host needs for a
+// launch.
+//
+// The emitter asks for fields, elements and extensions while it writes the body; the Interface collects them and declares exactly
+// these.
+//
+//   arg3: f32, range            layout(push_constant, std430) uniform Push { int start_x; int end_x; float arg3; } push;
+//   arg1: inout f32[1]          layout(set = 0, binding = 0, std430) restrict buffer Arg1 { float arg1[]; };
+//   local local1: f32[4, 8]     shared float local1[4][8];
+//
+// Push constants: wide fields first, so that no field needs padding; if they are too many, all fields that do not depend on the
+// dispatch go to an argument block, a storage buffer. Structs: members lie at the host's offsets under scalar block layout; gaps
+// are filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached
+// by device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
+// exchange data through the array. Limits: fails for an element whose members GLSL cannot place at the host's offsets.
 #include "codegen/glsl/shader_interface.h"
 
 #include <algorithm>
@@ -35,12 +50,12 @@ std::string field_name(const Field& f) {
     library_bug("a push-constant field has no kind");
 }
 
-/// Functions read it, too: it is no constant of main.
+/// True for fields that functions read as well as main: they are read from the block each time, not copied to a constant of main.
 bool everywhere(Field::Kind kind) { return kind == Field::Kind::address || kind == Field::Kind::first; }
 
 bool same(const Field& a, const Field& b) { return a.kind == b.kind && a.index == b.index && a.axis == b.axis; }
 
-/// The member that is the word around a small leaf.
+/// The name of the struct member that is the 32-bit word around a sub-word leaf.
 std::string word_name(const Leaf& leaf) { return text("word_", leaf.offset / 4); }
 
 }  // namespace
@@ -86,7 +101,7 @@ std::string Interface::first_element(MemoryId m) { return field(Field::Kind::fir
 bool Interface::stored_as_bits(MemoryId m, uint32_t leaf) const {
     const Usage::OfMemory& used = usage.memories[m.id];
     if (size_of(k[m].element.leaves[leaf].type) == 8 && by_locks(m)) return false;
-    // f32 is the one type the options speak of.
+    // The options for float atomics are about f32 only.
     const bool instruction = k[m].element.leaves[leaf].type == Scalar::f32 &&
                              (k[m].kind == MemoryKind::array ? options.float_atomics : options.local_float_atomics);
     return used.bit_atomics[leaf] || (used.float_atomics[leaf] && !instruction);
@@ -119,7 +134,7 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
     const Memory& memory = k[m];
     std::string pattern = names[m.id];
     for (size_t d = 0; d < indices.size(); ++d) pattern += text("[$", d, "]");
-    // In words the caller counts from the binding's beginning, since elements need not begin a word.
+    // For arrays of words, the caller counts from the beginning of the binding, since an element need not begin at a word.
     if (shifted(m) && !all_in_words(m)) pattern = text(names[m.id], "[", first_element(m), " + uint($0)]");
     if (by_address(m)) {
         const bool words = all_in_words(m);
@@ -128,7 +143,7 @@ Expression Interface::element(MemoryId m, uint32_t leaf, const std::vector<Expre
         if (words)
             address =
                 options.wide_offsets ? text("(", address, " & ~3ul)") : text("uvec2(", address, ".x & ~3u, ", address, ".y)");
-        // A 64-bit index cannot subscript in GLSL: it moves the address.
+        // GLSL has no 64-bit subscripts, so a 64-bit index is added to the address.
         pattern = options.wide_offsets
                       ? text(block, "(", address, " + uint64_t($0) * ", words ? 4 : memory.element.size, "ul).at[0]")
                       : text(block, "(", address, ").at[$0]");
@@ -165,9 +180,10 @@ std::string Interface::element_type(MemoryId m) const {
     return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m);
 }
 
-/// Members of an element, those of arrays at the host's offsets. A member that the kernel does not touch is left out where its type
-/// asks something of the device. Scalar block layout aligns each member to its own size. What that does not reach is a gap, filled with arrays of unsigned integers: words where
-/// the element is aligned to words and one fits, else of the size of the member behind the gap, a type that the device then has.
+/// Declares the struct of an element; in arrays, members lie at the host's offsets. A member that the kernel does not touch is
+/// left out if its type needs a device feature. Scalar block layout aligns each member to its own size. Gaps beyond that
+/// alignment are filled with arrays of unsigned integers: words if the element is aligned to words and one fits, else integers of
+/// the size of the member behind the gap, a type that the device then has.
 std::string Interface::struct_declaration(MemoryId m) {
     const Element& element = k[m].element;
     const bool laid_out = k[m].kind == MemoryKind::array;
@@ -185,8 +201,8 @@ std::string Interface::struct_declaration(MemoryId m) {
         if (!usage.memories[m.id].touched[leaf] && (type.feature || !type.storage_extension.empty())) continue;
         const bool word = in_words(m, leaf);
         const uint32_t size = word ? 4 : uint32_t(size_of(l.type)), offset = word ? l.offset / 4 * 4 : l.offset;
-        if (word && !declared.empty() && declared.back().offset == offset) continue;  // the word is there
-        // Members are aligned to their components.
+        if (word && !declared.empty() && declared.back().offset == offset) continue;  // the word is already declared
+        // A vector is aligned to its components, so a pair of words is aligned to 4.
         const uint32_t own = options.pairs && is_pair(l.type) ? 4 : size;
         declared.push_back(
             {word ? "uint " + word_name(l) : storage_type(m, leaf) + " " + members[m.id][leaf], offset, size, own, &l.path});
@@ -195,7 +211,7 @@ std::string Interface::struct_declaration(MemoryId m) {
     std::string out = "struct " + struct_name(m) + " {\n";
     uint32_t at = 0;
     int gaps = 0;
-    // Up to where a member with this alignment, or the next element, begins by itself.
+    // Fills the gap up to the offset at which a member with this alignment, or the next element, begins without further padding.
     const auto fill_to = [&](uint32_t offset, uint32_t next_alignment) {
         for (uint32_t unit : {4u, 2u, 1u}) {
             if (unit > alignment || (unit < 4 && unit > next_alignment) || align(at, next_alignment) >= offset) continue;
@@ -231,7 +247,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
     const bool under_locks = usage.memories[m.id].wide_atomics && by_locks(m);
     std::string qualifiers = usage.memories[m.id].exchanged || under_locks ? "restrict coherent " : "restrict ";
     const size_t argument = size_t(memory.argument);
-    // Others are reached through the same binding.
+    // A shared binding aliases other arrays, so it is not restrict.
     if (argument < options.shares.size() && options.shares[argument] >= 0) qualifiers.erase(0, std::strlen("restrict "));
     if (memory.access == Access::in) qualifiers += "readonly ";
     for (uint32_t leaf = 0; leaf < memory.element.leaves.size(); ++leaf) {
@@ -254,7 +270,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
                 " ", names[m.id], "[]; };\n");
 }
 
-/// Declares the specialisation constant that is a local array's length. Its default is right for groups of one item.
+/// Declares the specialisation constant that is a local array's length. Its default is the length for groups of one item.
 std::string Interface::size_constant(MemoryId m) {
     const std::vector<SizeStep> steps = codegen::size_steps(k, k[m].size);
     Shader with;
@@ -278,7 +294,7 @@ std::string Interface::declarations() {
         const MemoryId m{id};
         const Memory& memory = k[m];
         const bool used = usage.memories[id].loaded || usage.memories[id].stored;
-        // Only extents of an unused array can matter, so it gets no binding.
+        // An unused array gets no binding: only its extents can be used, and they are push constants.
         if (!used) continue;
         if (!memory.element.is_scalar() && !all_in_words(m)) blocks += struct_declaration(m);
         if (memory.kind == MemoryKind::array) {
@@ -331,7 +347,7 @@ std::string Interface::fields_of(const char* holder_name, std::vector<Field>& in
     return members;
 }
 
-/// The wide fields first, so that none needs padding.
+/// Sorts the wide fields first, so that no field needs padding.
 void Interface::sort_fields() {
     std::stable_sort(fields.begin(), fields.end(), [](const Field& a, const Field& b) {
         const auto key = [](const Field& f) { return std::tuple(-size_of(f.type), f.kind, f.index, f.axis); };

@@ -1,4 +1,4 @@
-// What a kernel's GLSL declares before its functions: push constants, buffers, shared arrays, extensions.
+// The shader's interface: push constants, buffers, shared arrays and extensions that a kernel's GLSL declares.
 #pragma once
 #include <set>
 #include <string>
@@ -10,25 +10,28 @@
 
 namespace pumice::codegen {
 
-/// Collects what the body turns out to need, then declares it.
+/// Collects what the body needs while the body is emitted, then declares it.
 class Interface {
 public:
-    /// With a block, the fields that are the same for all dispatches of a launch lie in it instead of the push constants.
+    /// `with_block`: the fields that are the same for all dispatches of a launch lie in an argument block instead of the push
+    /// constants.
     Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage, bool with_block = false);
 
-    /// The text that reads a field of the push-constant block, which has the field from now on: in main the name of a constant
-    /// (see push_constants), of addresses and first elements the member itself, everywhere. `index` counts from 0, names from 1.
+    /// The text that reads a field of the push-constant block; adds the field if it is missing. The text is the name of a
+    /// constant of main (see push_constants); for addresses and first elements it is the block's member, valid in every function.
+    /// `index` counts from 0, names from 1.
     std::string field(Field::Kind kind, int index, int axis, Scalar type);
-    /// An element of a memory, to load from or store to; in GLSL's storage type, see stored_as_bits and glsl_type. One index, or
-    /// one a dimension where the memory is nested.
+    /// An element of a memory, to load from or store to; its type is the storage type, see stored_as_bits and glsl_type. One
+    /// index, or one for each dimension if the memory is nested.
     Expression element(ir::MemoryId m, uint32_t leaf, const std::vector<Expression>& indices);
-    /// The leaf lies in memory as the unsigned integer of its bits, for atomics that floats do not have.
+    /// True if the leaf is declared as the unsigned integer of its bits, for atomics that floats do not have.
     bool stored_as_bits(ir::MemoryId m, uint32_t leaf) const;
-    /// The leaf is smaller than a 32-bit word and lies in one, which is what GLSL knows of; see emit_subwords.cpp.
+    /// True if the leaf is smaller than a 32-bit word, and GLSL declares the word around it; see emit_subwords.cpp.
     bool in_words(ir::MemoryId m, uint32_t leaf) const;
-    /// All leaves do so: the memory is an array of words, and its index counts them. Else each word is a member of the element.
+    /// True if all leaves are in words: the memory is then an array of words, indexed by word. Else each word is a member of the
+    /// element.
     bool all_in_words(ir::MemoryId m) const;
-    /// Atomics of 64 bits on this memory are done under the device's locks; see emit_locks.cpp.
+    /// True if 64-bit atomics on this memory are done under the device's locks; see emit_locks.cpp.
     bool by_locks(ir::MemoryId m) const {
         return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);
     }
@@ -37,10 +40,10 @@ public:
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
     bool by_address(ir::MemoryId m) const;
-    /// The array begins within its binding, with this element.
+    /// True if the array begins at an element inside its binding; first_element() is the text of that element's number.
     bool shifted(ir::MemoryId m) const;
     std::string first_element(ir::MemoryId m);
-    /// Whether the device's subgroups can do what the kernel wants of them; else it sees subgroups of one item.
+    /// True if the device's subgroups have every capability that the kernel needs; else the kernel sees subgroups of one item.
     bool subgroups() const { return (usage.subgroup_needs & ~options.subgroups) == 0; }
 
     void need(std::string_view extension) {
@@ -51,17 +54,18 @@ public:
     const std::set<Scalar>& value_types() const { return types; }
 
     std::string extension_lines() const;
-    /// Push block, element structs, buffers and shared arrays. Sorts the fields and gives them their offsets.
+    /// Push block, element structs, buffers and shared arrays. Sorts the fields and assigns their offsets.
     std::string declarations();
-    /// Lines that read the push constants, for the start of main once its body is written: there they are read once for all
-    /// items, which drivers do not make out of reads under a condition or in a loop.
+    /// Lines that read the push constants, for the start of main, once its body is written. There they are read once; drivers do
+    /// not hoist reads out of conditions and loops.
     std::vector<std::string> push_constants();
-    /// The bool that says that no item of any group is past the range.
+    /// Name of the specialisation constant that is true only if no item of any group is past the range.
     std::string full_groups() {
         asks_full_groups = true;
         return "full_groups";
     }
-    /// The bool that says that the range begins at 0 and that the groups' indices count from the range's first group.
+    /// Name of the specialisation constant that is true only if the range begins at 0 and group indices count from the range's
+    /// first group.
     std::string at_origin() {
         asks_at_origin = true;
         return "at_origin";

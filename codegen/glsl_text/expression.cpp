@@ -1,3 +1,14 @@
+// Precedence-aware expression printer: fills a template with operand texts, and adds only the parentheses that the meaning needs.
+//
+//   fill("$0 * $1", {"a + b" (additive), "c"})   ->   (a + b) * c
+//   fill("$0 + $1", {"a * b" (multiplicative), "c"})   ->   a * b + c
+//   fill("pm_div($0, $1)", ...)   ->   no parentheses: the holes stand between commas
+//
+// A small tokenizer finds the operators beside each hole and their precedence in GLSL's table; an operand gets parentheses if its
+// own outermost operator binds no tighter, or where C programmers expect them (shifts, bit operators, mixed comparisons). The
+// result's precedence is that of the template's loosest operator outside of parentheses. The memories and variables that the
+// operands read are united, so that the emitter knows what must not be written before the result. Cost: linear in the template.
+// Limits: the templates of ops.def and the emitter: one expression, no literals in quotes.
 #include "codegen/glsl_text/expression.h"
 
 #include <algorithm>
@@ -19,7 +30,7 @@ struct Operator {
     std::string_view text;
     int precedence;
 };
-// Two characters before one, so that the first that matches is the right one.
+// Two-character operators come first, so that the first match is the longest.
 constexpr Operator operators[] = {
     {"<<", shift},     {">>", shift},         {"<=", relational},    {">=", relational},    {"==", equality},
     {"!=", equality},  {"&&", logical_and},   {"||", logical_or},    {"^^", logical_xor},   {"+", additive},
@@ -30,7 +41,7 @@ constexpr Operator operators[] = {
 
 bool is_word(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
-/// The token at the start of `rest`; `after_value` says whether an operator here has a left operand.
+/// The token at the start of `rest`. `after_value`: an operator here has a left operand, so it is binary.
 Token next_token(std::string_view rest, int depth, bool after_value) {
     using Kind = Token::Kind;
     const char c = rest[0];
@@ -77,7 +88,8 @@ const Token* neighbour(const std::vector<Token>& tokens, size_t at, int step) {
     return nullptr;
 }
 
-/// Bit operators and shifts want parentheses around every operator beside them, comparisons around other comparisons.
+/// True if the operand needs parentheses beside the operator. Shifts and bit operators want them around every operator,
+/// comparisons around other comparisons.
 bool binds_loosely(const Expression& e, const Token& op, bool op_is_left) {
     if (op.kind == Token::Kind::prefix) return e.precedence < unary || e.text[0] == op.text[0];
     const int p = op.precedence;

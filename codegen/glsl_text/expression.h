@@ -1,4 +1,4 @@
-// GLSL expressions put together from templates with the fewest parentheses that keep the meaning.
+// Precedence-aware printer of GLSL expressions: templates are filled with as few parentheses as the meaning needs.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,7 +28,7 @@ enum Precedence : int {
     primary = 16,
 };
 
-/// Text together with what may not come between it and the place where it is evaluated.
+/// An expression's text, its outermost operator, and the memories and variables that must not change before it is evaluated.
 struct Expression {
     std::string text;
     int precedence = primary;

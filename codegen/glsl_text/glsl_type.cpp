@@ -18,8 +18,8 @@ constexpr std::string_view arithmetic_half = "GL_EXT_shader_explicit_arithmetic_
 constexpr std::string_view storage8 = "GL_EXT_shader_8bit_storage";
 constexpr std::string_view storage16 = "GL_EXT_shader_16bit_storage";
 
-// In the order of Scalar. double is GLSL 4's own. A bool in a buffer is a byte without arithmetic (Options::byte_storage). A half
-// travels in the push-constant block as its bits.
+// In the order of Scalar. GLSL 4 has double without an extension. A bool in a buffer is a byte without arithmetic
+// (Options::byte_storage). A half is passed in the push-constant block as its bits.
 constexpr GlslType types[scalar_count] = {
     {"bool", "uint8_t", "uint", Scalar::u32, "", storage8, std::nullopt},
     {"int8_t", "int8_t", "int", Scalar::i32, arithmetic8, storage8, Feature::int8},
@@ -44,7 +44,7 @@ std::string digits(T value, int base = 10) {
         return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr};
 }
 
-/// The shortest decimal that reads back as the same float, recognisable as one.
+/// The shortest decimal that reads back as the same float, with a point or exponent.
 template <class F>
 std::string decimal(F value) {
     std::string out = digits(value);
@@ -62,7 +62,7 @@ std::string float_constant(Scalar type, uint64_t bits) {
     if (type == Scalar::f64) {
         const double value = std::bit_cast<double>(bits);
         if (!std::isnormal(value) && value != 0)
-            // Without int64, which the device may lack.
+            // From two words: the device may lack 64-bit integers.
             return text("packDouble2x32(uvec2(0x", digits(uint32_t(bits), 16), "u, 0x", digits(uint32_t(bits >> 32), 16), "u))");
         return decimal(value) + "lf";
     }
@@ -101,7 +101,7 @@ std::string cast_text(Scalar from, Scalar to, bool pairs) {
     if (pairs && (is_pair(from) || is_pair(to))) return pair_cast_text(from, to);
     if (to == Scalar::boolean) return "$0 != " + glsl_constant(from, 0);
     const std::string spelling(glsl_type(to).value);
-    // To and from half by way of float, as the host does: from double that rounds twice.
+    // Conversions to half go through float, as on the host; from double that rounds twice.
     if (to == Scalar::f16 && from != Scalar::f32) return spelling + "(float($0))";
     if (!is_float(from) || !is_int(to)) return spelling + "($0)";
     const std::string operand = from == Scalar::f16 ? "float($0)" : "$0", real = from == Scalar::f64 ? "f64" : "f32";
@@ -116,7 +116,7 @@ std::string bitcast_text(Scalar from, Scalar to, bool pairs) {
     if (from == to) return "$0";
     if (pairs && size_of(from) == 8) return pair_bitcast_text(from, to);
     if (is_int(from) && is_int(to)) return std::string(glsl_type(to).value) + "($0)";
-    // GLSL names the function after what the bits are read as, in three styles.
+    // GLSL names these functions in three styles, by the type of the float.
     const Scalar number = is_float(from) ? from : to;
     const Scalar whole = is_float(from) ? to : from;
     const bool is_signed = is_signed_int(whole);

@@ -1,4 +1,4 @@
-// How the IR's types and constants are spelt in GLSL.
+// The GLSL spelling of the IR's types, constants, casts and bitcasts.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pumice::codegen {
 
-/// One scalar type in GLSL. Values and memory may be spelt differently: a bool has no layout in a buffer, where it is a byte.
+/// One scalar type in GLSL. Values and memory may have different spellings: a bool has no layout in a buffer, where it is a byte.
 struct GlslType {
     std::string_view value;    ///< of a value, a variable, local and private memory
     std::string_view storage;  ///< of an element of a buffer
@@ -20,7 +20,7 @@ struct GlslType {
     std::optional<Feature> feature;      ///< that values or elements need
 };
 const GlslType& glsl_type(Scalar type);
-/// With `pairs`, for a device without 64-bit integers (see codegen/glsl_text/int64_emulation.h); so below.
+/// `pairs`, here and below: for a device without 64-bit integers (see codegen/glsl_text/int64_emulation.h).
 const GlslType& glsl_type(Scalar type, bool pairs);
 
 /// A constant whose text has exactly this type and these bits. Negative ones begin with '-'.

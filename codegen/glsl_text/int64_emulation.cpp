@@ -1,3 +1,14 @@
+// 64-bit integer emulation by double-word arithmetic: i64 and u64 are uvec2 pairs, low word first; shaders/pairs.glsl computes
+// with them.
+//
+//   %7 = mul %6, %5 : i64       pm_pair_add(pm_pair_mul(v1, v2), arg2[v2.x].total)
+//   %10 = add %7, %9 : i64
+//   %2 = constant 2 : i64       uvec2(2u, 0u)
+//
+// Bitwise operators, == and != are GLSL's own on uvec2. Additions carry, multiplications are sums of word products, divisions are
+// loops: see shaders/pairs.glsl. In memory a pair has the layout of a 64-bit integer. Devices with 64-bit integers do not use
+// this. Cost: an addition is a few instructions, a division a function. Limits: every integer op has a text, else a library bug;
+// 64-bit atomics need locks (codegen/glsl/emit_locks.cpp); not together with 64-bit offsets.
 #include "codegen/glsl_text/int64_emulation.h"
 
 #include "core/support/error.h"
@@ -17,7 +28,7 @@ std::string pair_constant(uint64_t bits) { return text("uvec2(", uint32_t(bits),
 std::string pair_op_text(Op op, Scalar operand) {
     const std::string kind = operand == Scalar::i64 ? "pm_i64_" : "pm_u64_", name(ir::name_of(op));
     switch (op) {
-        // GLSL's operators work on each word.
+        // GLSL's operators on uvec2: & | ^ ~ act on each word, == and != compare both.
         case Op::and_: return "$0 & $1";
         case Op::or_: return "$0 | $1";
         case Op::xor_: return "$0 ^ $1";

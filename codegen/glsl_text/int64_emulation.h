@@ -1,5 +1,5 @@
-// 64-bit integers on devices that have none: values of i64 and u64 are GLSL's uvec2, the low word first, and shaders/pairs.glsl
-// computes with them. In memory they lie as they do anywhere else.
+// 64-bit integer emulation, for devices that have none: i64 and u64 values are GLSL's uvec2, the low word first, and
+// shaders/pairs.glsl computes with them. Their layout in memory is the same as with native 64-bit integers.
 #pragma once
 #include <string>
 
@@ -10,10 +10,10 @@ namespace pumice::codegen {
 
 constexpr bool is_pair(Scalar type) { return type == Scalar::i64 || type == Scalar::u64; }
 
-/// How the type is spelt; for i64 and u64.
+/// The GLSL spelling of i64 or u64.
 const GlslType& pair_type(Scalar type);
 std::string pair_constant(uint64_t bits);
-/// The patterns of an op on pairs, and of casts and bitcasts from or to them. No op lacks one.
+/// The patterns of an op on pairs, and of casts and bitcasts from or to them. Every integer op has one.
 std::string pair_op_text(ir::Op op, Scalar operand);
 std::string pair_cast_text(Scalar from, Scalar to);
 std::string pair_bitcast_text(Scalar from, Scalar to);

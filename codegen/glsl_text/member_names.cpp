@@ -10,14 +10,14 @@
 namespace pumice::codegen {
 namespace {
 
-// GLSL's keywords and the words that it keeps, without those of C++, which no member is called.
+// GLSL's keywords and reserved words, without those that are keywords of C++, too: no member has such a name.
 constexpr std::string_view words[] = {
     "active", "attribute", "buffer", "cast", "centroid", "coherent", "common", "demote", "discard", "external", "filter", "fixed",
     "flat", "half", "highp", "hitAttributeEXT", "hitObjectNV", "in", "inout", "input", "interface", "invariant", "layout", "lowp", "mediump", "noinline",
     "nonuniformEXT", "noperspective", "out", "output", "partition", "patch", "perprimitiveEXT", "perprimitiveNV", "pervertexEXT", "pervertexNV", "precise",
     "precision", "rayPayloadEXT", "rayQueryEXT", "readonly", "resource", "restrict", "sample", "shared", "smooth",
     "subroutine", "superp", "taskPayloadSharedEXT", "uint", "uniform", "varying", "volatile", "workgroupcoherent", "writeonly"};
-// Its types, and names that it gives itself.
+// Beginnings of GLSL's type and builtin names, and of names that the emitter makes.
 constexpr std::string_view beginnings[] = {"gl_",     "vec",     "ivec",     "uvec",     "bvec",     "dvec",    "hvec",     "fvec",      "mat",
                                            "dmat",    "sampler", "isampler", "usampler", "image",    "iimage",  "uimage",   "texture",   "itexture",
                                            "utexture", "subpass", "isubpass", "usubpass", "atomic_", "int8_t",  "int16_t",  "int32_t",   "int64_t",
@@ -31,7 +31,7 @@ bool kept(std::string_view name) {
            std::any_of(std::begin(beginnings), std::end(beginnings), [&](std::string_view b) { return name.substr(0, b.size()) == b; });
 }
 
-/// GLSL keeps names with two underscores, too.
+/// The path as an identifier without double underscores, which GLSL reserves.
 std::string identifier(const std::string& path) {
     std::string out;
     for (const char c : path) {

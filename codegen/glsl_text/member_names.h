@@ -1,4 +1,4 @@
-// What the members of an element are called in GLSL.
+// The GLSL names of an element's members.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,9 @@
 
 namespace pumice::codegen {
 
-/// By leaf: its path as one identifier, "position.x" is position_x and "m[0][1]" is m_0_1; with m_ in front where that begins as
-/// a word of GLSL or of ours, and a number behind it where it is an earlier leaf's.
+/// Per leaf: its path as one identifier, "position.x" is position_x and "m[0][1]" is m_0_1. A name that is a word of GLSL, or
+/// begins like one of GLSL's or the emitter's own names, gets m_ in front; so does an earlier leaf's name, and a number if that
+/// is not enough.
 std::vector<std::string> member_names(const Element& element);
 
 }  // namespace pumice::codegen

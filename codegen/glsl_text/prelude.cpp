@@ -1,3 +1,15 @@
+// Reachable part of the function library: of the functions in shaders/*.glsl, the shader gets those that its text calls, and what
+// they call (dead-function elimination over the call graph).
+//
+// The files are cut into functions once, at the first use; a function begins at column 0 with `TYPE pm_name(`. A worklist starts
+// with the pm_ names in the kernel's text and follows the calls. Overloads share a name and are taken by type:
+//
+//   text: pm_div(group + 1, n)  ->  int pm_div(int, int); its overload on int64_t only if the kernel has 64-bit integers
+//
+// Why: glslang's time grows with the text, and an overload on a type that the device lacks would not compile. The functions are
+// printed in the order of the files, where each stands after what it calls. Cost: linear in the text and the reachable functions.
+// Limits: the cutter knows the layout of our files only; no recursion, no forward declarations. An unknown pm_ name is a library
+// bug.
 #include "codegen/glsl_text/prelude.h"
 
 #include <algorithm>
@@ -19,17 +31,17 @@ extern const char* const pairs_text;
 
 namespace {
 
-/// One definition. Overloads are definitions of one name.
+/// One function definition. Overloads are several definitions with one name.
 struct Function {
     std::string_view text;
-    std::string_view parameter;           ///< the type of the first one
-    std::set<Scalar> types;               ///< of the signature: floats, and those that devices may lack
-    std::vector<std::string_view> calls;  ///< names that begin with pm_, its own among them
+    std::string_view parameter;           ///< the type of the first parameter
+    std::set<Scalar> types;               ///< in the signature: f32, and types that devices may lack
+    std::vector<std::string_view> calls;  ///< names that begin with pm_, including its own
 };
 
 bool is_word(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
-/// Every word that begins with pm_, in order, repeated ones too.
+/// Every word that begins with pm_, in order, with repetitions.
 std::vector<std::string_view> prelude_names(std::string_view body) {
     std::vector<std::string_view> out;
     for (size_t at = body.find("pm_"); at != body.npos; at = body.find("pm_", at + 1)) {
@@ -63,7 +75,7 @@ struct Prelude {
 
     Prelude() {
         cut(prelude_text);
-        // Each uses what stands in those before it.
+        // Each file uses functions of the files before it.
         cut(functions_text);
         cut(exact_doubles_text);
         cut(double_functions_text);

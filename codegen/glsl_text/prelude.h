@@ -1,4 +1,4 @@
-// The library of GLSL functions that kernels call.
+// The prelude: the library of GLSL functions that kernels call.
 #pragma once
 #include <set>
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace pumice::codegen {
 
-/// The functions of shaders/*.glsl whose names occur in `body`, and those that they call, in the order of the files: there
-/// every function stands after what it calls. A name that the prelude does not have is a library bug.
-/// Of overloads on floats and on types that devices may lack, only those on `types` are taken: others would ask the device for
-/// the type, or only make the shader longer.
-/// `opaque_masks`: see Options.
+/// The functions of shaders/*.glsl whose names occur in `body`, and those that they call, in the order of the files, in which
+/// every function stands after what it calls. A name that the prelude does not have is a library bug. Overloads on f32 and on
+/// types that devices may lack are taken only if the types are in `types`: others would require the type of the device, or only
+/// make the shader longer. `opaque_masks`: see Options.
 std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks = false);
 
-/// Whether the function has an overload whose first parameter is of this type.
+/// True if the function has an overload whose first parameter is of this type.
 bool prelude_has(std::string_view name, Scalar type);
 
 }  // namespace pumice::codegen

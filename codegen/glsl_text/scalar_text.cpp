@@ -1,3 +1,15 @@
+// Instruction selection for scalar ops: the GLSL pattern of an op on an operand type, with type legalization (integer and float
+// promotion).
+//
+// The rows of ops.def give patterns for 32 bits. Other widths are derived:
+//
+//   min on i8:    int8_t(min(int($0), int($1)))               promoted to 32 bits, computed, wrapped
+//   clz on u16:   uint16_t(pm_clz(uint(uint16_t($0))) - 16u)  without the leading zeros that the promotion adds
+//   exp on f16:   float16_t(pm_exp(float($0)))                computed in f32, rounded
+//   add on i64:   $0 + $1                                     operators are GLSL's on all types; functions need an overload
+//
+// The results equal the host column of ops.def, which also computes narrow integers in 32 bits and halves in float.
+// Limits: "" for a 64-bit type without a function. With `pairs`, 64-bit integers take int64_emulation.cpp.
 #include "codegen/glsl_text/scalar_text.h"
 
 #include "codegen/glsl_text/glsl_type.h"
@@ -22,14 +34,15 @@ std::string row_text(ir::Op op, Scalar operand, bool strict) {
     return out;
 }
 
-/// Whether every pm_ function of the text takes the type.
+/// True if every pm_ function of the text has an overload on the type.
 bool has_functions(std::string_view pattern, Scalar type) {
     for (size_t at = pattern.find("pm_"); at != pattern.npos; at = pattern.find("pm_", at + 1))
         if (!prelude_has(pattern.substr(at, pattern.find('(', at) - at), type)) return false;
     return true;
 }
 
-/// The ops that see how wide an integer is: in 32 bits `bits` has zeros in front, which the results must not count.
+/// The patterns of the ops whose result depends on the integer's width; "" for other ops. The promotion to 32 bits adds leading
+/// zeros, which the results must not count.
 std::string narrow_bits_text(ir::Op op, Scalar type) {
     const int width = 8 * size_of(type);
     const std::string bits = text("uint(", glsl_type(bits_type(type)).value, "($0))");
@@ -85,7 +98,7 @@ std::string_view fast_text(ir::Op op) {
         case ir::Op::atan2: return "atan($0, $1)";
         case ir::Op::sinh: return "sinh($0)";
         case ir::Op::cosh: return "cosh($0)";
-        // A quotient of exponentials, which overflow.
+        // GLSL's tanh may be a quotient of exponentials, which overflow.
         case ir::Op::tanh: return "tanh(clamp($0, -10.0, 10.0))";
         default: return "";
     }

@@ -1,4 +1,6 @@
-// Reductions and scans of a group in two levels: each subgroup combines its items' values, and then the subgroups' results.
+// Two-level reduction and scan of a group: each subgroup combines its items' values, then the subgroups' results are combined.
+//
+// Why: one barrier and one value a subgroup in local memory, where group_by_memory takes log2(items) steps with a barrier each.
 //
 //   %r = group reduce_add scratch, %x     %p = subgroup reduce_add %x
 //                                         if subgroup elect and several { store scratch[subgroup_index] = %p }
@@ -10,10 +12,12 @@
 //                                           %r = subgroup reduce_add %v
 //                                         }
 //
-// `several`: the group has more than one subgroup. Which way is taken follows from the sizes of group and subgroup, so that compilers that
-// know these leave the others out. `rank` and `active` number the items that a subgroup has, since no subgroup need be full.
-// A scan adds to the scan of the subgroup what the subgroups before it have; the last item of each knows the subgroup's sum.
-// Source: S. Sengupta et al., "Scan primitives for GPU computing", 2007, with subgroup operations for the scans of a block.
+// `several`: the group has more than one subgroup. The sizes of group and subgroup decide the branch, so a compiler that knows
+// both drops the other branches. `rank` and `active` number and count the active items of a subgroup, since no subgroup need be
+// full. A scan combines the scan within the subgroup with the sums of the subgroups before; the last item of a subgroup stores
+// its sum. Cost: one barrier, and a second one where the scratch memory is used again. Limits: goes_by_subgroups() says which
+// instructions qualify. Source: S. Sengupta et al., "Scan primitives for GPU computing", 2007, with subgroup operations for the
+// scans of a block.
 #include "codegen/lowering/group_by_subgroups.h"
 
 #include <algorithm>
@@ -28,7 +32,8 @@ using namespace ir;
 
 namespace {
 
-/// Subgroups whose values each item reads. AMD's compiler: for 8 of them 70 instructions, for spreading them 88.
+/// Up to so many subgroups, every item reads all subgroups' values in a loop. AMD's compiler makes 70 instructions of that loop
+/// for 8 subgroups, and 88 of spreading the values over the items of a subgroup.
 constexpr int most_in_turn = 8;
 
 class GroupBySubgroups : public Rewriter {
@@ -47,10 +52,10 @@ private:
         neutral = b.constant(i.type, identity(combine, i.type));
         const Value x = of(from.operands(i)[0]);
         map(from.result(i), is_scan(what) ? scan(what, x) : reduce(x));
-        if (used_again(id)) b.barrier();  // what comes then writes
+        if (used_again(id)) b.barrier();  // the next use of the scratch memory writes it
     }
 
-    /// True where something may access the scratch memory behind the instruction.
+    /// True if a later instruction, or a later iteration of a loop around this one, may access the scratch memory.
     bool used_again(InstId id) const {
         for (InstId around = where.around(id); around.id != none; around = where.around(around))
             if (is_loop(from[around].op)) return true;
@@ -65,13 +70,14 @@ private:
     Value items() {
         return b.op(Op::mul, {b.op(Op::mul, {b.index(Op::group_size, 0), b.index(Op::group_size, 1)}), b.index(Op::group_size, 2)});
     }
-    /// More items than a subgroup has lanes are several subgroups, which compilers know; fewer may be several as well.
+    /// True if the group has several subgroups. The first comparison is one that compilers can fold; the second one covers groups
+    /// that have fewer items than a subgroup has lanes, and yet several subgroups.
     Value several() {
         const Value more_items = b.op(Op::gt, {items(), b.index(Op::subgroup_size)});
         return b.op(Op::or_, {more_items, b.op(Op::gt, {b.index(Op::subgroup_count), number(1)})});
     }
 
-    /// One item of each subgroup hands its value to the group.
+    /// The item of each subgroup for which `one` holds stores its value in the scratch memory. A barrier follows.
     void share(Value one, Value x) {
         const Value place = b.index(Op::subgroup_index);
         choose(b.op(Op::and_, {one, several()}), {}, [&] {
@@ -81,8 +87,8 @@ private:
         b.barrier();
     }
 
-    /// The values of the first `count` subgroups, combined. A few are read one after another by every item, which takes fewer
-    /// instructions than to spread them over the subgroup's items and to reduce again. Either way is right for any count.
+    /// The values of the first `count` subgroups, combined. Every item reads a few of them one after another, which takes fewer
+    /// instructions than to spread them over the subgroup's items and to reduce again. Both ways are correct for any count.
     Value combine_first(Value count) {
         const Value few = b.op(Op::le, {items(), b.op(Op::mul, {b.index(Op::subgroup_size), number(most_in_turn)})});
         Inst i;
@@ -115,8 +121,9 @@ private:
     Value in_turn(Value count) {
         const auto next = [&](Value place, Value sum) { return b.op(combine, {sum, get(place)}); };
         if (count != b.index(Op::subgroup_count)) return each_place(number(0), count, neutral, next);
-        // So many subgroups as the items fill there are in any case: a loop over these is unrolled where the sizes are known, and loads
-        // them together. More there are where lanes are left empty.
+        // The group has at least as many subgroups as its items fill. The loop over these has a trip count that compilers know
+        // where they know the sizes: they unroll it, and its loads are issued together. A second loop reads the subgroups that
+        // are there only because lanes were left empty.
         const Value size = b.index(Op::subgroup_size);
         const Value least = b.op(Op::div, {b.op(Op::add, {items(), b.op(Op::sub, {size, number(1)})}), size});
         const Value sum = each_place(number(0), least, neutral, next);
@@ -143,7 +150,7 @@ private:
         return subgroup(reduction, to.result(to[made], 1));
     }
 
-    /// Of the group's last subgroup it may be none: no item asks for its sum.
+    /// True for the last active item of a subgroup. In the group's last subgroup it may hold for no item: no item reads that sum.
     Value is_last_of_subgroup() {
         if (packed) return b.op(Op::eq, {b.index(Op::subgroup_lane), b.op(Op::sub, {b.index(Op::subgroup_size), number(1)})});
         const Value rank = subgroup(Subgroup::exclusive_add, number(1)), active = subgroup(Subgroup::reduce_add, number(1));

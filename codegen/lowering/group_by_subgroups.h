@@ -6,12 +6,13 @@
 
 namespace pumice::codegen {
 
-/// Which group instructions of the kernel go by subgroups on devices with these options; the others go by memory. A reduction needs
-/// subgroups that do arithmetic on the type, a scan those that follow the linear index, too.
+/// A predicate over the kernel's group instructions: true for those that this pass lowers with these options. group_by_memory
+/// lowers the others. A reduction needs subgroup arithmetic on the type; a scan also needs lanes and subgroups in the order of
+/// the linear index.
 std::function<bool(const ir::Inst&)> goes_by_subgroups(const ir::Kernel& recorded, const Options& options);
 
-/// Puts subgroup operations, one barrier and local memory of one value a subgroup in the place of group instructions. After guard:
-/// all items of a group take part.
+/// Replaces group instructions by a two-level reduction or scan: subgroup operations, and one value a subgroup in local memory.
+/// Runs after predicate_range_tail, so that all items of a group take part.
 ir::Kernel group_by_subgroups(const ir::Kernel& kernel, const Options& options);
 
 }  // namespace pumice::codegen

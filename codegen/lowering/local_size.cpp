@@ -1,5 +1,12 @@
-// Sizes of local memory that each launch fixes. The host computes them as the interpreter does, and specialises one number an array: drivers
-// fold expressions of specialisation constants by rules of their own, where a division by zero crashes one and hangs another.
+// Host evaluation of local-array sizes: the size expression of a dynamically sized local array becomes a list of steps, which
+// each launch evaluates for its group; the result is one specialisation constant an array.
+//
+//   local local1: f32[size %n]         layout(constant_id = 5) const int local1_size = 1;   steps: group_size x, constant 2, div
+//   %n = div group_size 0, 2           shared float local1[local1_size];                    group of 64: local1_size = 32
+//
+// Why on the host: drivers fold expressions of specialisation constants by rules of their own; a division by zero crashes one
+// driver and hangs another. The host evaluates with ir::evaluate, the interpreter's semantics. Limits: constants, group extents
+// and scalar ops with at most three operands; the result is an i32.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +17,7 @@
 namespace pumice::codegen {
 namespace {
 
-/// Appends the steps of a value, operands first; gives its number.
+/// Appends the steps that compute a value, in post-order, each once; returns the number of the value's step.
 uint32_t append(const ir::Kernel& k, ir::Value v, std::vector<SizeStep>& steps, std::map<uint32_t, uint32_t>& made) {
     if (const auto there = made.find(v.id); there != made.end()) return there->second;
     const ir::Inst& i = k[k[v].inst];

@@ -1,3 +1,19 @@
+// Detection of drivers that silently end loops: a kernel that may exceed the driver's iteration limit checks at its end that
+// loops still run.
+//
+// Mesa's gallivm (lavapipe, llvmpipe) counts the iterations of all loops of a shader down from 65,535, once for a vector of
+// work-items. At 0 every loop ends after one iteration, and the shader continues with whatever its variables hold. Nothing resets
+// the count: inlined functions share it, and it covers every loop that a shader can contain.
+//
+//   before: for ... { ... } return          after: for ... { ... }
+//                                                  x = 2^30 | (group_index & 1), turns = 0
+//                                                  while (x > 2^16) { x >>= 8; ++turns }   two turns; one where loops are ended
+//                                                  require(turns >= 2, message); return
+//
+// The check observes the limit itself, so it is exact whatever the driver counts. Cost: two iterations an item, and none for a
+// kernel whose static bound (trip counts times bodies) is below the limit. A counter in the shader would cost every iteration,
+// and would not see the iterations of the other items of the vector. Limits: the static bound knows `for` loops with constant
+// bounds only; a while, a call, and an atomic without an instruction count as unbounded.
 #include "codegen/lowering/loop_limit.h"
 
 #include <algorithm>
@@ -19,18 +35,19 @@ namespace {
 
 constexpr int64_t unknown = INT64_MAX;
 
-/// More than any loop of shaders/ makes for one operation: the longest one goes through the exponents of a double.
+/// Upper bound on the iterations that a function of shaders/ makes for one operation: the longest loop goes through the exponents
+/// of a double.
 constexpr int64_t most_in_function = 2200;
 
-/// Subgroups of a group, whose values one item reads where it is the only one of its subgroup. Devices with a limit have groups of 1,024
-/// items; by memory the loops of a group instruction are shorter.
+/// Upper bound on the iterations of a group instruction: one item reads the values of all subgroups if it is alone in its
+/// subgroup. Devices with an iteration limit have groups of at most 1,024 items; the loops of group_by_memory are shorter.
 constexpr int64_t most_subgroups = 1024;
 
 int64_t plus(int64_t a, int64_t b) { return a > unknown - b ? unknown : a + b; }
 int64_t times(int64_t a, int64_t b) { return a != 0 && b > unknown / a ? unknown : a * b; }
 
-/// True where the text that computes an op calls a function with a loop, on a device with 64-bit integers or without. Found out once an op
-/// and type.
+/// True if the GLSL text of an op calls a function with a loop, on a device with 64-bit integers or without. Computed once for
+/// each op and type.
 bool has_loop(Op op, Scalar type) {
     static std::array<std::array<std::atomic<int>, scalar_count>, scalar_op_count> known{};  // 0: not yet, 1: no, 2: yes
     std::atomic<int>& here = known[size_t(op)][size_t(type)];
@@ -67,7 +84,7 @@ private:
                 const int64_t inside = of(i.blocks[0]);
                 return times(trips(i), plus(inside, 1));
             }
-            // Atomics without an instruction are loops of compare-exchange, or wait for a lock.
+            // Atomics that have no instruction are compare-exchange loops, or spin on a lock.
             case Op::atomic:
             case Op::compare_exchange: return is_int(i.type) && size_of(i.type) == 4 ? 0 : unknown;
             case Op::require: return 2;
@@ -107,7 +124,7 @@ private:
     void require() {
         b.loc = from.loc;
         const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
-        // No driver knows the value, or it would compute the loop.
+        // The driver must not know the value: it would fold the loop.
         const Value start = b.op(Op::or_, {b.op(Op::and_, {b.index(Op::group_index, 0), number(1)}), number(1 << 30)});
         Inst loop;
         loop.op = Op::while_;
@@ -136,7 +153,7 @@ private:
 int64_t most_iterations(const Kernel& kernel) { return Bound(kernel).of(BlockId{0}); }
 
 Kernel require_loops(const Kernel& kernel, int64_t limit, const std::string& device) {
-    // A few are the loop's own.
+    // A margin for the iterations of the check's own loop.
     if (most_iterations(kernel) < limit - 8) return kernel;
     const std::string digits = std::to_string(limit);
     std::string grouped;

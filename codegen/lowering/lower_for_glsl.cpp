@@ -1,4 +1,18 @@
-// The pipeline of passes from recorded IR to what the GLSL emitter takes.
+// The pass pipeline of the GLSL back end: recorded IR to the IR that the emitter takes.
+//
+// The order is the table below; each entry says why it stands where it does. In short: inline and promote first, so that every
+// later pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist,
+// cross_loop_cse) before the range guard, which would hide it in ifs; expand group instructions after the guard, since all items
+// of a group take part in them; reassociate and drop dead code last.
+//
+// Example (saxpy; only predicate_range_tail changes it):
+//
+//   %1 = global_index 0 : i32           %0 = in_range : bool
+//   %2 = load arg2[%1] : f32            if %0 { %2 = global_index 0 : i32; %3 = load arg2[%2] : f32; ... }
+//
+// PUMICE_DUMP=NAME prints the kernel behind a pass; debug builds and PUMICE_VALIDATE=1 verify it there (core/passes/pipeline.h).
+// Options switch off passes that the device has no use for: linearize_indices with 64-bit offsets, subgroup_aggregated_atomics
+// without subgroup arithmetic, cross_loop_cse where recomputing is cheaper than private memory.
 #include <iterator>
 
 #include "codegen/glsl/codegen.h"
@@ -15,42 +29,47 @@ namespace {
 
 using ir::Pass;
 
-/// Little, as drivers clear it for every item. Not with barriers, around which it would have to be kept.
+/// cross_loop_cse with at most 512 bytes of private memory, since drivers clear that memory for every item. The second limit, for
+/// kernels with barriers, is 0: private memory would have to survive them.
 ir::Kernel cross_loop_cse(const ir::Kernel& kernel) { return ir::cross_loop_cse(kernel, {512, 0}); }
 
 const Pass pipeline[] = {
-    // Calls become what they call. First: no other pass and no backend looks into functions.
+    // Function inlining. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
-    // Reductions and scans of groups that subgroups cannot do. Before promote, simplify and forward, which clean up behind it.
+    // Group reductions and scans that subgroups cannot do. Before promote, simplify and forward_stores, which clean up behind it.
     {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
-    // Variables become values and carried values. Early: every later pass sees through values only.
+    // mem2reg: variables become values and loop-carried values. Early: later passes analyse values only.
     {"promote", ir::promote},
-    // Folds what promotion laid bare, so that forward_stores can tell equal indices from different ones.
+    // Constant folding and value numbering of what promotion exposed, so that forward_stores can compare indices.
     {"simplify", ir::simplify},
-    // Loads after stores and after equal loads. Before hoist: a load that is gone need not move, and one that remains may be
-    // what keeps a loop's values from being invariant.
+    // Store-to-load forwarding, equal loads. Before hoist: a removed load need not move, and a remaining one may be what keeps a
+    // loop's values from being invariant.
     {"forward_stores", ir::forward_stores},
-    // One offset an access. After forward_stores, which compares indices. Before hoist: the products leave the loops that do not change
-    // them. Wide offsets are left to the emitter, which knows what needs 64 bits.
+    // One row-major offset an access. After forward_stores, which compares indices. Before hoist, which moves the products out of
+    // loops that do not change them. The emitter computes 64-bit offsets itself, since it knows which arrays need them.
     {"linearize_indices", ir::linearize_indices, Pass::When::narrow_offsets},
-    // Invariant values leave loops. Before predicate_range_tail: hoist moves within what the user wrote, and the guard's ifs would hide it.
+    // Loop-invariant code motion. Before predicate_range_tail, whose ifs would keep hoist from moving code across them.
     {"hoist", ir::hoist},
-    // What a loop has computed is there for later ones. Only where the device asks for it; after hoist, for which one loop is enough.
+    // Values that one loop computed are reused by later loops. Only where Options::cross_loop_cse asks for it. After hoist, so
+    // that invariants of one loop are gone.
     {"cross_loop_cse", cross_loop_cse},
-    // Items that add to shared places of local memory take places of their own. After hoist, which tells what a loop has at hand;
-    // before predicate_range_tail, which must see its barriers.
+    // Contended atomics on local memory become owner-computes loops. After hoist, so that a loop's invariants stand outside of
+    // it; before predicate_range_tail, which must see the barriers that this pass adds.
     {"owner_computes_atomics", owner_computes_atomics},
-    // One atomic a subgroup. After hoist, so that indices are known to be shared; before predicate_range_tail, which tells subgroups who is in the range.
+    // One atomic a subgroup. After hoist, so that uniform indices are recognised; before predicate_range_tail, which makes
+    // subgroup operations act on the items of the range.
     {"subgroup_aggregated_atomics", subgroup_aggregated_atomics},
-    // Items past the range run no user code. After everything that moves code, so that nothing moves out of a guard.
+    // Items past the range skip what has an effect or may fault. After all code motion, so that nothing moves out of a guard.
     {"predicate_range_tail", ir::predicate_range_tail},
-    // The other ones. After predicate_range_tail, so that all items of the group take part and subgroups are as full as the group allows.
+    // The other group reductions and scans. After predicate_range_tail, so that all items of the group take part, and subgroups
+    // are as full as the group allows.
     {"group_by_subgroups", [](const ir::Kernel& k) { return group_by_subgroups(k, {}); }},
-    // The guard's conditions fold where a kernel tests in_range() itself.
+    // Folds the guard's conditions in kernels that test in_range() themselves.
     {"simplify", ir::simplify},
-    // Late: sums in the order they were written are what the others know.
+    // Sums start with their constant, so that products contract to fma. Late: other passes recognise sums in the order of the
+    // source.
     {"reassociate_for_fma", ir::reassociate_for_fma},
-    // Last: it only takes away what no pass needs any more.
+    // Dead code elimination. Last: it removes what no pass needs any more.
     {"dead", ir::dead},
 };
 

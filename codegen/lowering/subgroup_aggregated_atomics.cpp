@@ -1,5 +1,18 @@
-// Additions of several items to one place: a subgroup's are added up first, and one item adds the sum. It is elected right behind the sum:
-// behind code with jumps, such as many of our functions have, a subgroup may still be in parts, each of which elects an item.
+// Subgroup-aggregated atomics ("warp-aggregated atomics" in CUDA): the items of a subgroup that add to one address reduce their
+// operands first, and one elected item adds the sum.
+//
+// Why: contended atomics are serialised; this makes one atomic a subgroup instead of one an item.
+//
+//   %a = atomic add arg1[%k], %x        %s = subgroup reduce_add %x
+//   %b = atomic sub local1[%k], %y      %e = subgroup elect
+//                                       %t = subgroup reduce_add %y
+//                                       if %e { atomic add arg1[%k], %s; atomic sub local1[%k], %t }
+//
+// Legality: add or sub of 32-bit numbers or f64; the old value is unused; index and control flow are uniform in the subgroup. The
+// election stands right behind the reduction. Code with jumps, such as many functions of shaders/ have, may leave a subgroup in
+// several parts, each of which would elect an item of its own; so a reduction whose operand's text has such a call ends the open
+// batch. Consecutive atomics share one election and one `if`. Loads from other memories may stand between them. Cost: one
+// reduction an atomic. Limits: the device's subgroups do arithmetic (Options::subgroup_sums); float sums change their order.
 #include "codegen/lowering/subgroup_aggregated_atomics.h"
 
 #include <algorithm>
@@ -24,8 +37,9 @@ public:
     }
 
 private:
-    /// An addition whose old value nobody asks for, at a place that the items share who arrive at it together. Behind a condition
-    /// of their own it may be one item's alone, as that of a sum of the whole group is: there is nothing to add up.
+    /// True for an addition whose old value is unused, and whose indices and control flow are uniform in a subgroup. Under a
+    /// divergent condition the atomic may be one item's alone, such as the one that adds the sum of a whole group: nothing to
+    /// reduce.
     bool combines(InstId id) const {
         const Inst& i = from[id];
         if (i.op != Op::atomic || used[from.result(i).id] || uniformity.control(id) > Scope::subgroup) return false;
@@ -35,7 +49,8 @@ private:
         return std::all_of(indices.begin(), indices.end(), [&](Value v) { return uniformity.of(v) <= Scope::subgroup; });
     }
 
-    /// The text of the value has no call of a function of ours, which may jump, and which may be written where the value is used.
+    /// True if the value's GLSL text calls no function of shaders/. Such a function may jump, and the emitter may write the call
+    /// where the value is used, that is between the reduction and the election.
     bool straight(Value v) {
         const InstId id = from[v].inst;
         if (id.id == none) return true;
@@ -66,7 +81,7 @@ private:
         copy(id);
     }
 
-    /// Adds the sums so far, under one condition.
+    /// Ends the batch: the elected item adds all its sums, under one condition.
     void flush() {
         if (sums.empty()) return;
         b.loc = from[sums[0].atomic].loc;
