@@ -333,8 +333,8 @@ Value trip_count(Builder& b, const Kernel& k, Value from, Value to, Value step) 
     const Value zero = b.constant(wide, 0);
     const Value up = count(from, to, b.cast(plain, step));
     const Value down = is_unsigned_int(wide) ? none_left : count(to, from, b.cast(plain, b.op(Op::neg, {step})));
-    const Value all = b.select(b.op(Op::gt, {step, zero}), up, b.select(b.op(Op::lt, {step, zero}), down, none_left));
-    return b.cast(counter, all);
+    const Value downward = b.select(b.op(Op::lt, {step, zero}), down, none_left), upward = b.op(Op::gt, {step, zero});
+    return b.cast(counter, b.select(upward, up, downward));
 }
 
 Kernel forwarded(const Kernel& kernel) {

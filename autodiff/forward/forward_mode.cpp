@@ -95,7 +95,10 @@ private:
 
     Value pure(const Inst& i, size_t w) {
         const auto v = from.operands(i);
-        if (i.op == Op::select) return b.select(of(v[0]), tangent_or_zero(v[1], w), tangent_or_zero(v[2], w));
+        if (i.op == Op::select) {
+            const Value other = tangent_or_zero(v[2], w), chosen = tangent_or_zero(v[1], w);
+            return b.select(of(v[0]), chosen, other);
+        }
         if (i.op == Op::cast) return b.cast(i.type, tangent_or_zero(v[0], w));
         if (i.op == Op::uniform) return tangent_or_zero(v[0], w);
         if (i.op == Op::subgroup) {

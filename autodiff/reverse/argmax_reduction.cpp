@@ -109,7 +109,8 @@ void Sweep::note_extreme(InstId loop) {
         const Value index = of(from[from[loop].blocks[0]].params[0]), first = of(from.operands(from[loop])[0]);
         number = b.op(Op::sub, {b.cast(type, index), b.cast(type, first)});
     }
-    b.set(last, b.select(b.op(Op::eq, {of(m), of(x)}), number, b.get(last)));
+    const Value before = b.get(last), attained = b.op(Op::eq, {of(m), of(x)});
+    b.set(last, b.select(attained, number, before));
 }
 
 /// The type in which the iterations of a for are counted.

@@ -36,7 +36,8 @@ void Sweep::reverse_pairs(InstId loop, const std::function<void(Value index)>& o
     for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
         sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));
     const Value index = from[i.blocks[0]].params[0], mine = b.index(Op::global_index, 0);
-    emit_for(provided(bounds[0]), provided(bounds[1]), provided(bounds[2]), [&](Value j) {
+    const Value step = provided(bounds[2]), limit = provided(bounds[1]), start = provided(bounds[0]);
+    emit_for(start, limit, step, [&](Value j) {
         own(j);
         if (!taken) return;
         // Beyond this limit atomics cost less.

@@ -334,9 +334,11 @@ void Sweep::reverse_loop(InstId id) {
             if (sums_loop(id)) keep_back = false, add_given({});
         });
     } else {
-        const Value count = i.op == Op::while_
-                                ? counts.at(id.id)
-                                : trip_count(b, to, provided(operands[0]), provided(operands[1]), provided(operands[2]));
+        const auto count_of_for = [&] {
+            const Value step = provided(operands[2]), limit = provided(operands[1]), start = provided(operands[0]);
+            return trip_count(b, to, start, limit, step);
+        };
+        const Value count = i.op == Op::while_ ? counts.at(id.id) : count_of_for();
         const Scalar counter = to.type_of(count);
         // Lanes in step count back from the largest trip count of the subgroup; each joins in at its own last iteration.
         const bool in_step = plan.in_step(id);

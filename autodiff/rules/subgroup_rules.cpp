@@ -70,7 +70,8 @@ Value SubgroupRule::source() {
     if (combines(what)) {  // the highest lane that attains the minimum or maximum so far
         const bool least = is(what, Op::min);
         const Value best = ask(least ? Subgroup::inclusive_min : Subgroup::inclusive_max, v[0]);
-        return combine(Subgroup::reduce_max, b.select(b.op(Op::eq, {v[0], best}), lane, b.constant_int(Scalar::i32, -1)));
+        const Value no_lane = b.constant_int(Scalar::i32, -1), attains = b.op(Op::eq, {v[0], best});
+        return combine(Subgroup::reduce_max, b.select(attains, lane, no_lane));
     }
     if (what == Subgroup::shuffle) return v[1];
     const Value from = b.op(what == Subgroup::shuffle_xor ? Op::xor_ : what == Subgroup::shuffle_up ? Op::sub : Op::add, {lane, v[1]});
@@ -113,7 +114,8 @@ Value SubgroupRule::tangent(Value x) {
 Value SubgroupRule::tangent_of_product(Value x) {
     return over_lanes([&](Value other, Value sum) {
         const Value theirs = ask(Subgroup::reduce_add, only(b.op(Op::eq, {lane, other}), x));
-        return b.op(Op::add, {sum, only(counts(other), b.op(Op::mul, {product_without(other), theirs}))});
+        const Value term = b.op(Op::mul, {product_without(other), theirs});
+        return b.op(Op::add, {sum, only(counts(other), term)});
     });
 }
 
@@ -125,10 +127,14 @@ Value SubgroupRule::adjoint(Value x) {
     if (is(what, Op::add)) return over(what) == Over::all ? all() : adjoint_of_whole(x, [&] { return sums_from_here(x); });
     if (combines(what)) {
         const bool one = over(what) == Over::all && !is(what, Op::mul);
-        return one ? only(b.op(Op::eq, {lane, source()}), all()) : adjoint_by_lane(x);
+        if (!one) return adjoint_by_lane(x);
+        const Value sum = all();
+        return only(b.op(Op::eq, {lane, source()}), sum);
     }
-    if (what == Subgroup::broadcast_first) return only(b.subgroup(Subgroup::elect, {}), all());
-    if (what == Subgroup::broadcast || (what == Subgroup::shuffle && one_lane)) return only(b.op(Op::eq, {lane, v[1]}), all());
+    if (what == Subgroup::broadcast_first || what == Subgroup::broadcast || (what == Subgroup::shuffle && one_lane)) {
+        const Value sum = all();
+        return only(what == Subgroup::broadcast_first ? b.subgroup(Subgroup::elect, {}) : b.op(Op::eq, {lane, v[1]}), sum);
+    }
     if (!one_lane || what == Subgroup::shuffle) return adjoint_by_lane(x);
     if (what == Subgroup::shuffle_xor) return ask(what, x, v[1]);  // its own transpose: lanes read each other
     return adjoint_of_whole(x, [&] { return shuffled_back(x); });
@@ -141,7 +147,8 @@ Value SubgroupRule::adjoint_by_lane(Value x) {
     return over_lanes([&](Value other, Value before) {
         const Value term = product ? b.op(Op::mul, {x, product_without(other)}) : x;
         const Value reads = product || sum ? counts(other) : b.op(Op::eq, {from, other});
-        return b.select(b.op(Op::eq, {lane, other}), ask(Subgroup::reduce_add, only(reads, term)), before);
+        const Value sum_of_readers = ask(Subgroup::reduce_add, only(reads, term));
+        return b.select(b.op(Op::eq, {lane, other}), sum_of_readers, before);
     });
 }
 

@@ -339,7 +339,8 @@ private:
         const auto bounds = from.operands(from[loop]);
         const Value first = of(bounds[0]), limit = of(bounds[1]);
         const Value runs = b.op(like.step(loop) > 0 ? Op::lt : Op::gt, {first, limit});
-        return b.select(runs, b.bitcast(Scalar::u32, number(loop, limit)), b.constant(Scalar::u32, 0));
+        const Value none = b.constant(Scalar::u32, 0);
+        return b.select(runs, b.bitcast(Scalar::u32, number(loop, limit)), none);
     }
 
     struct Kept {

@@ -315,7 +315,8 @@ private:
             std::vector<Value> yielded{b.op(Op::add, {now[1], of(from.operands(i).back())})};
             if (s.rows) {
                 const Value next = b.op(Op::add, {now[2], one});
-                yielded.push_back(b.select(b.op(Op::eq, {next, count}), zero(i32), next));
+                const Value first_row = zero(i32);
+                yielded.push_back(b.select(b.op(Op::eq, {next, count}), first_row, next));
             }
             b.terminate(Op::yield, yielded);
         });

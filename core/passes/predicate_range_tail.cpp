@@ -187,7 +187,10 @@ private:
         const uint64_t neutral = identity(*combines(what), i.type);
         Value x = of(from.operands(i)[0]);
         // The result of a run is zero past the range, so a neutral element of zero needs no select.
-        if (neutral != 0 || !guarded_zero(from.operands(i)[0])) x = b.select(b.in_range(), x, b.constant(i.type, neutral));
+        if (neutral != 0 || !guarded_zero(from.operands(i)[0])) {
+            const Value otherwise = b.constant(i.type, neutral);
+            x = b.select(b.in_range(), x, otherwise);
+        }
         map(from.result(i), b.group(what, of(i.memory), x));
     }
 

@@ -69,8 +69,9 @@ TEST(Way, EveryFolderHasItsRow) {
     for (const docs::Row& row : docs::Page(page_name).table("| folder | holds | may include |")) told.insert(row.at(0));
     for (const char* root : {"core", "codegen", "cpu", "autodiff", "vulkan", "pumice"})
         for (const auto& entry : fs::recursive_directory_iterator(source_folder() / root))
-            if (entry.path().extension() == ".cpp")
+            if (entry.path().extension() == ".cpp") {
                 EXPECT_TRUE(told.count(fs::relative(entry.path().parent_path(), source_folder()).string())) << entry.path();
+            }
 }
 
 }  // namespace
