@@ -23,7 +23,9 @@ set(PUMICE_PUBLIC_HEADERS
     core/host/trace_hook.h
     core/host/view.h
     core/ir/builder.h
+    core/ir/instructions.def
     core/ir/ir.h
+    core/ir/op.h
     core/ir/ops.def
     core/ir/ops.h
     core/ir/type.h

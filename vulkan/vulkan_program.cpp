@@ -59,7 +59,7 @@ bool uses_subgroups(const codegen::Shader& shader) {
 /// Atomics of 64 bits on memory of the kind.
 bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
     return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
-        return (i.op == ir::Op::atomic || i.op == ir::Op::compare_exchange) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
+        return ir::is_atomic(i.op) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
     });
 }
 

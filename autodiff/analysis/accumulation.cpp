@@ -27,7 +27,6 @@ using namespace ir;
 
 namespace {
 
-bool writes(Op op) { return op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
 /// True where this item also stores to the place of the load, in the same phase: the element then belongs to the item.
 bool owns(const Kernel& k, const Structure& where, InstId load) {
@@ -80,7 +79,7 @@ Accumulation accumulation(const Kernel& k, const Structure& where, const Analysi
     for (const InstId id : where.order()) {
         const Inst& other = k[id];
         if (other.memory != i.memory) continue;
-        written = written || writes(other.op);
+        written = written || writes_memory(other.op);
         if (other.op != Op::load || !analysis.active(k.result(other))) continue;
         apart = apart && items_apart(k, where, indices_of(k, i), indices_of(k, other), analysis.any_range(), found);
     }

@@ -41,7 +41,6 @@ bool raise(std::vector<bool>& flags, uint32_t at) {
     return flags[at] = true;
 }
 
-bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
 }  // namespace
 
@@ -124,7 +123,7 @@ bool Analysis::forwards() {
             if (varied[v[1].id] || varied[v[2].id]) vary(k.result(i));
         } else if (i.op == Op::cast || i.op == Op::uniform) {
             if (varied[v[0].id] && is_float(i.type)) vary(k.result(i));
-        } else if (accesses(i.op)) {
+        } else if (accesses_memory(i.op)) {
             const bool carries = is_float(k[i.memory].element.leaves[i.leaf].type) && !constant_memory[i.memory.id];
             if (i.op != Op::load && carries && varied[v.back().id]) news |= raise(leaf_varied[i.memory.id], i.leaf);
             if (i.op != Op::store && leaf_varied[i.memory.id][i.leaf]) vary(k.result(i));
@@ -155,7 +154,7 @@ bool Analysis::backwards() {
         const auto use = [&](Value operand) {
             if (is_float(k.type_of(operand)) && !unfelt[operand.id]) news |= raise(useful, operand.id);
         };
-        if (accesses(i.op)) {
+        if (accesses_memory(i.op)) {
             if (i.op != Op::load && leaf_useful[i.memory.id][i.leaf]) use(v.back());
             if (i.op != Op::store && useful[k.result(i).id] && !constant_memory[i.memory.id]) {
                 if (is_float(i.type)) news |= raise(leaf_useful[i.memory.id], i.leaf);
@@ -187,7 +186,7 @@ bool Analysis::backwards() {
     return news;
 }
 
-bool Analysis::accesses_active(const Inst& i) const { return accesses(i.op) && active(i.memory, i.leaf); }
+bool Analysis::accesses_active(const Inst& i) const { return accesses_memory(i.op) && active(i.memory, i.leaf); }
 
 bool Analysis::find_moving(InstId id) {
     const Inst& i = k[id];

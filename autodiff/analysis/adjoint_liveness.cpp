@@ -28,22 +28,14 @@ Needed::Needed(const Kernel& kernel, const Structure& structure, const Plan& pla
     : k(kernel), where(structure), values(k.values.size()), insts(k.insts.size()), memories(k.memories.size()) {
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        switch (i.op) {
-            case Op::store:
-                if (k[i.memory].kind == MemoryKind::array && !unseen(i.memory)) need(id);
-                break;
-            case Op::atomic:
-            case Op::compare_exchange:
-            case Op::call:
-            case Op::print:
-            case Op::require: need(id); break;
-            case Op::for_:
-                if (const Value attained = plan.extreme(id)) need(id), need(attained);
-                break;
-            case Op::while_:
-                if (plan.count_hold(id) != Hold::unneeded) need(id);
-                break;
-            default: break;
+        if (is_atomic(i.op) || has_trait(i.op, traits::effect | traits::reports)) {
+            need(id);
+        } else if (i.op == Op::store) {
+            if (k[i.memory].kind == MemoryKind::array && !unseen(i.memory)) need(id);
+        } else if (i.op == Op::for_) {
+            if (const Value attained = plan.extreme(id)) need(id), need(attained);
+        } else if (i.op == Op::while_) {
+            if (plan.count_hold(id) != Hold::unneeded) need(id);
         }
     }
     for (uint32_t v = 0; v < k.values.size(); ++v) {

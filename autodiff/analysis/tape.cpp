@@ -48,7 +48,7 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
         for (const Value v : k.operands(k[id])) ++use_counts[v.id];
     for (const InstId id : where.order()) {
         const Op op = k[id].op;
-        if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
+        if (writes_memory(op)) written[k[id].memory.id] = true;
     }
     for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
     demand_all();
@@ -123,16 +123,13 @@ bool Plan::adds_to(Value sum, Value v, int& uses) const {
 void Plan::demand(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
+    if (accesses_memory(i.op)) return demand_access(i);
     switch (i.op) {
         case Op::if_: return need(v[0]);
         case Op::for_:
             for (int bound = 0; bound < 3; ++bound) need(v[size_t(bound)]);
             return;
         case Op::while_: return need_count(id);
-        case Op::load:
-        case Op::store:
-        case Op::atomic:
-        case Op::compare_exchange: return demand_access(i);
         case Op::subgroup: return demand_subgroup(id);
         case Op::call:
             for (const Value operand : v) need(operand);
@@ -173,11 +170,11 @@ void Plan::demand_subgroup(InstId id) {
 }
 
 void Plan::demand_access(const Inst& i) {
-    const auto refuse = [&](const char* what) {
+    const auto refuse = [&](std::string_view what) {
         fail(named(k), " is differentiated in reverse through an atomic ", what, " of differentiated memory on line ", i.loc.line,
              ", which has no reverse rule");
     };
-    if (i.op == Op::compare_exchange) refuse("compare_exchange");
+    if (is_atomic(i.op) && i.op != Op::atomic) refuse(name_of(i.op));
     if (i.op == Op::atomic) {
         const Atomic what = Atomic(i.immediate);
         if (what == Atomic::min) refuse("min");

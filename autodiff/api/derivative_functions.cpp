@@ -65,7 +65,7 @@ private:
         for (const ir::Value v : from.operands(i)) operands.push_back(of(v));
         if (i.op == Op::argument) return set(i, arguments[i.immediate]);
         if (ir::is_pure(i.op) && i.op != Op::extent) return set(i, ir::emit_like(r.build, i, operands));
-        if (i.op == Op::print || i.op == Op::require) return r.build.report(i.op, from.strings[i.immediate], operands);
+        if (is_report(i.op)) return r.build.report(i.op, from.strings[i.immediate], operands);
         ir::Inst now;
         now.op = i.op;
         now.type = i.type;

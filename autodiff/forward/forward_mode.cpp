@@ -55,9 +55,6 @@ private:
             case Op::load: copy(id); return load(i);
             case Op::store: copy(id); return store(i);
             case Op::atomic: return atomic(id);
-            case Op::compare_exchange:
-                if (analysis.active(i.memory, i.leaf)) refuse(i, "an atomic compare_exchange of differentiated memory");
-                return copy(id);
             case Op::call: copy(id); return call(i);
             case Op::if_:
             case Op::for_:
@@ -68,6 +65,8 @@ private:
             case Op::continue_: return leave(i, loops.back());
             default: break;
         }
+        if (is_atomic(i.op) && analysis.active(i.memory, i.leaf))
+            refuse(i, text("an atomic ", name_of(i.op), " of differentiated memory"));
         copy(id);
         if (i.result_count == 1 && analysis.active(from.result(i))) tangents[from.result(i).id] = pure(i);
     }

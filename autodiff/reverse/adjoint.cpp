@@ -222,8 +222,8 @@ public:
 private:
     void inst(InstId id) override {
         const Inst& i = from[id];
-        if (i.op == Op::print || i.op == Op::require) return;  // the adjoint kernel prints
-        const bool effect = i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
+        if (is_report(i.op)) return;  // the adjoint kernel prints
+        const bool effect = writes_memory(i.op);
         const bool of_primal = effect && from[i.memory].kind == MemoryKind::array && size_t(from[i.memory].argument) < read.size();
         if (of_primal && i.op == Op::store && !read[size_t(from[i.memory].argument)]) return;
         writes = writes || of_primal;

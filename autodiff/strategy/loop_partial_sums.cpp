@@ -37,7 +37,7 @@ LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analy
     : k(kernel), where(structure), analysis(what), plan(held), written(kernel.memories.size()) {
     if (plan.is_apart() || !knows_indices_only(k) || k.math == Math::strict) return;
     for (const InstId id : where.order())
-        if (k[id].op == Op::store || k[id].op == Op::atomic || k[id].op == Op::compare_exchange) written[k[id].memory.id] = true;
+        if (writes_memory(k[id].op)) written[k[id].memory.id] = true;
     for (const InstId id : where.order()) {
         std::vector<uint32_t> found = loads_of(id);
         if (found.size() > loads.size()) loop = id, loads = std::move(found);

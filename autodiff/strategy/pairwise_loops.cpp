@@ -48,7 +48,7 @@ bool PairLoops::stores_once() const {
     std::vector<std::pair<MemoryId, uint32_t>> all;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (i.op == Op::call || i.op == Op::atomic || i.op == Op::compare_exchange) return false;
+        if (i.op == Op::call || is_atomic(i.op)) return false;
         if (i.op == Op::load) loaded[i.memory.id] = true;
         if (i.op != Op::store) continue;
         if (k[i.memory].kind != MemoryKind::array || where.block_of(id) != BlockId{0}) return false;

@@ -139,6 +139,7 @@ void Emitter::block(BlockId b) {
 void Emitter::instruction(const Inst& i) {
     if (is_leaf(i.op)) return;  // written out at each use
     if (is_scalar_op(i.op)) return define(i, pure(i));
+    if (is_atomic(i.op)) return atomic(i);
     switch (i.op) {
         case Op::select:
         case Op::cast:
@@ -146,8 +147,6 @@ void Emitter::instruction(const Inst& i) {
         case Op::uniform: return define(i, use(k.operands(i)[0]));
         case Op::load: return define(i, load(i));
         case Op::store: return store(i);
-        case Op::atomic:
-        case Op::compare_exchange: return atomic(i);
         case Op::barrier: return barrier();
         case Op::subgroup: return subgroup(i);
         case Op::print:

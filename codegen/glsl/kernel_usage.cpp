@@ -25,8 +25,7 @@ void note_memory(Usage& u, const Kernel& k, const Inst& i) {
     m.loaded |= i.op != Op::store;
     m.stored |= i.op != Op::load;
     m.nested &= indices_of(k, i).size() == k[i.memory].extents.size();
-    const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
-    if (!atomic) return;
+    if (!is_atomic(i.op)) return;
     if (size_of(i.type) < 4) {
         m.small_atomics = true;
         m.nested = false;  // the functions of emit_subwords.cpp take one index
@@ -95,9 +94,9 @@ Usage::Usage(const Kernel& k)
             const InstId d = k[v].inst;
             if (d.id != none && !live[d.id]) live[d.id] = true, work.push_back(d);
         }
-        if (i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) note_memory(*this, k, i);
+        if (accesses_memory(i.op)) note_memory(*this, k, i);
         if (i.op == Op::global_index) global_axis[i.immediate] = true;
-        const bool report = i.op == Op::print || i.op == Op::require;
+        const bool report = is_report(i.op);
         reports |= report;
         subgroup_needs |= codegen::subgroup_needs(k, i);
         if (i.op == Op::in_range || report)

@@ -77,6 +77,8 @@ public:
 private:
     int64_t of(const Inst& i) const {
         if (is_scalar_op(i.op)) return has_loop(i.op, k.type_of(k.operands(i)[0])) ? most_in_function : 0;
+        // Atomics that have no instruction are compare-exchange loops, or spin on a lock.
+        if (is_atomic(i.op)) return is_int(i.type) && size_of(i.type) == 4 ? 0 : unknown;
         switch (i.op) {
             case Op::if_: return plus(of(i.blocks[0]), of(i.blocks[1]));
             case Op::while_: return unknown;
@@ -84,9 +86,6 @@ private:
                 const int64_t inside = of(i.blocks[0]);
                 return times(trips(i), plus(inside, 1));
             }
-            // Atomics that have no instruction are compare-exchange loops, or spin on a lock.
-            case Op::atomic:
-            case Op::compare_exchange: return is_int(i.type) && size_of(i.type) == 4 ? 0 : unknown;
             case Op::require: return 2;
             case Op::group: return most_subgroups;
             case Op::call: return unknown;

@@ -9,7 +9,6 @@ namespace {
 
 using namespace ir;
 
-bool touches_memory(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
 
 /// An access and its phase, the number of barriers before it in the text. An access in a loop that contains barriers has phase
 /// `none`, as its iterations are in different phases.
@@ -28,7 +27,7 @@ void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std:
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
         if (is_barrier(i.op)) ++barriers;
-        if (touches_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
+        if (accesses_memory(i.op) && k[i.memory].kind == MemoryKind::array) out.push_back({id, divided ? none : barriers});
         const bool divides = divided || (is_loop(i.op) && has_barrier(k, i));
         for (const BlockId inner : i.blocks)
             if (inner.id != none) walk(k, inner, divides, barriers, out);

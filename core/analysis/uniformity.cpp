@@ -17,7 +17,7 @@ Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
       written(kernel.memories.size()) {
     for (const InstId i : where.order()) {
         const Op op = k[i].op;
-        if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[i].memory.id] = true;
+        if (writes_memory(op)) written[k[i].memory.id] = true;
     }
     do {
         changed = false;
@@ -41,17 +41,14 @@ void Uniformity::raise(Scope& s, Scope least) {
 }
 
 Scope Uniformity::pure(const Inst& i) const {
-    switch (i.op) {
-        case Op::group_index: return Scope::group;
-        case Op::local_index: return local[i.immediate];
-        case Op::global_index: return wider(Scope::group, local[i.immediate]);
-        case Op::subgroup_index: return Scope::subgroup;
-        case Op::in_range:
-        case Op::subgroup_lane: return Scope::item;
-        case Op::uniform: return std::min(values[k.operands(i)[0].id], Scope::group);
-        default: break;
-    }
-    Scope s = Scope::launch;
+    // Along an axis whose extent in the group is 1, all items have the same index.
+    if (i.op == Op::local_index) return local[i.immediate];
+    if (i.op == Op::global_index) return wider(Scope::group, local[i.immediate]);
+    if (i.op == Op::uniform) return std::min(values[k.operands(i)[0].id], Scope::group);
+    Scope s = has_trait(i.op, traits::by_item)       ? Scope::item
+              : has_trait(i.op, traits::by_subgroup) ? Scope::subgroup
+              : has_trait(i.op, traits::by_group)    ? Scope::group
+                                                     : Scope::launch;
     for (const Value v : k.operands(i)) s = wider(s, values[v.id]);
     return s;
 }
@@ -83,8 +80,6 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
             raise(values[k.result(i).id], s);
             return flow;
         }
-        case Op::atomic:
-        case Op::compare_exchange: raise(values[k.result(i).id], Scope::item); return flow;
         case Op::subgroup: raise(values[k.result(i).id], subgroup(Subgroup(i.immediate))); return flow;
         case Op::group:
             raise(values[k.result(i).id], is_scan(Subgroup(i.immediate)) ? Scope::item : Scope::group);

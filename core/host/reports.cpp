@@ -43,14 +43,14 @@ struct Reports::Record {
 
 const ir::Inst* report_of(const ir::Kernel& k, uint64_t format) {
     const auto found = std::find_if(k.insts.begin(), k.insts.end(), [&](const ir::Inst& i) {
-        return (i.op == ir::Op::print || i.op == ir::Op::require) && i.immediate == format;
+        return is_report(i.op) && i.immediate == format;
     });
     return found == k.insts.end() ? nullptr : &*found;
 }
 
 bool reports(const ir::Kernel& k) {
     return std::any_of(k.insts.begin(), k.insts.end(),
-                       [](const ir::Inst& i) { return i.op == ir::Op::print || i.op == ir::Op::require; });
+                       [](const ir::Inst& i) { return is_report(i.op); });
 }
 
 int64_t words_printed(const ir::Kernel& k) {

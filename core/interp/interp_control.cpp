@@ -61,6 +61,10 @@ void Run::execute(BlockId block, Items& items) {
 }
 
 void Run::execute(const Inst& inst, uint32_t id, Items& items) {
+    if (accesses_memory(inst.op)) {
+        find_places(inst, items);
+        check(inst, id, touch_of(inst.op), items);
+    }
     switch (inst.op) {
 #define OP1(name, ...) case Op::name:
 #define OP2(name, ...) case Op::name:
@@ -73,22 +77,10 @@ void Run::execute(const Inst& inst, uint32_t id, Items& items) {
         case Op::extent:
             return;  // prepare_constants has done it for all groups
         case Op::global_index: case Op::group_index: case Op::in_range: return indices(inst, items);
-        case Op::load:
-            find_places(inst, items);
-            check(inst, id, Touch::read, items);
-            return load(inst, items);
-        case Op::store:
-            find_places(inst, items);
-            check(inst, id, Touch::write, items);
-            return store(inst, items);
-        case Op::atomic:
-            find_places(inst, items);
-            check(inst, id, Touch::atomic, items);
-            return atomic(inst, items);
-        case Op::compare_exchange:
-            find_places(inst, items);
-            check(inst, id, Touch::atomic, items);
-            return compare_exchange(inst, items);
+        case Op::load: return load(inst, items);
+        case Op::store: return store(inst, items);
+        case Op::atomic: return atomic(inst, items);
+        case Op::compare_exchange: return compare_exchange(inst, items);
         case Op::uniform: return uniform(inst, items);
         case Op::barrier: return barrier(inst, items);
         case Op::call: library_bug("the interpreter met a call; inlining must run first: " + print(k, inst));

@@ -27,10 +27,6 @@ const char* verb(Touch how) {
     return "atomically updates";
 }
 
-Touch touch_of(const Inst& inst) {
-    return inst.op == Op::load ? Touch::read : inst.op == Op::store ? Touch::write : Touch::atomic;
-}
-
 }  // namespace
 
 /// "work-item 8" or "work-item (1, 8)": the global index as the kernel sees it.
@@ -95,7 +91,7 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
         const std::string limit =
             linear ? text("which has ", view.elements, " elements")
                    : text(view.extents.size() == 1 ? "whose extent is " : "whose extents are ", tuple(view.extents));
-        fail("Kernel \"", k.name, "\" ", verb(touch_of(inst)), " ", memory_text(inst.memory), " at ",
+        fail("Kernel \"", k.name, "\" ", verb(touch_of(inst.op)), " ", memory_text(inst.memory), " at ",
              linear ? "linear index " : "index ", where, ", ", limit, " (", item_text(group, item), ", ", k.where(inst.loc),
              ").");
     }
@@ -111,7 +107,7 @@ void Run::race(const Inst& inst, Touch how, int item, int64_t place, Access othe
 }
 
 void Run::unset(const Inst& inst, int item, int64_t place) {
-    fail("Kernel \"", k.name, "\" ", verb(touch_of(inst)), " ", memory_text(inst.memory), " at ", element_text(inst, place, item),
+    fail("Kernel \"", k.name, "\" ", verb(touch_of(inst.op)), " ", memory_text(inst.memory), " at ", element_text(inst, place, item),
          " before it is written (", item_text(group, item), ", ", k.where(inst.loc), ").");
 }
 

@@ -30,16 +30,8 @@ Loop loop_of(const Kernel& k, const Inst& i) {
         case Op::select: return select_loop(i.type);
         case Op::cast: return cast_loop(k.type_of(k.operands(i)[0]), i.type);
         case Op::bitcast: case Op::var: case Op::get: case Op::set: return copy_loop(i.type);
-        case Op::constant: case Op::argument: case Op::global_index: case Op::global_size: case Op::local_index:
-        case Op::group_index: case Op::group_size: case Op::group_count: case Op::in_range: case Op::extent:
-        case Op::subgroup_size: case Op::subgroup_lane: case Op::subgroup_index: case Op::subgroup_count:
-        case Op::load: case Op::store: case Op::atomic: case Op::compare_exchange: case Op::uniform: case Op::barrier: case Op::call:
-        case Op::subgroup: case Op::group: case Op::print: case Op::require:
-        case Op::if_: case Op::for_: case Op::while_:
-        case Op::yield: case Op::test: case Op::break_: case Op::continue_: case Op::return_:
-            return nullptr;
+        default: return nullptr;
     }
-    library_bug("an instruction without an operation");
 }
 
 bool same_for_all_groups(Op op) {
@@ -86,7 +78,7 @@ void Program::scan(BlockId block, int nesting) {
     for (const InstId id : kernel[block].insts) {
         const Inst& i = kernel[id];
         loops[id.id] = loop_of(kernel, i);
-        if (i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange) written[i.memory.id] = true;
+        if (writes_memory(i.op)) written[i.memory.id] = true;
         if (same_for_all_groups(i.op)) constants.push_back(id);
         for (const BlockId inner : i.blocks)
             if (inner.id != none) scan(inner, nesting + 1);

@@ -28,6 +28,8 @@ struct Cell {
 static_assert(sizeof(Cell) == 48);
 
 enum class Touch : uint8_t { read, write, atomic };
+/// How an instruction touches its element of memory.
+constexpr Touch touch_of(ir::Op op) { return ir::is_atomic(op) ? Touch::atomic : ir::writes_memory(op) ? Touch::write : Touch::read; }
 
 /// The epochs that classify an earlier access: of an earlier launch, unordered, or ordered by a barrier.
 struct Epochs {

@@ -4,29 +4,6 @@
 
 namespace pumice::ir {
 
-bool is_given(Op op) {
-    switch (op) {
-        case Op::argument:
-        case Op::global_index:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_index:
-        case Op::group_size:
-        case Op::group_count:
-        case Op::subgroup_size:
-        case Op::subgroup_lane:
-        case Op::subgroup_index:
-        case Op::subgroup_count:
-        case Op::in_range:
-        case Op::extent: return true;
-        default: return false;
-    }
-}
-
-bool is_pure(Op op) {
-    return is_scalar_op(op) || is_given(op) || op == Op::constant || op == Op::select || op == Op::cast || op == Op::bitcast;
-}
-
 std::optional<Op> combines(Subgroup what) {
     constexpr Op ops[] = {Op::add, Op::mul, Op::min, Op::max, Op::and_, Op::or_, Op::xor_};
     if (what > Subgroup::exclusive_xor) return std::nullopt;

@@ -15,69 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ir/op.h"
 #include "core/ir/type.h"
 
 namespace pumice::ir {
-
-enum class Op : uint16_t {
-// scalar ops: see ops.def, where each is one row
-#define OP1(name, ...) name,
-#define OP2(name, ...) name,
-#define OP3(name, ...) name,
-#include "core/ir/ops.def"
-    // ---- structural ops ----
-    constant,      ///< immediate: the value's bits, in the low bytes
-    select,        ///< (bool c, a, b): a where c, else b
-    cast,          ///< (a): to `type`, by value; float to integer saturates, NaN gives 0; to bool: a != 0
-    bitcast,       ///< (a): to `type` of the same size, by bits
-    argument,      ///< immediate: index of a scalar kernel parameter
-    global_index,  ///< immediate: axis. Includes the range's offset. i32
-    global_size,   ///< immediate: axis. Extent of the range. i32
-    local_index,   ///< immediate: axis. i32
-    group_index,   ///< immediate: axis. i32
-    group_size,    ///< immediate: axis. i32
-    group_count,   ///< immediate: axis. i32
-    subgroup_size,   ///< lanes of a subgroup; i32, the same for all. A device without subgroups has size 1
-    subgroup_lane,   ///< the item's lane, from 0, below subgroup_size; i32
-    subgroup_index,  ///< the number of the item's subgroup in its group, from 0, below subgroup_count; i32
-    subgroup_count,  ///< subgroups of a group; i32
-    in_range,      ///< bool: this item is inside the range
-    extent,        ///< memory: an array's extent along axis `immediate`; i32
-    var,           ///< (initial): a mutable variable; its result names the variable and is only used by get and set
-    get,           ///< (variable): its value now
-    set,           ///< (variable, value)
-    load,          ///< memory, leaf; (indices...): the element's leaf
-    store,         ///< memory, leaf; (indices..., value)
-    atomic,        ///< memory, leaf, immediate: an Atomic; (indices..., value): the old value. Relaxed order.
-    compare_exchange,  ///< memory, leaf; (indices..., expected, desired): the old value
-    uniform,       ///< (a): a, which the kernel promises to be the same for all items of the group that get here
-    barrier,       ///< all items of the group arrive; orders local and global memory within the group
-    call,          ///< immediate: index of a function; (arguments...): its results. `inlining` puts the function's body in its place
-    subgroup,      ///< immediate: a Subgroup, which says the operands; among the active items of the item's subgroup: those that
-                   ///< execute it together. It orders no memory. leaf: the word of a ballot, else 0
-    group,         ///< immediate: a Subgroup that reduces or scans; memory: scratch, a local array of one element an item; (x): among all
-                   ///< items of the group, in the order of their linear indices; items past the range contribute nothing. Also a
-                   ///< barrier. `group_by_memory` puts loads, stores and barriers in its place
-    print,         ///< immediate: a format of Kernel::strings; (values...): hands them to the host, which writes the line
-    require,       ///< immediate: a format of Kernel::strings; (condition, values...): where it is false, the host is told. The
-                   ///< item goes on
-    // structured control flow. Results are the values that the construct yields.
-    if_,           ///< (condition); blocks: then, else (no parameters). Each arm ends in yield, or leaves by another terminator
-    for_,          ///< (from, to, step, initial...); block: (index, carried...). index runs while index < to for step > 0, index > to for step < 0;
-                   ///< an index past the type's limit ends the loop; step 0 runs no iteration. The body's yield holds the next carried values.
-                   ///< immediate: 1 asks a device to unroll the loop
-    while_,        ///< (initial...); blocks: test (carried...), ending in `test`; body (no parameters; it sees the test block's values)
-    // terminators: the last instruction of every block, and nowhere else
-    yield,         ///< (values...): ends an if's arm or a function with its results, or an iteration with the next carried values
-    test,          ///< (condition, values...): ends a while's test block; values become the results when the condition is false
-    break_,        ///< (values...): leaves the innermost loop; values become its results
-    continue_,     ///< (values...): ends the iteration of the innermost loop, from inside ifs
-    return_,       ///< ends the item
-};
-inline constexpr int scalar_op_count = int(Op::constant);
-inline constexpr int op_count = int(Op::return_) + 1;
-constexpr bool is_scalar_op(Op op) { return int(op) < scalar_op_count; }
-constexpr bool is_terminator(Op op) { return op >= Op::yield; }
 
 enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
 /// What the active items of a subgroup do together. Reductions and scans go in the order of the lanes; add, mul, min, max take
@@ -229,24 +170,14 @@ struct Kernel {
     std::string where(Loc loc) const;
 };
 
-/// The indices of a load, store or atomic: one (linear, row-major) or as many as the memory has dimensions.
+/// The indices of an access: one (linear, row-major) or as many as the memory has dimensions.
 inline std::span<const Value> indices_of(const Kernel& k, const Inst& i) {
-    const uint32_t others = i.op == Op::load ? 0 : i.op == Op::compare_exchange ? 2 : 1;
-    return k.operands(i).first(i.operand_count - others);
+    return k.operands(i).first(i.operand_count - uint32_t(instruction_row(i.op).operand_count()));
 }
 
-/// The name in kernel text: "add", "if", "global_index", ...
-std::string_view name_of(Op op);
-/// What a launch gives each item without computing: its indices, sizes, and the scalars it is launched with.
-bool is_given(Op op);
-/// True for instructions without effect whose result depends on their operands and the item alone (so they can be numbered,
-/// moved and dropped): scalar ops, constant, select, casts, arguments, indices, extents.
-bool is_pure(Op op);
 /// What a subgroup operation combines with: add, mul, min, max, and, or, xor; nothing for the others.
 std::optional<Op> combines(Subgroup what);
 constexpr bool is_scan(Subgroup what) { return what >= Subgroup::inclusive_add && what <= Subgroup::exclusive_xor; }
-/// All items of the group arrive at the instruction.
-constexpr bool is_barrier(Op op) { return op == Op::barrier || op == Op::group; }
 /// True when an instruction, or anything in its blocks, is a barrier.
 bool contains_barrier(const Kernel& k, const Inst& i);
 

@@ -11,11 +11,6 @@ namespace pumice {
 
 namespace {
 
-constexpr std::string_view text_name(std::string_view enumerator) {
-    if (enumerator.ends_with('_')) enumerator.remove_suffix(1);
-    return enumerator;
-}
-
 struct Tolerance {
     double ulps, absolute;
     constexpr Tolerance(double u, double a) : ulps(u), absolute(a) {}
@@ -26,7 +21,7 @@ constexpr OpRow make_row(std::string_view name, TypeClass types, Result result, 
                          std::string_view llvm, const Interval (&domain)[intervals], Tolerance tolerance, std::string_view doc,
                          const std::string_view (&derivatives)[rules]) {
     OpRow r;
-    r.name = text_name(name);
+    r.name = ir::without_underscore(name);
     r.arity = int(rules);
     r.types = types;
     r.result = result;
@@ -165,18 +160,8 @@ bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64
 
 namespace pumice::ir {
 
-namespace {
-constexpr std::string_view structural_names[] = {
-    "constant", "select", "cast", "bitcast", "argument", "global_index", "global_size", "local_index", "group_index",
-    "group_size", "group_count", "subgroup_size", "subgroup_lane", "subgroup_index", "subgroup_count", "in_range", "extent", "var",
-    "get", "set", "load", "store", "atomic", "compare_exchange", "uniform", "barrier", "call", "subgroup", "group", "print", "require", "if", "for",
-    "while", "yield", "test", "break", "continue", "return",
-};
-static_assert(std::size(structural_names) == size_t(op_count - scalar_op_count));
-}  // namespace
-
 std::string_view name_of(Op op) {
-    return is_scalar_op(op) ? rows[int(op)].name : structural_names[int(op) - scalar_op_count];
+    return is_scalar_op(op) ? rows[int(op)].name : instruction_row(op).name;
 }
 
 std::optional<Op> op_named(std::string_view name) {

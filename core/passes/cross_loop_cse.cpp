@@ -47,7 +47,7 @@ public:
         : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
         for (const InstId id : where.order()) {
             const Op op = k[id].op;
-            if (op == Op::store || op == Op::atomic || op == Op::compare_exchange) written[k[id].memory.id] = true;
+            if (writes_memory(op)) written[k[id].memory.id] = true;
         }
     }
 

@@ -68,8 +68,6 @@ public:
     }
 
 private:
-    static bool accesses(Op op) { return op == Op::load || op == Op::store || op == Op::atomic || op == Op::compare_exchange; }
-
     bool touched(MemoryId m) const {
         for (const InstId i : stores[m.id])
             if (insts[i.id]) return true;
@@ -79,9 +77,9 @@ private:
     void start(InstId i) {
         const Op op = k[i].op;
         // An early return is an effect; the return at the end of the body needs nothing.
-        const bool effect = is_barrier(op) || op == Op::call || op == Op::print || op == Op::require ||
+        const bool effect = has_trait(op, traits::synchronises | traits::reports | traits::effect) ||
                             (op == Op::return_ && where.around(i).id != none);
-        if (accesses(op) && op != Op::load) stores[k[i].memory.id].push_back(i);
+        if (writes_memory(op)) stores[k[i].memory.id].push_back(i);
         if (effect && !unreachable[i.id]) need(i);
     }
 
@@ -117,7 +115,7 @@ private:
             // The operands of a terminator are needed column by column (need_column).
             for (const Value operand : v) need(operand);
         }
-        if ((accesses(inst.op) && inst.op != Op::store) || inst.op == Op::group) read(inst.memory);
+        if (reads_memory(inst.op) || inst.op == Op::group) read(inst.memory);
     }
 
     /// A needed instruction reads the memory, so all writes to it are needed.

@@ -31,7 +31,6 @@ namespace {
 /// kernels access tens of thousands of places.
 constexpr size_t window = 512;
 
-bool is_atomic(Op op) { return op == Op::atomic || op == Op::compare_exchange; }
 
 /// Walks the kernel with the values known to lie in memory. Between two barriers, other items write what this item reads only
 /// by atomics; anything else would be a race. So a value stays known until this item may overwrite it, an atomic touches the
@@ -64,7 +63,7 @@ private:
             forget_memory(i.memory);
         else if (is_barrier(i.op))
             barrier();
-        else if (i.op == Op::call)
+        else if (has_trait(i.op, traits::effect))
             known.clear();
     }
 
@@ -127,8 +126,8 @@ private:
         each_inside(from, from[id], [&](InstId inner) {
             const Inst& i = from[inner];
             if (is_barrier(i.op)) barrier();
-            if (i.op == Op::call) known.clear();
-            if (i.op == Op::store || is_atomic(i.op)) forget_memory(i.memory);
+            if (has_trait(i.op, traits::effect)) known.clear();
+            if (writes_memory(i.op)) forget_memory(i.memory);
         });
         const auto unchanged = known;
         copy(id);
@@ -175,7 +174,7 @@ private:
             std::erase_if(later, [&](const Location& l) { return may_alias(k, l, place); });
         } else if (is_barrier(i.op) || is_atomic(i.op)) {
             std::erase_if(later, [&](const Location& l) { return k[l.memory].kind != MemoryKind::private_; });
-        } else if (i.op == Op::call || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
+        } else if (has_trait(i.op, traits::effect) || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
             later.clear();
         }
     }

@@ -93,7 +93,7 @@ private:
 
     void unguard(InstId id) {
         const Inst& i = k[id];
-        const bool atomic = i.op == Op::atomic || i.op == Op::compare_exchange;
+        const bool atomic = is_atomic(i.op);
         if (atomic || i.op == Op::subgroup)
             fail("kernel \"", k.name, "\" (", k.where(k.loc), ") decides control flow around a barrier by the result of the ",
                  atomic ? "atomic" : "subgroup operation", " on line ", i.loc.line,

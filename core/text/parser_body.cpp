@@ -36,19 +36,20 @@ void Parser::instruction(BlockId where) {
     std::vector<Value> operands;
     std::vector<Scalar> types;
     Names params;
-    if (i.op == Op::if_)
+    const Layout layout = layout_of(i.op);
+    if (layout == Layout::if_)
         operands.push_back(use());
-    else if (i.op == Op::for_)
+    else if (layout == Layout::for_)
         for_head(i, operands, params);
-    else if (i.op == Op::while_)
+    else if (layout == Layout::while_)
         carried(operands, params);
     else
-        plain(i, operands);
+        plain(i, layout, operands);
     std::string_view literal = i.op == Op::constant ? in.literal() : std::string_view();
     types = this->types();
     i.loc = in.loc();
     if (!types.empty()) i.type = types[0];
-    if (i.op == Op::store || i.op == Op::set) {
+    if (!is_scalar_op(i.op) && instruction_row(i.op).result.empty() && instruction_row(i.op).states_type()) {
         if (types.size() != 1) in.expected("`:` and the stored type");
         types.clear();
     }
@@ -146,36 +147,25 @@ uint64_t Parser::one_of(const Table& names, const char* what) {
 }
 
 /// What stands between the name and the type.
-void Parser::plain(Inst& i, std::vector<Value>& operands) {
-    switch (i.op) {
-        case Op::constant: break;
-        case Op::argument: {
+void Parser::plain(Inst& i, Layout layout, std::vector<Value>& operands) {
+    switch (layout) {
+        case Layout::literal: break;
+        case Layout::parameter: {
             const std::string name(in.word("a scalar parameter"));
             const auto found = scalars.find(name);
             if (found == scalars.end()) in.error(pumice::text("`", name, "` is not a scalar parameter"));
             i.immediate = found->second;
             break;
         }
-        case Op::global_index:
-        case Op::global_size:
-        case Op::local_index:
-        case Op::group_index:
-        case Op::group_size:
-        case Op::group_count: i.immediate = in.number("an axis", none); break;
-        case Op::extent:
+        case Layout::axis: i.immediate = in.number("an axis", none); break;
+        case Layout::memory_axis:
             i.memory = memory();
             in.expect(",");
             i.immediate = in.number("an axis", none);
             break;
-        case Op::atomic: {
-            i.immediate = one_of(atomic_names, "an atomic operation");
-            place(i, operands);
-            break;
-        }
-        case Op::load:
-        case Op::store:
-        case Op::compare_exchange: place(i, operands); break;
-        case Op::call: {
+        case Layout::atomic_element: i.immediate = one_of(atomic_names, "an atomic operation"); [[fallthrough]];
+        case Layout::element: place(i, operands); break;
+        case Layout::function: {
             const std::string name = in.string("a function's name in quotes");
             const auto found = functions.find(name);
             if (found == functions.end()) in.error(pumice::text("function \"", name, "\" is not defined above"));
@@ -183,20 +173,19 @@ void Parser::plain(Inst& i, std::vector<Value>& operands) {
             uses(operands);
             break;
         }
-        case Op::subgroup: {
+        case Layout::subgroup: {
             i.immediate = one_of(subgroup_names, "a subgroup operation");
             if (Subgroup(i.immediate) == Subgroup::ballot) i.leaf = uint32_t(in.number("a word of the ballot", 3));
             uses(operands);
             break;
         }
-        case Op::group:
+        case Layout::group:
             i.immediate = one_of(subgroup_names, "a subgroup operation");
             i.memory = memory();
             in.expect(",");
             uses(operands);
             break;
-        case Op::print:
-        case Op::require:
+        case Layout::format:
             i.immediate = k.strings.size();
             k.strings.push_back(in.string("a format in quotes"));
             while (in.accept(",")) operands.push_back(use());

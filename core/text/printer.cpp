@@ -176,9 +176,9 @@ private:
         else
             out += "%?";
     }
-    void list(std::span<const Value> values) {
+    void list(std::span<const Value> values, std::string_view before = "") {
         for (size_t i = 0; i < values.size(); ++i) {
-            if (i) out += ", ";
+            out += i ? ", " : before;
             value(values[i]);
         }
     }
@@ -197,7 +197,7 @@ private:
             value(k.result(i, r));
         }
         if (i.result_count) out += " = ";
-        if (i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_)
+        if (is_construct(i.op))
             control(i);
         else
             plain(i);
@@ -207,47 +207,29 @@ private:
     void plain(const Inst& i) {
         out += name_of(i.op);
         const auto v = k.operands(i);
-        switch (i.op) {
-            case Op::constant: out += " " + constant_text(i.type, i.immediate); break;
-            case Op::argument: out += text(" arg", i.immediate + 1); break;
-            case Op::global_index:
-            case Op::global_size:
-            case Op::local_index:
-            case Op::group_index:
-            case Op::group_size:
-            case Op::group_count: out += text(" ", i.immediate); break;
-            case Op::extent: out += text(" ", memory_name(i), ", ", i.immediate); break;
-            case Op::load: place(i, v, 0); break;
-            case Op::store: place(i, v, 1); break;
-            case Op::atomic:
-                out += text(" ", atomic_name(Atomic(i.immediate)));
-                place(i, v, 1);
-                break;
-            case Op::compare_exchange: place(i, v, 2); break;
-            case Op::subgroup:
+        switch (layout_of(i.op)) {
+            case Layout::literal: out += " " + constant_text(i.type, i.immediate); break;
+            case Layout::parameter: out += text(" arg", i.immediate + 1); break;
+            case Layout::axis: out += text(" ", i.immediate); break;
+            case Layout::memory_axis: out += text(" ", memory_name(i), ", ", i.immediate); break;
+            case Layout::atomic_element: out += text(" ", atomic_name(Atomic(i.immediate))); [[fallthrough]];
+            case Layout::element: place(i, v, size_t(instruction_row(i.op).operand_count())); break;
+            case Layout::subgroup:
                 out += text(" ", subgroup_name(Subgroup(i.immediate)));
                 if (Subgroup(i.immediate) == Subgroup::ballot) out += text(" ", i.leaf);
-                if (!v.empty()) out += " ";
-                list(v);
+                list(v, " ");
                 break;
-            case Op::group:
-                out += text(" ", subgroup_name(Subgroup(i.immediate)), " ", memory_name(i), ", ");
-                list(v);
-                break;
-            case Op::print:
-            case Op::require:
+            case Layout::group: out += text(" ", subgroup_name(Subgroup(i.immediate)), " ", memory_name(i)), list(v, ", "); break;
+            case Layout::format:
                 out += " " + (i.immediate < k.strings.size() ? quoted(k.strings[i.immediate]) : "?");
-                if (!v.empty()) out += ", ";
-                list(v);
+                list(v, ", ");
                 break;
-            case Op::call: out += " " + function_name(i.immediate); [[fallthrough]];
-            default:
-                if (!v.empty()) out += " ";
-                list(v);
+            case Layout::function: out += " " + function_name(i.immediate); [[fallthrough]];
+            default: list(v, " ");
         }
         if (i.op == Op::call)
             result_types(i);
-        else if (i.result_count || i.op == Op::store || i.op == Op::set)
+        else if (i.result_count || (!is_scalar_op(i.op) && instruction_row(i.op).states_type()))
             out += text(" : ", name_of(i.type));
         loc(i.loc);
     }

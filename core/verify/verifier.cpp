@@ -191,14 +191,36 @@ private:
     void inst(const Inst& i) {
         const Types v = types(k.operands(i));
         if (is_scalar_op(i.op)) return scalar(i, v);
-        const bool control_op = i.op == Op::call || i.op == Op::if_ || i.op == Op::for_ || i.op == Op::while_;
-        const bool nothing =
-            i.op == Op::set || i.op == Op::store || i.op == Op::barrier || i.op == Op::print || i.op == Op::require;
-        if (!control_op && i.result_count != !nothing)
+        const InstructionRow& row = instruction_row(i.op);
+        const bool nothing = row.result.empty();
+        if (row.result != "..." && i.result_count != !nothing)
             wrong(i, "the instruction has ", int(i.result_count), " results; expected ", int(!nothing));
         if (i.result_count && i.type != k.type_of(k.result(i))) wrong(i, "the instruction's type is not its first result's");
+        if (row.names_element())
+            access(i, v);
+        else if (row.operands != "...")
+            operands(i, row, v);
+        if (const auto fixed = scalar_named(row.result)) expect_types(i, {i.type}, {*fixed}, "the result is");
         structural(i, v);
     }
+
+    /// Compares the operands with those that the row asks for.
+    void operands(const Inst& i, const InstructionRow& row, const Types& v) const {
+        if (int(v.size()) != row.operand_count())
+            wrong(i, row.name, " has ", v.size(), " operands; expected ", row.operand_count());
+        Types want;
+        size_t begin = 0;
+        for (const Scalar given : v) {
+            const size_t end = std::min(row.operands.find(' ', begin), row.operands.size());
+            const std::string_view type = row.operands.substr(begin, end - begin);
+            begin = end + 1;
+            const auto fixed = scalar_named(type);
+            want.push_back(fixed ? *fixed : type == "any" ? given : i.type);
+            if (type == "var" && !is_variable(k.operands(i)[want.size() - 1])) wrong(i, "the first operand must be a variable");
+        }
+        expect_types(i, v, want, "the operands are");
+    }
+    bool is_variable(Value v) const { return k[v].inst.id != none && k[k[v].inst].op == Op::var; }
 
     void scalar(const Inst& i, const Types& v) const {
         const int count = row(i.op).arity;
@@ -214,25 +236,15 @@ private:
     void structural(const Inst& i, const Types& v) {
         switch (i.op) {
             case Op::constant: {
-                expect_types(i, v, {}, "the operands are");
                 const int bits = i.type == Scalar::boolean ? 1 : 8 * size_of(i.type);
                 if (bits < 64 && i.immediate >> bits) wrong(i, "the constant has bits outside its type");
                 return;
             }
-            case Op::select:
-                if (v.size() != 3) wrong(i, "select has ", v.size(), " operands; expected 3");
-                expect_types(i, v, {Scalar::boolean, i.type, i.type}, "the operands are");
-                return;
-            case Op::cast:
-                if (v.size() != 1) wrong(i, "cast has ", v.size(), " operands; expected 1");
-                return;
             case Op::bitcast:
-                if (v.size() != 1) wrong(i, "bitcast has ", v.size(), " operands; expected 1");
                 if (size_of(v[0]) != size_of(i.type) || (v[0] == Scalar::boolean) != (i.type == Scalar::boolean))
                     wrong(i, "bitcast from ", name_of(v[0]), " to ", name_of(i.type), " changes the size");
                 return;
             case Op::argument:
-                expect_types(i, v, {}, "the operands are");
                 if (i.immediate >= k.params.size()) wrong(i, "the kernel has ", k.params.size(), " parameters");
                 if (k.params[i.immediate].is_array) wrong(i, "parameter ", i.immediate + 1, " is an array");
                 expect_types(i, {i.type}, {k.params[i.immediate].type}, "the parameter is read as");
@@ -242,59 +254,36 @@ private:
             case Op::local_index:
             case Op::group_index:
             case Op::group_size:
-            case Op::group_count: {
-                expect_types(i, v, {}, "the operands are");
+            case Op::group_count:
                 // Axes past the kernel's rank have one item; code for every rank may name all three.
                 if (i.immediate >= 3) wrong(i, "the axis is ", i.immediate, "; ranges have at most 3");
-                return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
-            }
+                return;
             case Op::subgroup_size:
             case Op::subgroup_lane:
             case Op::subgroup_index:
             case Op::subgroup_count:
-                expect_types(i, v, {}, "the operands are");
                 if (i.immediate) wrong(i, "the subgroup has no axis ", i.immediate);
-                return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
-            case Op::in_range:
-                expect_types(i, v, {}, "the operands are");
-                return expect_types(i, {i.type}, {Scalar::boolean}, "the result is");
+                return;
             case Op::extent:
-                expect_types(i, v, {}, "the operands are");
                 if (k[i.memory].kind != MemoryKind::array) wrong(i, "extent must name an array parameter");
                 if (i.immediate >= uint64_t(k[i.memory].rank))
                     wrong(i, "the axis is ", i.immediate, "; the array has rank ", k[i.memory].rank);
-                return expect_types(i, {i.type}, {Scalar::i32}, "the result is");
-            case Op::var: return expect_types(i, v, {i.type}, "the initial value is");
-            case Op::get:
-            case Op::set: return variable(i, v);
-            case Op::load:
-            case Op::store:
-            case Op::atomic:
-            case Op::compare_exchange: return access(i, v);
-            case Op::uniform: return expect_types(i, v, {i.type}, "the operands are");
-            case Op::barrier: return expect_types(i, v, {}, "the operands are");
+                return;
             case Op::call: return call(i, v);
             case Op::subgroup: return subgroup(i, v);
-            case Op::group: return group(i, v);
+            case Op::group: return group(i);
             case Op::print:
             case Op::require: return report(i, v);
-            case Op::if_: return if_(i, v);
+            case Op::if_: return if_(i);
             case Op::for_: return for_(i, v);
             case Op::while_: return while_(i, v);
-            default: wrong(i, "this instruction has no rule");  // terminators and scalar ops were handled before
+            default: return;  // the row says it all
         }
-    }
-
-    void variable(const Inst& i, const Types& v) const {
-        const InstId source = v.empty() ? InstId{} : k[k.operands(i)[0]].inst;
-        if (source.id == none || k[source].op != Op::var) wrong(i, "the first operand must be a variable");
-        const Types want = i.op == Op::get ? Types{i.type} : Types{i.type, i.type};
-        expect_types(i, v, want, "the operands are");
     }
 
     void access(const Inst& i, const Types& v) const {
         const Memory& m = k[i.memory];
-        const size_t others = i.op == Op::load ? 0 : i.op == Op::compare_exchange ? 2 : 1;
+        const size_t others = size_t(instruction_row(i.op).operand_count());
         const size_t indices = v.size() < others ? 0 : v.size() - others;
         if (indices != 1 && indices != size_t(m.rank))
             wrong(i, "\"", m.name, "\" has ", indices, " indices; expected ", m.rank, " or 1");
@@ -303,9 +292,9 @@ private:
             if (o >= indices && v[o] != i.type) wrong(i, "the value is ", name_of(v[o]), "; expected ", name_of(i.type));
         }
         expect_types(i, {i.type}, {m.element.leaves[i.leaf].type}, "the member is read or written as");
-        if (i.op == Op::load) return;
+        if (!writes_memory(i.op)) return;
         if (m.access == Access::in) wrong(i, "\"", m.name, "\" is read-only");
-        if (i.op == Op::store) return;
+        if (!is_atomic(i.op)) return;
         if (m.kind == MemoryKind::private_) wrong(i, "\"", m.name, "\" is private; atomics need an array or local memory");
         if (i.op != Op::atomic) return;
         if (i.immediate > uint64_t(Atomic::exchange))
@@ -332,11 +321,10 @@ private:
             wrong(i, subgroup_name(what), " does not take ", name_of(i.type));
     }
 
-    void group(const Inst& i, const Types& v) const {
+    void group(const Inst& i) const {
         const auto op = i.immediate > uint64_t(Subgroup::exclusive_xor) ? std::nullopt : combines(Subgroup(i.immediate));
         if (!op) wrong(i, "a group neither reduces nor scans by subgroup operation ", i.immediate);
         if (!accepts(*op, i.type)) wrong(i, subgroup_name(Subgroup(i.immediate)), " does not take ", name_of(i.type));
-        expect_types(i, v, {i.type}, "the operands are");
         const Memory& m = k[i.memory];
         if (m.kind != MemoryKind::local || m.rank != 1) wrong(i, "\"", m.name, "\" is no local array of one dimension");
         expect_types(i, {i.type}, {m.element.is_scalar() ? m.element.leaves[0].type : Scalar::boolean}, "the scratch memory holds");
@@ -353,8 +341,7 @@ private:
         if (!first && known->second != std::pair(i.op, given)) wrong(i, "another instruction gives its format other values");
     }
 
-    void if_(const Inst& i, const Types& v) {
-        expect_types(i, v, {Scalar::boolean}, "the condition is");
+    void if_(const Inst& i) {
         const size_t before = yields.size();
         for (const BlockId arm : i.blocks) {
             if (!k[arm].params.empty()) wrong(i, "the arms of an if have no parameters");

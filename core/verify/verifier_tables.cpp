@@ -47,15 +47,15 @@ private:
                 broken("the results of an instruction lie outside the table of values");
             for (const Value v : k.operands(i))
                 if (v.id >= k.values.size()) wrong(i, "an operand is value ", v.id, " of ", k.values.size());
-            const int blocks = i.op == Op::for_ ? 1 : i.op == Op::if_ || i.op == Op::while_ ? 2 : 0;
+            const InstructionRow* row = is_scalar_op(i.op) ? nullptr : &instruction_row(i.op);
+            const int blocks = row ? row->blocks() : 0;
             for (int b = 0; b < 2; ++b)
                 if (b < blocks ? i.blocks[b].id >= k.blocks.size() : i.blocks[b].id != none)
                     wrong(i, "the instruction must own ", blocks, " blocks");
-            const bool accesses = i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
-            if (!accesses && i.op != Op::extent) continue;
+            if (!row || !row->names_memory()) continue;
             if (i.memory.id >= k.memories.size()) wrong(i, "the memory is ", i.memory.id, " of ", k.memories.size());
             const size_t leaves = k[i.memory].element.leaves.size();
-            if (accesses && i.leaf >= leaves) wrong(i, "the member is ", i.leaf, " of ", leaves);
+            if (row->names_element() && i.leaf >= leaves) wrong(i, "the member is ", i.leaf, " of ", leaves);
         }
     }
 

@@ -37,7 +37,7 @@ TEST(verify, types_of_structural_ops) {
               "the parameter is read as (f32); expected (i32) in `%4 = argument arg3 : f32`");
     EXPECT_EQ(problem("%a = local_index 0 : f32 return"), "the result is (f32); expected (i32) in `%4 = local_index 0 : f32`");
     EXPECT_EQ(problem("%a = in_range : i32 return"), "the result is (i32); expected (bool) in `%4 = in_range : i32`");
-    EXPECT_EQ(problem("barrier %x return"), "the operands are (f32); expected () in `barrier %2`");
+    EXPECT_EQ(problem("barrier %x return"), "barrier has 1 operands; expected 0 in `barrier %2`");
     EXPECT_EQ(problem("%a = barrier : f32 return"), "the instruction has 1 results; expected 0 in `%4 = barrier : f32`");
 }
 
@@ -119,7 +119,7 @@ TEST(verify, what_blocks_hand_on) {
               "an arm yields (i32); expected (f32) in `%4 = if %3 : f32`");
     EXPECT_EQ(problem("%a = if %c : f32 { return } else { return } return"),
               "both arms leave, yet the if has results in `%4 = if %3 : f32`");
-    EXPECT_EQ(problem("if %i { yield } else { yield } return"), "the condition is (i32); expected (bool) in `if %0`");
+    EXPECT_EQ(problem("if %i { yield } else { yield } return"), "the operands are (i32); expected (bool) in `if %0`");
     EXPECT_EQ(problem("for %k = %x to %x step %x { yield } return"),
               "from, to and step must be of one integer type in `for %4 = %2 to %2 step %2`");
     const std::string loop = "%r = for %k = %i to %n step %n carry (%s = %x) : f32 { ";

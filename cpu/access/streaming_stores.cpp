@@ -36,7 +36,7 @@ bool Emitter::only_written(MemoryId m) const {
     const Structure& where = uniformity.structure();
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        const bool touches = i.op == Op::load || i.op == Op::store || i.op == Op::atomic || i.op == Op::compare_exchange;
+        const bool touches = accesses_memory(i.op);
         if (!touches || i.memory != m) continue;
         if (i.op != Op::store) return false;
         for (InstId c = where.around(id); c.id != none; c = where.around(c)) {

@@ -94,11 +94,10 @@ void Emitter::instruction(InstId id) {
         if (has_value[k.result(i).id]) return;  // a constant, or brought into the region before
         return pure_value(i);
     }
+    if (is_atomic(i.op)) return atomic(i);
     switch (i.op) {
         case Op::load: return load(id);
         case Op::store: return store(id);
-        case Op::atomic:
-        case Op::compare_exchange: return atomic(i);
         case Op::uniform: {
             const Held h = held(k.operands(i)[0]);
             if (h.kind == Kind::uniform) return define(k.result(i), h.scalar);
