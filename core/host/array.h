@@ -24,14 +24,14 @@ public:
         : extents(extents), state(detail::allocate(device.state, extents.data(), N, detail::element_of<T>(), zero)) {}
     Array(const std::array<int64_t, size_t(N)>& extents, std::shared_ptr<detail::ArrayState> state) : extents(extents), state(std::move(state)) {}
 
-    /// True when it holds memory (perhaps of no elements).
+    /// True if the handle holds memory, also where that has no elements.
     explicit operator bool() const { return state != nullptr; }
     /// Extent along dimension d (0 the slowest).
     int64_t size(int d = 0) const {
         detail::check_dimension("an array", d, N);
         return extents[size_t(d)];
     }
-    /// Elements in all.
+    /// Number of elements.
     int64_t count() const { return detail::count_of(extents); }
     Device device() const { return Device(detail::held(state).device); }
 
@@ -45,13 +45,13 @@ public:
         part.state = detail::slice(*state, from * detail::row_major(extents)[0], part.count());
         return part;
     }
-    /// The elements (i, ...), as an array of one dimension less that shares the data.
+    /// The elements (i, ...) as an array of one dimension less; shares the data.
     Array<T, (N > 1 ? N - 1 : 1)> row(int64_t i) const requires(N > 1) {
         std::array<int64_t, size_t(N > 1 ? N - 1 : 1)> inner;
         for (size_t d = 1; d < N; ++d) inner[d - 1] = extents[d];
         return {inner, slice(i, detail::next_to(i)).state};
     }
-    /// The same elements in another shape, which has as many; shares the data.
+    /// The same elements in another shape with as many elements; shares the data.
     template <std::size_t M> Array<T, int(M)> reshape(const int64_t (&shape)[M]) const {
         const auto wanted = detail::to_array(shape);
         detail::check_shape(shape, int(M), count());
@@ -59,8 +59,8 @@ public:
     }
     /// All elements in one dimension; shares the data.
     Array<T, 1> flat() const { return reshape({count()}); }
-    /// The elements [from, to) along each dimension, every step-th one of them, for copies. Throws Error for a box outside of the array
-    /// or a step below 1.
+    /// The elements [from, to) along each dimension, every step-th of them, for copies. Throws Error for a region outside the
+    /// array or a step below 1.
     View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const { return View<T, N>(*this).view(from, to, step); }
     View<T, N> view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)]) const { return View<T, N>(*this).view(from, to); }
     template <std::integral A, std::integral B> View<T, N> view(A from, B to, int64_t step = 1) const requires(N == 1) { return View<T, N>(*this).view(from, to, step); }
@@ -75,12 +75,12 @@ public:
         view(from, to).copy_to({&value, 1});
         return value;
     }
-    /// Every element becomes the value.
+    /// Sets every element to the value.
     void fill(T value) const {
         if constexpr (ScalarType<T>) detail::fill(detail::held(state), &value, sizeof(T));
         else detail::with_host_memory(detail::bytes_of(count(), sizeof(T)), [&] { copy_from(std::vector<T>(static_cast<size_t>(count()), value)); });
     }
-    /// The same with a number that a derivative follows (Traced<T>).
+    /// The same with a number whose derivative is traced (Traced<T>).
     template <class Followed> requires std::is_same_v<typename Followed::traced, T>
     void fill(const Followed& value) const { value.fill(state); }
     /// Overwrites all elements; the sizes must agree.
@@ -92,13 +92,13 @@ public:
             detail::write(detail::held(state), host.data(), int64_t(host.size()), count());
         }
     }
-    /// Overwrites all elements by those of an array of as many elements, on any device.
+    /// Overwrites all elements with those of an array of the same size, on any device.
     void copy_from(const Array& other) const {
         const detail::ArrayState &from = detail::held(other.state), &to = detail::held(state);
         if (other.count() != count()) fail("an array of ", other.count(), " elements is copied into one of ", count(), " elements: the sizes must agree");
         detail::copy(from, to);
     }
-    // The same from and to views and spans, and in order on a stream; see View.
+    // The same from views and spans, and in order on a stream; see View.
     void copy_from(const View<T, N>& other) const { View<T, N>(*this).copy_from(other); }
     Event copy_from(const View<T, N>& other, const Stream& stream) const { return View<T, N>(*this).copy_from(other, stream); }
     void copy_from(std::span<const T> host) const { View<T, N>(*this).copy_from(host); }
@@ -106,8 +106,8 @@ public:
     Event copy_from(std::vector<T>&& host, const Stream& stream) const = delete;  // it would be gone before the copy
     void copy_to(std::span<T> host) const { View<T, N>(*this).copy_to(host); }
     Event copy_to(std::span<T> host, const Stream& stream) const { return View<T, N>(*this).copy_to(host, stream); }
-    /// Gives the memory back before the last handle goes, once the work that uses it is done. Using any of the handles that share it
-    /// afterwards is an Error.
+    /// Frees the memory once the work that uses it is done, before the last handle goes. A later use of any handle that shares it
+    /// is an Error.
     void release() const {
         detail::held(state);
         state->memory = nullptr;

@@ -1,4 +1,4 @@
-// What operator<< writes of an array.
+// The text that operator<< writes for an array.
 #include <cstring>
 
 #include "core/host/device.h"
@@ -7,7 +7,7 @@
 namespace pumice::detail {
 namespace {
 
-// Of a dimension that has more than `most` elements the first and the last `shown` are written.
+// A dimension of more than `most` elements is written as its first and last `shown` elements.
 constexpr int64_t most = 8, shown = 3;
 
 std::string text_of(const Element& element, const std::byte* at) {
@@ -28,7 +28,7 @@ std::string type_of(const Element& element) {
     return "{" + out + "}";
 }
 
-/// The elements from `first` on in the extents, braces around each dimension.
+/// The elements from `first` on, with braces around each dimension of the extents.
 std::string values_of(const ArrayState& array, std::span<const int64_t> extents, int64_t first) {
     const int64_t n = extents[0];
     int64_t stride = 1;

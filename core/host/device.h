@@ -21,7 +21,7 @@ class Stream;
 
 namespace detail {
 
-/// One opened device: its backend, and the kernels compiled for it (by the kernel's number).
+/// One opened device: its backend, and its executables by the number of their kernel.
 struct DeviceState {
     std::shared_ptr<Backend> backend;
     std::mutex mutex;
@@ -30,7 +30,7 @@ struct DeviceState {
     LaunchTimes launch_times;  ///< with PUMICE_TIME
     std::shared_ptr<std::atomic<int64_t>> in_use = std::make_shared<std::atomic<int64_t>>(0);  ///< bytes of living allocations
 
-    /// What was compiled for the kernel of this number; null where nothing was.
+    /// Returns the executable of the kernel with this number, or null.
     std::shared_ptr<Executable> compiled(uint64_t kernel) {
         std::lock_guard lock(mutex);
         const auto found = executables.find(kernel);
@@ -49,7 +49,7 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 };
 
 std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank, const Element& element, bool zero);
-/// Throws Error where so many elements do not take this shape.
+/// Throws Error unless the shape has this number of elements.
 void check_shape(const int64_t* extents, int rank, int64_t count);
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted);
 void read(const ArrayState& from, void* to);
@@ -58,23 +58,23 @@ void copy(const ArrayState& from, const ArrayState& to, int stream = 0);
 
 }  // namespace detail
 
-/// A point in a device's work. Copies share it; one that is default-constructed is reached.
+/// A point in a device's work. Copies share it; a default-constructed one counts as reached.
 class Event {
 public:
     Event() = default;
     explicit Event(std::shared_ptr<EventState> state) : state(std::move(state)) {}
-    /// Blocks until the work before it is done; throws what went wrong in it.
+    /// Blocks until the work before the event is done; throws the errors of that work.
     void wait() const { if (state) state->wait(); }
-    /// Whether the work before it is done; does not block.
+    /// True if the work before the event is done; does not block.
     bool done() const { return !state || state->done(); }
-    /// The device's time for the launch that returned the event, from the end of the work before it. Blocks until it is. Throws Error
-    /// where the launch was not to be timed (Range::timed).
+    /// The device's time for the launch that returned the event, counted from the end of the work before it. Blocks until the
+    /// launch is done. Throws Error for a launch without Range::timed.
     std::chrono::duration<double> elapsed() const;
-    /// The device's time from the earlier event to this one. Both have a time: that of Stream::time_stamp, or of the end of a launch
-    /// that is timed. Blocks until both are reached. Throws Error where one has no time, or they are of different devices.
+    /// The device's time from the earlier event to this one. An event has a time if it comes from Stream::time_stamp or from a
+    /// timed launch. Blocks until both are reached. Throws Error if one has no time, or if the devices differ.
     std::chrono::duration<double> elapsed(const Event& since) const;
     std::shared_ptr<EventState> state;
-    std::shared_ptr<TimeStamp> begin, end;  ///< of what was timed
+    std::shared_ptr<TimeStamp> begin, end;  ///< of a timed launch or time stamp
 };
 
 /// An ordered queue of work on a device: Device::stream() makes one, Range::on() puts a launch on it. Work of different streams may
@@ -82,21 +82,21 @@ public:
 class Stream {
 public:
     Stream() = default;
-    /// Throws Error for a priority that there is not.
+    /// Throws Error for an unknown priority.
     Stream(std::shared_ptr<detail::DeviceState> device, Priority priority);
-    /// The point reached when all work given to this stream so far is done.
+    /// The point at which all work given to this stream so far is done.
     Event record() const;
-    /// The same, with the time at which the device reaches it: for Event::elapsed. A device may do less at once around it.
+    /// The same point with its time, for Event::elapsed. A device may overlap less work around it.
     Event time_stamp() const;
     /// Work given to this stream from now on starts after the event.
     void wait_for(const Event& event) const;
-    /// Runs `act` on the host, on a thread of the device's, once all work given to this stream so far is done; what is given to it
-    /// from now on starts after `act` has returned. `act` may launch and copy, but not wait for work that comes after itself. What
-    /// it throws comes out of the next wait for the device.
+    /// Runs `act` on a host thread of the device, once all work given to this stream so far is done. Later work of the stream
+    /// starts after `act` has returned. `act` may launch and copy, but not wait for later work. An exception of `act` is thrown
+    /// by the device's next wait.
     Event call(std::function<void()> act) const;
-    /// Blocks until all work given to this stream so far is done; throws what went wrong in it.
+    /// Blocks until all work given to this stream so far is done; throws the errors of that work.
     void synchronize() const { record().wait(); }
-    /// Gives the stream back before its last handle goes. Using any of its handles afterwards is an Error.
+    /// Releases the stream before its last handle goes. A later use of any handle is an Error.
     void release() const;
 
     struct State;
@@ -108,31 +108,31 @@ private:
 struct Stream::State {
     std::shared_ptr<detail::DeviceState> device;
     int number = 0;
-    ~State() { if (device) device->backend->release_stream(number); }  // no device: released
+    ~State() { if (device) device->backend->release_stream(number); }  // null after release()
 };
 
-/// One line of Device::all().
+/// One device in Device::all().
 struct DeviceInfo {
-    std::string spec;     ///< what Device::open takes: "vulkan:0", "interp"
+    std::string spec;     ///< the argument of Device::open: "vulkan:0", "interp"
     std::string name;
     bool usable = true;
-    std::string reason;   ///< why it is not usable
-    Limits limits;        ///< of a usable one
-    std::vector<Feature> features;  ///< that it supports
+    std::string reason;   ///< the reason if it is not usable
+    Limits limits;        ///< of a usable device
+    std::vector<Feature> features;  ///< the supported ones
 };
 
-/// A handle to an opened device; copies share it, and so do two opens of the same device. Devices, streams, arrays and kernels may be
-/// used by several threads at once; what they give one stream is in some order.
+/// A handle to an opened device. Copies share the device, and so do two opens of the same one. Several threads may use devices,
+/// streams, arrays and kernels at once; the order of their work on one stream is then unspecified.
 class Device {
 public:
-    /// "" takes PUMICE_DEVICE, else the best device there is: a Vulkan GPU, the processor, a software Vulkan driver, the interpreter.
-    /// Else "cpu", "interp", "vulkan", "vulkan:N" with its number in all(), or "vulkan:" and a part of its name ("vulkan:llvmpipe").
-    /// Throws Error when there is none, saying why.
+    /// "" takes PUMICE_DEVICE, else the best device: a Vulkan GPU, the processor, a software Vulkan driver, the interpreter.
+    /// Other specs: "cpu", "interp", "vulkan", "vulkan:N" with the number in all(), or "vulkan:" and a part of the name
+    /// ("vulkan:llvmpipe"). Throws Error with the reason if there is no such device.
     static Device open(const std::string& spec = "");
-    /// Every device of this machine, best first, the unusable ones with the reason.
+    /// All devices of this machine, best first; unusable ones carry the reason.
     static std::vector<DeviceInfo> all();
 
-    // Moving a handle copies it: none is ever empty. Made of a null pointer it throws Error.
+    // Moving a handle copies it, so that no handle is ever empty. Construction from a null pointer throws Error.
     Device(const Device&) = default;
     Device& operator=(const Device&) = default;
     explicit Device(std::shared_ptr<Backend> backend);
@@ -141,28 +141,28 @@ public:
     /// "vulkan:0 llvmpipe (...)", "cpu (...)", "interp".
     const std::string& name() const { return state->name; }
     Limits limits() const { return state->backend->limits(); }
-    /// Whether kernels on this device may use the type. float, bool, 32- and 64-bit integers are on every device.
+    /// True if kernels on this device may use the type. Every device has float, bool, and 32- and 64-bit integers.
     bool supports(Feature feature) const { return state->backend->supports(feature); }
-    /// Bytes that the arrays on this device hold now, those included that were let go with work pending.
+    /// Bytes of the living arrays of this device, and of released ones with work pending.
     int64_t memory_in_use() const { return *state->in_use; }
-    /// Where the lines go that kernels print, one call a line, on the thread that waits; nothing: to stdout.
+    /// Sets the sink of printed lines: called once a line, on the thread that waits. An empty function means stdout.
     void on_print(std::function<void(const std::string& line)> sink) const { state->backend->reports.on_print(std::move(sink)); }
-    /// Waits for all work of the device; throws what went wrong in it.
+    /// Waits for all work of the device; throws the errors of that work.
     void synchronize() const { state->backend->synchronize(); }
-    /// A new stream. Throws Error for a priority that there is not.
+    /// A new stream. Throws Error for an unknown priority.
     Stream stream(Priority priority = Priority::normal) const { return Stream(state, priority); }
 
-    // Arrays; extents in elements, dimension 0 the slowest. Errors: a negative extent, more memory than there is.
-    /// A copy of the host's elements, row-major; the extents, where they are given, have as many.
+    // Arrays; extents in elements, dimension 0 the slowest. Throw Error for a negative extent and for lack of memory.
+    /// Copies the host's elements, row-major. Extents, if given, must have as many elements.
     template <class T> Array<T, 1> upload(const std::vector<T>& host) const;
     template <class T, std::size_t N> Array<T, int(N)> upload(const std::vector<T>& host, const int64_t (&extents)[N]) const;
-    /// Elements are whatever the memory held.
+    /// The elements are uninitialised.
     template <class T> Array<T, 1> empty(int64_t n) const;
     template <class T, std::size_t N> Array<T, int(N)> empty(const int64_t (&extents)[N]) const;
-    /// Elements whose bytes are all 0.
+    /// All bytes of the elements are 0.
     template <class T> Array<T, 1> zeros(int64_t n) const;
     template <class T, std::size_t N> Array<T, int(N)> zeros(const int64_t (&extents)[N]) const;
-    /// Elements of this value.
+    /// Every element has this value.
     template <class T> Array<T, 1> full(int64_t n, T value) const;
     template <class T, std::size_t N> Array<T, int(N)> full(const int64_t (&extents)[N], T value) const;
 

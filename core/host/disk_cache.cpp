@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In front of every entry. `size` is of the bytes that follow, `check` of these and the entry's name: no entry is taken for another.
+/// Stands before every entry. `size` counts the bytes that follow; `check` is a checksum of them and of the entry's name.
 struct Header {
     char magic[8] = {'p', 'u', 'm', 'i', 'c', 'e', '0', '1'};
     uint64_t size = 0;
@@ -33,12 +33,12 @@ std::string checksum(const std::string& bytes, const std::string& name = "") {
 
 }  // namespace
 
-// The size and time of the file that this code was loaded from.
+// The size and time of the file that holds this code.
 std::string build_stamp() {
     Dl_info info{};
     std::error_code failed;
     if (dladdr(reinterpret_cast<const void*>(&build_stamp), &info) && info.dli_fname) {
-        // A program's own name may be relative to a folder that it has left.
+        // dli_fname may be relative to a folder that the program has left.
         fs::path file = info.dli_fname;
         if (!fs::exists(file, failed)) file = "/proc/self/exe";
         const auto size = fs::file_size(file, failed);
@@ -50,9 +50,9 @@ std::string build_stamp() {
 
 namespace {
 
-constexpr size_t most_bytes = size_t(256) << 20;  // of an entry; a driver's pipeline cache may have some tens of megabytes
+constexpr size_t most_bytes = size_t(256) << 20;  // limit of an entry; a driver's pipeline cache may have some tens of megabytes
 
-/// The folder, or nothing and why: code in it is run, so only this user may write it.
+/// Opens the folder, or returns none with `problem`. Its entries are executed, so only this user may write it.
 Folder open_own(const fs::path& path, bool make, std::string& problem) {
     const Folder folder = Folder::open(path, make ? 0700 : 0, problem);
     if (folder) problem = folder.shared();
@@ -64,7 +64,7 @@ Folder open_own(const fs::path& path, bool make, std::string& problem) {
 DiskCache::DiskCache(fs::path where) {
     if (where.empty()) return;
     std::error_code failed;
-    where = fs::absolute(where, failed);  // a program may leave the folder that it starts in
+    where = fs::absolute(where, failed);  // absolute, since a program may change its folder
     std::string problem = failed ? failed.message() : "";
     const Folder found = failed ? Folder() : open_own(where, true, problem);
     if (!found) {
@@ -72,14 +72,14 @@ DiskCache::DiskCache(fs::path where) {
         return;
     }
     folder = std::move(where);
-    found.remove_drafts(std::chrono::hours(1));  // younger ones may be being written
+    found.remove_drafts(std::chrono::hours(1));  // younger drafts may still be written by another process
 }
 
 std::optional<std::string> DiskCache::read(const std::string& name) const {
     if (!on()) return std::nullopt;
     std::string problem;
     const Folder at = open_own(folder, false, problem);
-    if (!at) return std::nullopt;  // write() says why
+    if (!at) return std::nullopt;  // write() reports the problem
     const std::optional<std::string> file = at.read(name, most_bytes, problem);
     if (!problem.empty()) debug::log_once(text("the cache file ", folder / name, " is not taken: ", problem));
     if (!file) return std::nullopt;

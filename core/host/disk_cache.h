@@ -6,17 +6,18 @@
 
 namespace pumice {
 
-/// A folder of entries, each a file with a checksum. Failures of the file system never reach the caller: what cannot be read is
-/// not there, what cannot be written is not kept. Several processes may use one folder at once. Entries are code that is run: the
-/// folder and each entry belong to the user (by the effective id), and nobody else can write them.
+/// A folder of entries, each a file with a checksum. File system errors never reach the caller: an unreadable entry counts as
+/// missing, an unwritable one is dropped. Several processes may use one folder at once. Entries are code that is executed: only
+/// the user (by effective id) may own or write the folder and its entries.
 class DiskCache {
 public:
-    /// Makes the folder, for the user alone, where it is missing. The cache is off where the path is empty, or names what is no folder
-    /// of the user's own; PUMICE_LOG says so. What processes that were killed left in the folder half written goes.
+    /// Makes the folder, for the user alone, if it is missing. The cache is off if the path is empty or names no folder of the
+    /// user's own; PUMICE_LOG says so. Removes drafts that killed processes left.
     explicit DiskCache(std::filesystem::path folder);
-    /// The entry's bytes. A corrupt entry is removed, said once on stderr, and not there. One that others may have written is not there.
+    /// Returns the bytes of the entry. A corrupt entry is removed with one message on stderr; it and one that others may write
+    /// count as missing.
     std::optional<std::string> read(const std::string& name) const;
-    /// Written whole or not at all: into a file of its own, then renamed.
+    /// Atomic: writes a draft file, then renames it.
     void write(const std::string& name, const std::string& bytes) const;
     bool on() const { return !folder.empty(); }
 
@@ -24,7 +25,7 @@ private:
     std::filesystem::path folder;
 };
 
-/// Changes with every build of the library, so that no entry of an older code generator is ever taken.
+/// Identifies the build of the library, so that no entry of an older code generator is used.
 std::string build_stamp();
 
 }  // namespace pumice

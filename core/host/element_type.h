@@ -1,4 +1,4 @@
-// The types of the host that arrays hold, and how their scalars lie in memory.
+// Host types that arrays hold, and the layout of their scalars in memory.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace pumice {
 template <class T, int N> class Array;
-/// What PUMICE_STRUCT says of a struct: its members (see core/language/composite.h).
+/// The members of a struct, as PUMICE_STRUCT lists them (see core/language/composite.h).
 template <class T> struct structure;
 
 namespace detail {
 
-/// A struct or vector: several scalars, and in the IR never one value.
+/// A struct or vector: several scalars, never one value of the IR.
 template <class T> concept Composite = requires { typename structure<T>::described; };
 
 template <class T> struct is_array : std::false_type {};
 template <class T, int N> struct is_array<Array<T, N>> : std::true_type {};
 
-/// The scalars of a T, members of members included.
+/// Number of scalars in a T, nested members included.
 template <class T>
 constexpr int leaf_count() {
     if constexpr (ScalarType<T>) return 1;

@@ -6,7 +6,7 @@
 
 namespace pumice::detail {
 namespace {
-constexpr size_t most_waiting = 1024;  // launches; then the older half is waited for
+constexpr size_t most_waiting = 1024;  // launches; at this number the older half is waited for
 }
 
 void LaunchTimes::add(const std::string& kernel, std::shared_ptr<TimeStamp> begin, std::shared_ptr<TimeStamp> end) {
@@ -34,7 +34,7 @@ LaunchTimes::~LaunchTimes() {
     try {
         for (const Launched& one : waiting) count(one);
     } catch (...) {
-        // A lost device, or a launch that failed: the rest has no time.
+        // The device is lost or a launch failed: the remaining launches are not counted.
     }
     for (const auto& [kernel, sum] : sums)
         std::fputs(text("pumice: ", kernel, ": ", sum.launches, sum.launches == 1 ? " launch, " : " launches, ", fixed_text(sum.seconds * 1e3, 3),

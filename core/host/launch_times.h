@@ -1,4 +1,4 @@
-// With PUMICE_TIME: how long a device took for the launches of each kernel.
+// For PUMICE_TIME: the device's time for the launches of each kernel.
 #pragma once
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace pumice::detail {
 
-/// Prints a line for each kernel when the device is closed. Any thread may add.
+/// Prints a line for each kernel when the device is closed. Thread-safe.
 class LaunchTimes {
 public:
     ~LaunchTimes();

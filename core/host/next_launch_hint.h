@@ -1,11 +1,11 @@
-// A word from what launches several kernels to the devices.
+// Thread-local hint to devices: another launch follows this one at once.
 #pragma once
 
 namespace pumice::detail {
 
-/// While one lives, and was made with `on`, each launch of this thread is followed at once by another on the same stream: a device may
-/// wait for that, and do both piece by piece, so that the second finds in the caches what the first has left there. Where none follows,
-/// the launch begins as late as when somebody waits.
+/// While an object made with `on` lives, each launch of this thread is followed at once by another on the same stream. A device
+/// may hold the first back and run both piece by piece, so that the second finds its input in the caches. If no launch follows,
+/// the first may begin only when somebody waits for it.
 class Followed {
 public:
     explicit Followed(bool on);

@@ -20,7 +20,7 @@ struct Reports::Record {
     std::vector<uint64_t> values;
     size_t words = 0;
 
-    /// Groups in the order in which the interpreter runs them, then items by their linear index.
+    /// Sort key: groups in the order of the interpreter, then items by linear index.
     auto order() const {
         const Place& p = launch->place;
         std::array<int64_t, 6> key;
@@ -75,11 +75,11 @@ uint32_t Reports::add(std::shared_ptr<const ir::Kernel> kernel, const Place& pla
     return last_number;
 }
 
-/// The record that begins here, or none.
+/// Returns the record that begins here, if any.
 Reports::Record Reports::read(std::span<const uint32_t> words) const {
     Record r;
     if (words.size() < ring::head || words[0] == 0) return r;
-    // Numbers rise, until they begin anew.
+    // Numbers rise and wrap around.
     const auto earlier = [](uint32_t a, uint32_t b) { return int32_t(a - b) < 0; };
     const auto launch = std::lower_bound(launches.begin(), launches.end(), words[0],
                                          [&](const Launch& l, uint32_t number) { return earlier(l.number, number); });
@@ -99,7 +99,7 @@ Reports::Record Reports::read(std::span<const uint32_t> words) const {
     return r;
 }
 
-/// In the order in which they were written.
+/// Returns the records in the order in which they were written.
 std::vector<Reports::Record> Reports::records_of(std::span<const uint32_t> area) const {
     std::vector<Record> found;
     for (size_t at = 0; at < area.size();) {
@@ -113,7 +113,7 @@ std::vector<Reports::Record> Reports::records_of(std::span<const uint32_t> area)
 
 void Reports::take(std::span<const uint32_t> all) {
     const std::lock_guard lock(mutex);
-    Record first;  // the failure to tell of; the one at the ring's start counts where the ring was full
+    Record first;  // the first failed requirement; the record at word 4 exists even if the ring was full
     if (all[ring::failed]) first = read(all.subspan(ring::first_failure, ring::records - ring::first_failure));
     add_lines(records_of(all.subspan(ring::records, std::min(all[ring::used], all[ring::capacity]))), std::move(first));
     tell_lost(all[ring::lost], all[ring::capacity]);
@@ -138,7 +138,7 @@ void Reports::take(std::span<const uint32_t> head, std::span<const uint32_t> are
         records.push_back(std::move(r));
     }
     add_lines(std::move(records), std::move(first));
-    // Others that run may count up already.
+    // Launches that still run may already have counted failures.
     failed = all ? head[ring::failed] - taken.failed : std::max(failed, seen);
     taken.failed += failed, failures += failed;
     if (all) tell_lost(head[ring::lost], head[ring::capacity]);
@@ -156,9 +156,9 @@ void Reports::tell_lost(uint32_t count, uint32_t capacity) {
                              " lost: what kernels print and require between two waits has room for ", 4 * capacity, " bytes"));
 }
 
-/// Of records as they were written; `first` is that of a failure, where one is known.
+/// Takes records in the order in which they were written; `first` is a known failure, if any.
 void Reports::add_lines(std::vector<Record> records, Record first) {
-    // One item's records lie in the order in which it wrote them.
+    // A stable sort keeps the order of one item's records.
     std::stable_sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.order() < b.order(); });
     for (Record& r : records) {
         if (r.by->op == ir::Op::print) lines.push_back(r.line());
@@ -173,7 +173,7 @@ void Reports::add_lines(std::vector<Record> records, Record first) {
 
 void Reports::deliver_lines() {
     std::unique_lock one_at_a_time(delivering, std::defer_lock);
-    // Another thread's sink may wait for the call; that thread hands over these lines, too.
+    // Another thread's sink may wait for this call; that thread then delivers these lines, too.
     if (!detail::inside_call()) one_at_a_time.lock();
     else if (!one_at_a_time.try_lock()) return;
     for (;;) {

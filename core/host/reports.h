@@ -14,36 +14,35 @@
 
 namespace pumice {
 
-/// One device's. Any thread.
+/// The reports of one device. Thread-safe.
 class Reports {
 public:
-    /// Where a launch lies in its range, axis 0 first.
+    /// The range of a launch and its groups, axis 0 first.
     struct Place {
         std::array<int64_t, 3> start, extent, group;
         int rank = 1;
     };
     using Sink = std::function<void(const std::string& line)>;
 
-    /// Where lines go; nothing: to stdout.
+    /// Sets the sink of printed lines; an empty function means stdout.
     void on_print(Sink sink);
-    /// A launch that may report begins. Gives its number for the records.
+    /// Registers a launch that may report, before it begins. Returns its number for the records.
     uint32_t add(std::shared_ptr<const ir::Kernel> kernel, const Place& place);
-    /// Takes out of a ring (see core/host/ring.h) what all launches so far have reported; none of them runs any more. The ring is for
-    /// the caller to clear.
+    /// Takes all reports out of a ring (see core/host/ring.h) to which no launch writes any more. The caller clears the ring.
     void take(std::span<const uint32_t> ring);
-    /// How far a ring has been taken since it was cleared.
+    /// The part of a ring that was taken since it was cleared.
     struct Taken {
-        size_t words = 0;      ///< of records
-        uint64_t failed = 0;   ///< requirements that are told of
+        size_t words = 0;      ///< words of records
+        uint64_t failed = 0;   ///< failed requirements already counted
     };
-    /// The same where launches run one after the other, into a ring whose records were all zeros, and only those of these numbers have
-    /// surely ended: what they have reported comes first. `head` are the ring's first 64 words, `records` those from
-    /// taken.words on. `all`: no other launch has begun since the ring was cleared.
+    /// The same while launches still run, for launches in order whose ring was zeroed before. Takes only the records of the
+    /// launches in `ended`, which come first in the ring. `head` are the ring's first 64 words, `records` those from taken.words
+    /// on. `all`: no other launch has begun since the ring was cleared.
     void take(std::span<const uint32_t> head, std::span<const uint32_t> records, std::span<const uint32_t> ended, bool all, Taken& taken);
-    /// A launch that was added does not begin after all.
+    /// Unregisters a launch that does not begin after all.
     void drop(uint32_t number);
-    /// Hands the lines that were taken to the sink, in the order of launches, of groups, of items in a group, and of what one
-    /// item prints; then throws Error for the first requirement that failed, if one did. Not with a lock held: the sink is the user's.
+    /// Hands the taken lines to the sink, ordered by launch, group, item in the group, and time within an item; then throws Error
+    /// for the first failed requirement, if any. The caller must hold no lock: the sink is the user's code.
     void deliver();
     /// The same, but a failed requirement stays for a later deliver().
     void deliver_lines();
@@ -61,21 +60,21 @@ private:
     void tell_lost(uint32_t count, uint32_t capacity);
     Record read(std::span<const uint32_t> words) const;
 
-    std::recursive_mutex delivering;  ///< the sink may come back here
-    std::mutex mutex;                 ///< over all below
+    std::recursive_mutex delivering;  ///< recursive, since the sink may call deliver()
+    std::mutex mutex;                 ///< guards all members below
     Sink sink;
     std::deque<Launch> launches;      ///< since the ring was last taken
     uint32_t last_number = 0;
-    std::vector<std::string> lines;   ///< taken, not delivered
-    std::string failure;              ///< likewise: the first, as a sentence
+    std::vector<std::string> lines;   ///< taken, not yet delivered
+    std::string failure;              ///< not yet delivered: the first failed requirement, as a sentence
     uint64_t failures = 0;
 };
 
-/// The instruction that gives the format of this index its values; null where the kernel has none any more.
+/// Returns the instruction that uses the format with this index, or null if the kernel has none any more.
 const ir::Inst* report_of(const ir::Kernel& kernel, uint64_t format);
-/// Words of records that an item writes which prints every line once; requirements are taken to hold.
+/// Words of records of an item that prints every line once; requirements are assumed to hold.
 int64_t words_printed(const ir::Kernel& kernel);
-/// Whether a kernel prints or requires anything.
+/// True if the kernel has print or require.
 bool reports(const ir::Kernel& kernel);
 
 }  // namespace pumice

@@ -1,4 +1,4 @@
-// What kernels print and require, on its way to the host: a ring of 32-bit words, which every device fills in the same layout.
+// The buffer in which kernels report prints and failed requirements: a ring of 32-bit words, with one layout for all devices.
 //
 //   word 0         used: words of records asked for so far; may pass the capacity
 //   word 1         lost: records that found no room
@@ -8,18 +8,18 @@
 //   words 64...    records, one behind another
 //
 // A record: the launch's number, which is never 0; the format's index in Kernel::strings; the item's global index along axes 0,
-// 1, 2 (0 along axes that the range has not); then the values. bool and what has up to 32 bits takes one word (integers
-// widened by their sign or zeros, f16 widened to f32), what has 64 bits takes two, the low one first.
+// 1, 2 (0 along axes that the range lacks); then the values. A value of up to 32 bits takes one word (integers sign- or
+// zero-extended, f16 widened to f32), a 64-bit value takes two, the low one first.
 //
-// A record of n words is written like this, with atomics where items run at the same time:
+// A record of n words is written as follows, with atomics where items run concurrently:
 //   a requirement that fails:  if (failed++ == 0) write the record at word 4
 //   if (used > capacity) { ++lost; done }                        (so that `used` does not run over)
 //   at = used, used += n
 //   if (at + n <= capacity) write the record at word 64 + at
 //   else { ++lost; if (at < capacity) word[64 + at] = 0 }        (0 for a launch ends the records)
 //
-// The host makes a ring empty only while no launch that writes to it runs. It reads it then, too, or, where launches run one after the
-// other and the records were zeros before, any time: what launches that have ended wrote comes first.
+// The host clears a ring only while no launch writes to it. It reads the ring then, or, where launches run in order and the
+// records were zeroed, at any time: the records of launches that have ended come first.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,22 +30,22 @@
 
 namespace pumice::ring {
 
-inline constexpr size_t used = 0, lost = 1, failed = 2, capacity = 3, first_failure = 4, records = 64;  ///< words
+inline constexpr size_t used = 0, lost = 1, failed = 2, capacity = 3, first_failure = 4, records = 64;  ///< indices of words
 inline constexpr size_t head = 5;            ///< words of a record before its values
 inline constexpr size_t words = 1u << 20;    ///< of a whole ring: 4 MiB
 
-/// Words that a value of the type takes.
+/// Number of words of a value of the type.
 constexpr size_t words_of(Scalar type) { return size_of(type) == 8 ? 2 : 1; }
 
-/// Empties a ring, and tells it how large it is.
+/// Empties a ring and sets its capacity.
 void clear(std::span<uint32_t> ring);
 
-/// Writes a record into a ring in host memory, whose items may run on several threads. `values` are the words of the values.
+/// Writes a record into a ring in host memory; items may run on several threads. `values` are the words of the values.
 void write(uint32_t* ring, bool failure, uint32_t launch, uint32_t format, const int32_t (&index)[3], std::span<const uint32_t> values);
 
-/// The words of a value of this type, given by its bits, behind those in `to`.
+/// Appends the words of a value, given by its bits, to `to`.
 void put(std::vector<uint32_t>& to, Scalar type, uint64_t bits);
-/// The bits of the value whose words begin here.
+/// Returns the bits of the value whose words begin at `from`.
 uint64_t get(const uint32_t* from, Scalar type);
 
 }  // namespace pumice::ring

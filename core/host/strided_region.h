@@ -1,4 +1,4 @@
-// Boxes of elements inside an array, and what is copied between them and the host.
+// Strided regions of an array's elements, and their copies to and from the host.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace detail {
 
 struct ArrayState;
 
-/// Which elements of an array a view has, in elements from the array's start; dimension 0 first. Strides are not negative.
+/// A strided region, in elements from the array's start; dimension 0 first. Strides are not negative.
 struct Box {
     int64_t offset = 0;
     std::span<const int64_t> extents, strides;
 };
-/// The elements [first, first + count), as an array of its own that shares the memory.
+/// The elements [first, first + count) as an array that shares the memory.
 std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_t count);
-/// Without a stream on the default one; they wait where the host is one side. With one they are asynchronous: the host's memory,
-/// row-major without gaps, belongs to them until an event that is recorded after them.
+/// Without a stream they run on the default stream, and a copy from or to the host waits. With a stream they are asynchronous:
+/// the host memory (row-major, no gaps) must live until an event that is recorded after the copy.
 void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream = nullptr);
 void read_box(const ArrayState& from, const Box& box, void* to, const Stream* stream = nullptr);
 void write_box(const ArrayState& to, const Box& box, const void* from, const Stream* stream = nullptr);
-/// Throws Error where `what` has no dimension d.
+/// Throws Error if `what` has no dimension d.
 void check_dimension(const char* what, int d, int rank);
-/// Throws Error that says that the host has no memory for so many bytes.
+/// Throws Error: the host lacks memory of this size.
 [[noreturn]] void no_host_memory(int64_t bytes);
-/// act(), which needs so many bytes of host memory: where there are none, that is an Error.
+/// Calls act(), which allocates this many bytes of host memory; throws Error where the allocation fails.
 template <class F>
 auto with_host_memory(int64_t bytes, F&& act) {
     try {
@@ -43,18 +43,18 @@ auto with_host_memory(int64_t bytes, F&& act) {
         no_host_memory(bytes);
     }
 }
-/// The end of a box of the one element; below it where there is no such number, so that the box is refused.
+/// The end of a region of one element. It overflows to a smaller number, which the region's check refuses.
 constexpr int64_t next_to(int64_t i) { return int64_t(uint64_t(i) + 1); }
-/// Of so many elements; as many as there can be, where they are more.
+/// Bytes of `count` elements, saturated to INT64_MAX.
 constexpr int64_t bytes_of(int64_t count, size_t size) {
     return count > INT64_MAX / int64_t(size) ? INT64_MAX : count * int64_t(size);
 }
-/// The array that the handle holds; throws Error where it never held one, or was released.
+/// The array of the handle; throws Error if it holds none or was released.
 const ArrayState& held(const std::shared_ptr<ArrayState>& state);
 void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to, std::span<const int64_t> step);
 void check_same_extents(std::span<const int64_t> from, std::span<const int64_t> to);
 void check_count(int64_t given, int64_t wanted);
-/// What operator<< writes.
+/// The text that operator<< writes.
 std::string text_of(const ArrayState& array, std::span<const int64_t> extents);
 
 template <std::size_t N>
@@ -66,7 +66,7 @@ std::array<int64_t, N> to_array(const int64_t (&extents)[N]) {
 template <std::size_t N>
 std::array<int64_t, N> row_major(const std::array<int64_t, N>& extents) {
     std::array<int64_t, N> strides;
-    uint64_t stride = 1;  // beside a 0 the others may be of any size
+    uint64_t stride = 1;  // if an extent is 0, the others may have any size
     for (std::size_t d = N; d-- > 0; stride *= uint64_t(extents[d])) strides[d] = int64_t(stride);
     return strides;
 }
@@ -74,7 +74,7 @@ template <std::size_t N>
 int64_t count_of(const std::array<int64_t, N>& extents) {
     int64_t n = 1;
     for (const int64_t e : extents)
-        if (e == 0) return 0;  // beside a 0 the others may be of any size
+        if (e == 0) return 0;  // if an extent is 0, the others may have any size
     for (const int64_t e : extents) n *= e;
     return n;
 }

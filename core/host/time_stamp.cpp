@@ -6,7 +6,7 @@
 namespace pumice {
 namespace {
 
-/// Of the host's clock, read by a function that the stream calls.
+/// A time of the host's clock, read by a function that the stream calls.
 class HostStamp : public TimeStamp {
 public:
     using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// Views: boxes of elements inside an array.
+// Views: strided regions of an array's elements.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,9 +11,8 @@
 
 namespace pumice {
 
-/// Some of an array's elements: a box of them, perhaps with steps. It shares the array's data and keeps its memory. Every array
-/// converts to the view of all of it. For copies; a kernel takes arrays: array() makes one of a view whose elements lie in a
-/// row, clone() of any.
+/// A strided region of an array's elements, for copies. It shares the data and keeps the memory alive. Every array converts to a
+/// view of all its elements. Kernels take arrays: array() makes one of a contiguous view, clone() of any view.
 template <class T, int N = 1>
 class View {
 public:
@@ -24,9 +23,9 @@ public:
         detail::check_dimension("a view", d, N);
         return extents[size_t(d)];
     }
-    /// Elements in all.
+    /// Number of elements.
     int64_t count() const { return detail::count_of(extents); }
-    /// The elements [from, to) along each dimension, every step-th one of them. Throws Error for a box outside of the view or a step
+    /// The elements [from, to) along each dimension, every step-th of them. Throws Error for a region outside the view or a step
     /// below 1.
     View view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const {
         detail::check_box(extents, from, to, step);
@@ -34,7 +33,8 @@ public:
         for (size_t d = 0; d < N; ++d) {
             const int64_t span = to[d] - from[d];
             inner.extents[d] = span == 0 ? 0 : (span - 1) / step[d] + 1;
-            inner.strides[d] = strides[d] * std::min(step[d], std::max<int64_t>(span, 1));  // longer steps lead to no element either
+            inner.strides[d] = strides[d] * std::min(step[d], std::max<int64_t>(span, 1));  // a longer step reaches no further
+                                                                                            // element
             inner.offset += from[d] * strides[d];
         }
         return inner;
@@ -50,14 +50,14 @@ public:
         return view(first, end, steps);
     }
 
-    /// True where the elements lie one after another, so that array() gives them to a kernel.
+    /// True if the elements are contiguous, so that array() gives them to a kernel.
     bool contiguous() const {
         const auto dense = detail::row_major(extents);
         for (size_t d = N; d-- > 0;)
             if (extents[d] != 1 && strides[d] != dense[d]) return count() == 0;
         return true;
     }
-    /// The same elements as an array that shares the data; throws Error where they do not lie one after another.
+    /// The same elements as an array that shares the data; throws Error if they are not contiguous.
     Array<T, N> array() const {
         if (!contiguous()) throw Error("a view is taken as an array, and its elements do not lie one after another: clone() copies them");
         return {extents, detail::slice(detail::held(state), offset, count())};
@@ -69,37 +69,38 @@ public:
         return copy;
     }
 
-    /// Overwrites the elements by those of a view of the same extents, on any device. On the stream where one is given, which is of
-    /// this view's device, else on the default one. They may overlap.
+    /// Overwrites the elements with those of a view of the same extents, on any device. Runs on the stream, which is of this
+    /// view's device, or else on the default one. The two may overlap.
     void copy_from(const View& other) const { copy(other, nullptr); }
     Event copy_from(const View& other, const Stream& stream) const {
         copy(other, &stream);
         return stream.record();
     }
-    /// Overwrites the elements by the host's, row-major.
+    /// Overwrites the elements with the host's, row-major.
     void copy_from(const std::vector<T>& host) const requires(!std::is_same_v<T, bool>) { copy_from(std::span<const T>(host)); }
     void copy_from(std::span<const T> host) const {
         detail::check_count(int64_t(host.size()), count());
         detail::write_box(detail::held(state), box(), host.data());
     }
-    /// The same in order on a stream, asynchronously: the host memory stays as it is until the event.
+    /// The same, asynchronously and in order on a stream; the host memory must stay unchanged until the event.
     Event copy_from(std::span<const T> host, const Stream& stream) const {
         detail::check_count(int64_t(host.size()), count());
         detail::write_box(detail::held(state), box(), host.data(), &stream);
         return stream.record();
     }
-    /// Writes the elements to host memory, row-major; waits for the launches before it.
+    /// Writes the elements to host memory, row-major; waits for earlier launches.
     void copy_to(std::span<T> host) const {
         detail::check_count(int64_t(host.size()), count());
         detail::read_box(detail::held(state), box(), host.data());
     }
-    /// The same in order on a stream, asynchronously: the elements are there when the event is done, and the host memory stays till then.
+    /// The same, asynchronously and in order on a stream: the elements are there at the event; the host memory must live until
+    /// then.
     Event copy_to(std::span<T> host, const Stream& stream) const {
         detail::check_count(int64_t(host.size()), count());
         detail::read_box(detail::held(state), box(), host.data(), &stream);
         return stream.record();
     }
-    /// All elements, row-major; waits for the launches before it.
+    /// All elements, row-major; waits for earlier launches.
     std::vector<T> download() const {
         using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
         const detail::ArrayState& from = detail::held(state);
@@ -111,13 +112,13 @@ public:
             else return host;
         });
     }
-    /// Every element becomes the value: a T, or a number that a derivative follows.
+    /// Sets every element to the value: a T, or a number whose derivative is traced.
     template <class V = T> requires(std::is_convertible_v<V, T> || std::is_same_v<typename V::traced, T>)
     void fill(const V& value) const {
         const Array<T, 1> one(Device(detail::held(state).device), {1}, false);
         if constexpr (std::is_convertible_v<V, T>) one.fill(T(value));
         else one.fill(value);
-        View repeated(*this);  // every element of it is the one
+        View repeated(*this);  // all strides 0
         repeated.strides.fill(0);
         repeated.offset = 0;
         repeated.state = one.state;
