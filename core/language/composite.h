@@ -1,7 +1,7 @@
-// Structs as device values and in memory: PUMICE_STRUCT, and what Val, Var and Ref of a struct are.
+// Structs as device values and in memory: PUMICE_STRUCT, and Val, Var and Ref of a struct.
 //
-// A struct is never one value of the IR: Val<S> has a Val for each member, Var<S> a Var, Ref<S> a Ref; in memory its layout is the
-// host's. So operations and derivatives know scalars only.
+// A struct is never one value of the IR: Val<S> has a Val for each member, Var<S> a Var, Ref<S> a Ref. Its layout in memory is
+// the host's. Operations and derivatives thus handle scalars only.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace pumice {
 namespace detail {
 
-// What members are made from, in order: the next scalar's handle each time; named() comes before each member.
+// Source of a Val's members: each takes the next scalar's handle. named() is called before each member.
 struct HandleSource {
     const Handle* next;
     HandleSource& named(const char*) { return *this; }
@@ -22,11 +22,11 @@ struct VarSource {
     Place place;
     VarSource& named(const char*) { return *this; }
 };
-/// Kernel parameters. A struct that is one parameter of the kernel is several of the IR, and messages name the member.
+/// Source of kernel parameters. A struct parameter of the kernel is several of the IR; messages name the member.
 struct ParameterSource {
     Recorder& recorder;
     Place place;
-    int number;        ///< of the kernel's parameter, from 1
+    int number;        ///< of the kernel's parameter, counted from 1
     std::string path;  ///< of the member, "" for the parameter itself
     ParameterSource named(const char* member) const { return {recorder, place, number, member_path(path, member)}; }
 };
@@ -36,9 +36,9 @@ struct RefSource {
     Recorder& recorder;
     RefSource& named(const char*) { return *this; }
 };
-RefSource& no_source();  // of what a static_assert refuses
+RefSource& no_source();  // never called: for expressions that a static_assert rejects
 
-/// The scalars of a composite operand. Vectors take scalars too, for every component.
+/// An operand of composite type. For a vector, a scalar stands for all components.
 template <Composite T>
 struct Operand<T> {
     std::array<Handle, size_t(leaf_count<T>())> handles;
@@ -55,7 +55,7 @@ struct Operand<T> {
     }
     template <class A> requires(structure<T>::is_vector && OperandOf<A, typename structure<T>::component>)
     Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) { handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle); }
-    /// One scalar for all of them.
+    /// One scalar for all components.
     Operand(Handle all, Place at) : place(at) { handles.fill(all); }
 
 private:
@@ -70,7 +70,7 @@ private:
 template <class A, class T>
 concept CompositeOperandOf = Composite<T> && std::is_convertible_v<const A&, Operand<T>>;
 
-/// How many components of scalar type S a part of a vector or matrix has: a scalar, or a vector; 0 for anything else.
+/// Number of components of scalar type S in a part of a vector or matrix: a scalar or a vector; 0 for other types.
 template <class S, class A>
 constexpr int part_count() {
     using D = device_type_t<A>;
@@ -79,7 +79,7 @@ constexpr int part_count() {
     else if constexpr (Composite<A>) return structure<A>::is_vector && std::is_same_v<typename structure<A>::component, S> ? leaf_count<A>() : 0;
     else return 0;
 }
-/// Parts that together have the components of a vector or matrix T.
+/// Parts with as many components in all as the vector or matrix T.
 template <class T, class... A>
 concept PartsOf = Composite<T> && ScalarType<typename structure<T>::component> && ((part_count<typename structure<T>::component, A>() > 0) && ...) &&
                   (part_count<typename structure<T>::component, A>() + ...) == leaf_count<T>();
@@ -98,7 +98,7 @@ auto joined_handles(const A&... parts) {
     return all;
 }
 
-/// Integers that a T may be shifted by and that are no Operand of T: scalars, or vectors as long.
+/// True for shift counts of a T that are no Operand of T: integers, scalar or vectors of the same length.
 template <class U, class T>
 constexpr bool counts_for() {
     if constexpr (!structure<T>::is_vector) return false;
@@ -110,10 +110,10 @@ constexpr bool counts_for() {
 }
 template <class A, class T> concept CountsFor = counts_for<device_type_t<A>, T>();
 
-/// Rows (and columns) of a square matrix; 0 for what is none.
+/// Rows (and columns) of a square matrix; 0 for other types.
 template <class T> inline constexpr int matrix_size = 0;
 template <class T> concept Matrix = Composite<T> && matrix_size<T> > 0;
-/// The scalar at place n of those of a vector or matrix; throws Error where it has none.
+/// Throws Error unless 0 <= n < count, for component n of a vector or matrix.
 void check_place(int n, int count, const char* of);
 template <template <class> class W, class S, class M>
 W<S>* nth_scalar(M& members, int& n) {
@@ -136,7 +136,7 @@ auto& component_at(M& members, int row, int column) {
     return component_at<W, T>(members, row * matrix_size<T> + column);
 }
 
-/// One op on each component.
+/// Emits one op for each component.
 template <Composite T>
 Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, Place place) {
     std::array<Handle, size_t(leaf_count<T>())> results;
@@ -151,16 +151,16 @@ Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, P
     return Val<T>(source);
 }
 
-/// old op by, for the assignments that update.
+/// The result of `old op by`, for compound assignments.
 template <class A, Composite T>
 Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
     const Operand<T> first(old, by.place.file, by.place.line);
     return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
 }
 
-// ---- members that are arrays ----
+// ---- array members ----
 
-/// Elements of a member that is an array, 0 of any other.
+/// Number of elements of an array member; 0 for other members.
 template <class T> inline constexpr int array_size = 0;
 template <class T, size_t N> inline constexpr int array_size<T[N]> = int(N);
 template <class T, size_t N> inline constexpr int array_size<std::array<T, N>> = int(N);
@@ -170,15 +170,15 @@ template <class T, size_t N> struct array_item<T[N]> { using type = T; };
 template <class T, size_t N> struct array_item<std::array<T, N>> { using type = T; };
 template <class T> using array_item_t = typename array_item<T>::type;
 
-/// Throws Error where a member of `count` elements has none at n.
+/// Throws Error unless a member of `count` elements has element n.
 void check_item(int64_t n, int count);
-/// The device's index among `count` elements as an i32: indices outside are those of the first or the last element.
+/// A device index into `count` elements, as i32, clamped to them.
 Handle item_position(const IndexOperand& index, int count);
-/// One of several scalars, by its position among them.
+/// Selects one of several scalars by position.
 Handle pick(std::span<const Handle> scalars, Handle position, Place place);
-/// The choice of one of `count` items of `leaves` scalars, which begin where `whole` lies (or with its choice, if it has one).
+/// The choice of one of `count` items with `leaves` scalars each, beginning at `whole` or, if that is itself a choice, within it.
 std::shared_ptr<const Choice> choice_within(const ElementPlace& whole, const IndexOperand& index, int count, int leaves);
-/// The same among variables.
+/// The same for variables.
 std::shared_ptr<const Choice> choice_of(std::vector<Handle> variables, const IndexOperand& index, int count, int leaves);
 
 /// The place of an element's first scalar.
@@ -196,7 +196,7 @@ void append_variables(const Var<T>& variable, std::vector<Handle>& all) {
     if constexpr (ScalarType<T>) all.push_back(variable.handle);
     else variable.each([&](const auto& member) { append_variables(member, all); });
 }
-/// The item of an array of values, or of variables, that the device's index says.
+/// The item of an array of values or variables at a device index.
 template <class T>
 Val<array_item_t<T>> item_at(const Val<T>& values, const IndexOperand& index) {
     using Item = array_item_t<T>;
@@ -237,7 +237,7 @@ inline constexpr auto item_name = [] {
     return text;
 }();
 
-/// W of an array: a W of each of its elements.
+/// The members of W<array>: a W for each element.
 template <template <class> class W, class T, size_t N>
 struct ArrayMembers {
     template <class Source> requires requires(Source& s) { s.named(""); }
@@ -274,7 +274,7 @@ struct ArrayStructure {
     friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
         return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
     }
-/// How far the components of a T are shifted, by integers of another type: of a vector as long, or one for all.
+/// Shift counts of a composite T: integers of another type, a vector of the same length or one for all components.
 template <Composite T>
 struct OtherCount<T> : Operand<T> {
     template <class A> requires CountsFor<A, T>
@@ -289,7 +289,7 @@ struct OtherCount<T> : Operand<T> {
     }
 };
 
-/// The operators of vectors, by component; a scalar beside a vector stands for all components.
+/// Componentwise operators of vectors; a scalar operand stands for all components.
 template <class T>
 struct VectorInfix : found_through<T>::type {
     static constexpr bool integer = [] {
@@ -316,7 +316,7 @@ template <class T> struct MatrixInfix {};
 
 }  // namespace detail
 
-// Members that are arrays, of what may be a member itself: T[N] and std::array<T, N>.
+// Array members (T[N], std::array<T, N>) of any type that may be a member.
 template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
 struct structure<T[N]> : detail::ArrayStructure<T[N], T, N> {};
 template <class T, size_t N> requires(ScalarType<T> || detail::Composite<T> || detail::is_array<T>::value)
@@ -331,13 +331,13 @@ public:
     explicit Val(const detail::ParameterSource& source) : Members(source) {}
     template <class A> requires detail::CompositeOperandOf<A, T>
     Val(const A& a, PUMICE_AT) : Val(detail::Operand<T>(a, pm_file, pm_line)) {}
-    /// A vector or matrix of its components in order, given as scalars and vectors: Val<float4>(v.x, v3).
+    /// A vector or matrix made of its components in order, given as scalars and vectors: Val<float4>(v.x, v3).
     template <class... C> requires(sizeof...(C) > 1 && detail::PartsOf<T, C...>)
     explicit Val(const C&... parts) : Val(detail::joined_handles<T>(parts...)) {}
-    /// A vector's component, counted from 0; a matrix's by row and column.
+    /// A component of a vector, counted from 0, or of a matrix, by row and column.
     auto operator[](int n) const requires(structure<T>::is_vector) { return detail::component_at<pumice::Val, T>(*this, n); }
     auto operator()(int row, int column) const requires detail::Matrix<T> { return detail::component_at<T, pumice::Val>(*this, row, column); }
-    /// An item of an array, counted from 0; one outside of it that the device asks for is the first or the last.
+    /// An item of an array, counted from 0. A device index is clamped to the array.
     template <std::integral I> auto operator[](I n) const requires detail::ArrayMember<T> { return Members::operator[](n); }
     auto operator[](detail::IndexOperand n) const requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
     Val(const Val&) = default;
@@ -398,7 +398,7 @@ public:
     Ref(detail::ElementPlace of, detail::Recorder& r) : Ref(detail::RefSource{std::move(of), r}) {}
     explicit Ref(detail::RefSource& source) : Members(source) {}
     Ref(const Ref&) = default;
-    // A conversion that the host's ?: asks for, between an element and a host value.
+    // Selected by the host's ?: between an element and a host value, to reject it.
     template <std::same_as<T> U> Ref(const U&) : Members(detail::no_source()) { detail::host_condition<U>(); }
 
     template <class A> requires detail::CompositeOperandOf<A, T>
@@ -459,7 +459,7 @@ template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.next, m.recorder) {
 #define PM_LIST(m, S, ...) __VA_OPT__(PM_EXPAND(PM_LIST_(m, S, __VA_ARGS__)))
 #define PM_LIST_(m, S, f, ...) m(S, f) __VA_OPT__(, PM_LIST_AGAIN PM_PARENS(m, S, __VA_ARGS__))
 #define PM_LIST_AGAIN() PM_LIST_
-// Names that a described struct, or a member of it, does not have: they would hide it.
+// PM_W and the pm_ names below are unlikely in a described struct: a member of that name would be hidden.
 #define PM_DECLARE(S, f) PM_W<decltype(S::f)> f;
 #define PM_MAKE(S, f) f(pm_source.named(#f))
 #define PM_VISIT(S, f) pm_act(f);
@@ -484,6 +484,6 @@ template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.next, m.recorder) {
         template <class PM_Act> static constexpr void each_type(PM_Act&& pm_act) { PM_EACH(PM_TYPE, S, __VA_ARGS__) }         \
         template <class PM_Value, class PM_Act> static void each_value(PM_Value& pm_value, PM_Act&& pm_act) { PM_EACH(PM_VALUE, S, __VA_ARGS__) }\
     }
-/// At global scope, after the struct: lists its members, in order, so that kernels can hold and access it. Members are scalars,
-/// vectors, described structs, and arrays of fixed size of these (T[N], std::array), up to 64.
+/// At global scope, after the struct: lists its members in order, so that kernels can hold and access it. Members are scalars,
+/// vectors, described structs, and arrays of fixed size of these (T[N], std::array); up to 64.
 #define PUMICE_STRUCT(S, ...) PUMICE_STRUCT_AS(S, false, void, __VA_ARGS__)

@@ -6,7 +6,7 @@
 namespace pumice::detail {
 namespace {
 
-/// The place of a composite: (spec, spec, spec).
+/// The placeholder of a composite: (spec, spec, spec).
 std::string repeated(const std::string& place, size_t times) {
     std::string out = "(";
     for (size_t n = 0; n < times; ++n) out += (n ? ", " : "") + place;

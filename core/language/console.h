@@ -1,4 +1,4 @@
-// print and require: what kernels tell the host while they run.
+// print and require: messages from kernels to the host.
 #pragma once
 #include <optional>
 
@@ -7,12 +7,12 @@
 namespace pumice {
 namespace detail {
 
-/// What stands in a place of a format. Host values become part of the format.
+/// A value for a {} of a format. Host values become part of the format.
 struct Shown {
     std::vector<Handle> scalars;  ///< of a device value
-    bool composite = false;       ///< it is a vector or struct
-    std::optional<Scalar> host;   ///< type of a host number,
-    uint64_t bits = 0;            ///< and its bits
+    bool composite = false;       ///< the device value is a vector or struct
+    std::optional<Scalar> host;   ///< type of a host number
+    uint64_t bits = 0;            ///< bits of a host number
     std::optional<std::string> text;  ///< a host string
 };
 
@@ -36,7 +36,7 @@ Shown shown(const A& value, Place place) {
 
 void emit_report(ir::Op op, const char* what, std::string_view format, const Handle* condition, std::span<const Shown> values, Place place);
 
-/// A format and where it stands: the last place before the values where a default argument can say so.
+/// A format and its source line: a default argument can record the line here, but not after a pack of values.
 struct FormatAt {
     std::string_view text;
     Place place;
@@ -46,17 +46,17 @@ struct FormatAt {
 
 }  // namespace detail
 
-/// Prints a line on the host, with a value for each {} of the format: print("i={} v={:.3f}", i, v). See core/text/print_format.h for what a place
-/// may say. Values are device values of every type (vectors and structs as (a, b, c)), host numbers and strings. Lines come when the host
-/// waits for the device, in the order of groups and of items in a group. Throws Error where the format does not match.
+/// Prints a line on the host, with a value for each {} of the format: print("i={} v={:.3f}", i, v). core/text/print_format.h
+/// defines the format. Values are device values of every type (vectors and structs as (a, b, c)), host numbers and strings. Lines
+/// appear when the host waits for the device, ordered by groups and items. Throws Error if the values do not match the format.
 template <class... A>
 void print(detail::FormatAt format, const A&... values) {
     const std::vector<detail::Shown> all{detail::shown(values, format.place)...};
     detail::emit_report(ir::Op::print, "print", format.text, nullptr, all, format.place);
 }
 
-/// Where the condition does not hold, the host's next wait throws an Error with the kernel, the line, the item, and the message, which may
-/// have places for values as print has. The item goes on.
+/// If the condition is false, the host's next wait throws an Error with the kernel, the line, the item, and the message, which
+/// may have values as in print. The item continues.
 template <class... A>
 void require(detail::Operand<bool> condition, detail::FormatAt message, const A&... values) {
     const std::vector<detail::Shown> all{detail::shown(values, message.place)...};

@@ -5,7 +5,7 @@
 namespace pumice::detail {
 
 void left_by_host(Place place) {
-    // A destructor cannot throw; the recording, which is now out of step, ends with this sentence.
+    // A destructor cannot throw. The recording is out of step now and ends with this message.
     if (Recorder* r = Recorder::current_or_null())
         r->misuse(text("a host break, return or goto leaves the device construct at ", where(place), " in kernel \"",
                        r->kernel.name, "\": write $break, $continue or $return for device control flow"));

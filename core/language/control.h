@@ -1,8 +1,8 @@
 // Device control flow: $if $elif $else $for $while $break $continue $return, and the same as functions.
 //
-// Each $-word opens a C++ `for` that runs its body once, while it is recorded. A host `break`, `return` or `goto` out of such a
-// body is a misuse: the scope's destructor notices and the recording fails with a sentence. (A host `continue` ends the recording of
-// the body, as its closing brace does, and nothing can tell the two apart.)
+// Each $-word opens a C++ `for` whose body runs once, during recording. A host `break`, `return` or `goto` out of such a body is
+// a misuse: the scope's destructor detects it, and the recording fails with a message. (A host `continue` cannot be detected: it
+// ends the recording of the body as its closing brace does.)
 #pragma once
 #include <exception>
 
@@ -11,7 +11,7 @@
 namespace pumice {
 namespace detail {
 
-/// One open construct. live() until leave(); destroyed while live, the body was left by the host.
+/// One open construct. It is live() until leave(); if destroyed while live, the host jumped out of the body.
 class Scope {
 public:
     explicit Scope(Place place) : place(place), exceptions(std::uncaught_exceptions()) {}
@@ -49,7 +49,7 @@ public:
     bool open(Operand<bool> condition) const { Recorder::current("$while", place).while_condition(condition.handle, place); return true; }
 };
 
-/// What range() gives: iterating over it once records the loop.
+/// The result of range(). Iterating over it once records the loop.
 template <class T>
 class LoopRange {
 public:
@@ -68,7 +68,7 @@ public:
         return {this, Val<T>(r.begin_for(a, b, s, unrolls, place))};
     }
     Iterator end() { return {this, Val<T>(Handle{})}; }
-    /// Asks the device to unroll the loop, which pays where its bounds are constants.
+    /// Asks the device to unroll the loop, which pays if its bounds are constant.
     LoopRange unroll() const {
         LoopRange r(from, to, step, place);
         r.unrolls = true;
@@ -91,7 +91,7 @@ private:
 void left_by_host(Place place);
 template <class T> void LoopRange<T>::left_by_host(Place place) { detail::left_by_host(place); }
 
-/// The type a loop counts in: that of its device operands, else int.
+/// The type of a loop's index: that of its device operands, else int.
 template <class A, class... Rest>
 struct loop_type { using type = std::conditional_t<DeviceValue<A>, device_type_t<A>, typename loop_type<Rest...>::type>; };
 template <class A>
@@ -103,8 +103,8 @@ void leave_loop(ir::Op how, const char* what, Place place);
 
 }  // namespace detail
 
-/// [from, to) in steps: for $for(i, range(from, to, step)). Counts down for a negative step; step 0 runs nothing. The bounds are read
-/// once, before the loop. It counts in the integer type of its device operands, else in int.
+/// [from, to) in steps: for $for(i, range(from, to, step)). Counts down for a negative step; step 0 runs no iteration. The bounds
+/// are evaluated once, before the loop. The index has the integer type of the device operands, else int.
 template <class A, class B, class C, class T = typename detail::loop_type<A, B, C>::type>
     requires detail::LoopBound<T, A> && detail::LoopBound<T, B> && detail::LoopBound<T, C>
 detail::LoopRange<T> range(const A& from, const B& to, const C& step, PUMICE_AT) {
@@ -119,19 +119,19 @@ detail::LoopRange<T> range(const B& to, PUMICE_AT) { return range(Val<T>(0, pm_f
 
 /// Leaves the innermost device loop.
 inline void break_(PUMICE_AT) { detail::leave_loop(ir::Op::break_, "$break", PUMICE_HERE); }
-/// Goes on with the next iteration of the innermost device loop.
+/// Continues with the next iteration of the innermost device loop.
 inline void continue_(PUMICE_AT) { detail::leave_loop(ir::Op::continue_, "$continue", PUMICE_HERE); }
 /// Ends the work-item.
 inline void return_(PUMICE_AT) { detail::leave_loop(ir::Op::return_, "$return", PUMICE_HERE); }
 
-// The constructs without macros. The bodies are lambdas, called once, while the kernel is recorded.
+// The constructs without macros. The bodies are lambdas, called once during recording.
 
 /// Runs `then` for the items whose condition holds.
 template <class Then>
 void if_(detail::Operand<bool> condition, Then&& then) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
 }
-/// The same, and `otherwise` for the others.
+/// The same, with `otherwise` for the other items.
 template <class Then, class Else>
 void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
@@ -150,11 +150,11 @@ void for_(detail::LoopRange<T> range, Body&& body) {
 
 }  // namespace pumice
 
-// The $ in names is an extension that every compiler has. clang's -Wpedantic warns of it; pumice.h says the same for the user's files.
+// The $ in names is an extension of every compiler. clang's -Wpedantic warns of it; pumice.h disables that for the user's files.
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wdollar-in-identifier-extension"
 #endif
-// Scopes inside each other have names of their own, by their lines, for the sake of those who compile with -Wshadow.
+// Nested scopes have distinct names, made of their lines, to avoid -Wshadow warnings.
 #define PM_JOIN_(a, b) a##b
 #define PM_JOIN(a, b) PM_JOIN_(a, b)
 #define PM_SCOPE PM_JOIN(pm_scope_, __LINE__)

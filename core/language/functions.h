@@ -1,8 +1,8 @@
-// The language's functions on device values: one for each row of ops.def, of vectors by component; those of vectors and matrices;
-// casts, select, and what is made of them.
+// The language's functions on device values: one for each row of ops.def, componentwise for vectors; those of vectors and
+// matrices; casts and select, and functions made of them.
 //
-// All but those that name a type (cast, bitcast, swizzle) are friends of a base of all device values: they are found through their
-// arguments alone, and take no name from whoever writes `using namespace pumice`. device_math has them by name.
+// All but those that name a type (cast, bitcast, swizzle) are friends of a base of all device values. They are found by
+// argument-dependent lookup only, so that `using namespace pumice` takes no name from the user. device_math has them by name.
 #pragma once
 #include "core/ir/ops.h"
 #include "core/language/matrix.h"
@@ -14,7 +14,7 @@ struct result_same { template <class T> using of = T; };
 struct result_boolean { template <class T> using of = bool; };
 struct result_i32 { template <class T> using of = int32_t; };
 
-// An operand of device type T; host scalars adopt it.
+// The handle of an operand of device type T; host scalars adopt the type.
 template <class T, class A>
 Handle operand(const A& a, Place place) { return Operand<T>(a, place.file, place.line).handle; }
 
@@ -34,7 +34,7 @@ template <TypeClass c, class A, class B, class C>
 concept Triple = in_class<c, triple_type<A, B, C>>() && OperandOf<A, triple_type<A, B, C>> && OperandOf<B, triple_type<A, B, C>> &&
                  OperandOf<C, triple_type<A, B, C>>;
 
-/// The vector, matrix or struct that a choice between A and B gives, where one of them is one: on the device, or the host's.
+/// The composite type of a choice between A and B, on the device or the host.
 template <class A>
 using composite_t = std::conditional_t<Composite<device_type_t<A>>, device_type_t<A>, A>;
 template <class A, class B>
@@ -46,7 +46,7 @@ concept DeviceValueIn = detail::in_class<c, detail::device_type_t<A>>();
 
 namespace detail {
 
-// Names that a user's file may have given to something else before it includes this one: these are found first.
+// A user's file may have declared these names before it includes this one: the deleted functions are found first.
 #define OP1(name, ...) void name() = delete;
 #define OP2(name, ...) void name() = delete;
 #define OP3(name, ...) void name() = delete;
@@ -100,7 +100,7 @@ struct Functions {
         const Operand<T> first(a, pm_file, pm_line), second(b, pm_file, pm_line), third(c, pm_file, pm_line);          \
         return emit_each<T>(ir::Op::name, {&first, &second, &third}, PUMICE_HERE);                                     \
     }
-// Operators are in value.h; functions named add or div would only take these names from the user.
+// Operators are in value.h: functions named add or div would take these names from the user.
 #define INFIX1(...)
 #define INFIX2(...)
 #include "core/ir/ops.def"
@@ -113,13 +113,13 @@ struct Functions {
         const ir::Value c = condition.use(r), x = Operand<T>(a, pm_file, pm_line).use(r), y = Operand<T>(b, pm_file, pm_line).use(r);
         return Val<T>(r.handle(r.at(PUMICE_HERE).build.select(c, x, y)));
     }
-    /// Of two host constants, which keep their type (a double gives a float).
+    /// For two host constants, which keep their type (a double gives a float).
     template <class A> requires std::is_arithmetic_v<A>
     friend auto select(Operand<bool> condition, A a, A b, PUMICE_AT) {
         using T = std::conditional_t<std::is_same_v<A, double>, float, A>;
         return select(condition, Val<T>(a, pm_file, pm_line), Val<T>(b, pm_file, pm_line), pm_file, pm_line);
     }
-    /// Vectors, matrices and structs as a whole. Beside a vector a scalar stands for each component.
+    /// For whole vectors, matrices and structs. Beside a vector, a scalar stands for all components.
     template <class A, class B> requires(CompositeOperandOf<A, chosen_t<A, B>> && CompositeOperandOf<B, chosen_t<A, B>>)
     friend auto select(Operand<bool> condition, const A& a, const B& b, PUMICE_AT) {
         using T = chosen_t<A, B>;
@@ -134,15 +134,15 @@ struct Functions {
         return Val<T>(chosen);
     }
 
-    /// x, which the kernel promises to be the same for all work-items of a group that come here. Devices may then treat it, and what is
-    /// computed from it, once for the group; the interpreter checks it.
+    /// Returns x, with the kernel's promise that it is equal for all work-items of the group that reach the call. Devices may
+    /// compute it and what depends on it once for the group; the interpreter checks the promise.
     template <DeviceValue A> requires ScalarType<device_type_t<A>>
     friend auto uniform(const A& x, PUMICE_AT) {
         Recorder& r = Recorder::current("uniform", PUMICE_HERE);
         const ir::Value v = r.use(handle_of(x, PUMICE_HERE), PUMICE_HERE);
         return Val<device_type_t<A>>(r.handle(r.at(PUMICE_HERE).build.uniform(v)));
     }
-    /// The same for each scalar of a vector, matrix or struct.
+    /// The same for each scalar of a composite.
     template <DeviceValue A> requires Composite<device_type_t<A>>
     friend auto uniform(const A& x, PUMICE_AT) {
         using T = device_type_t<A>;
@@ -161,7 +161,7 @@ struct Functions {
     template <class A, class B, class W> requires(DeviceValue<A> || DeviceValue<B> || DeviceValue<W>)
     friend auto lerp(const A& a, const B& b, const W& t) { return a + t * (b - a); }
 
-    /// The sum of the products of the components, from the first to the last.
+    /// The sum of the products of the components, added from first to last.
     template <class A, class B> requires VectorPair<A, B>
     friend auto dot(const A& a, const B& b, PUMICE_AT) {
         using T = vector_type_t<A, B>;
@@ -186,7 +186,7 @@ struct Functions {
         return Val<T>(u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x);
     }
 
-    /// A matrix's rows become its columns.
+    /// The transposed matrix.
     template <MatrixValue A>
     friend auto transpose(const A& m, PUMICE_AT) {
         using T = device_type_t<A>;
@@ -196,14 +196,14 @@ struct Functions {
             for (size_t j = 0; j < i; ++j) std::swap(t.handles[i * n + j], t.handles[j * n + i]);
         return Val<T>(t);
     }
-    /// By Laplace's expansion along the first row.
+    /// The determinant, by Laplace expansion along the first row.
     template <MatrixValue A>
     friend auto determinant(const A& m, PUMICE_AT) {
         using T = device_type_t<A>;
         const auto all = terms(Operand<T>(m, pm_file, pm_line), PUMICE_HERE);
         return Val<scalar_of_matrix<T>>(determinant(all.data(), matrix_size<T>).handle);
     }
-    /// By Cramer's rule: the adjugate divided by the determinant. Of a singular matrix inf and NaN.
+    /// The inverse, by Cramer's rule: the adjugate divided by the determinant. inf and NaN for a singular matrix.
     template <MatrixValue A>
     friend auto inverse(const A& m, PUMICE_AT) {
         using T = device_type_t<A>;
@@ -216,7 +216,7 @@ struct Functions {
     }
 };
 
-// Calls by name, of whatever the arguments lead to.
+// Function objects that call by name, with argument-dependent lookup.
 #define PUMICE_NAMED(name)                                                                                             \
     struct call_##name {                                                                                               \
         template <class A>                                                                                             \
@@ -239,7 +239,7 @@ PUMICE_NAMES PUMICE_NAMED(determinant)
 
 }  // namespace detail
 
-/// The functions by name, for where something of the user's has it: `device_math::dot(a, b)` in a kernel that is called dot.
+/// The functions by name, for scopes where the user's code hides one: `device_math::dot(a, b)` in a kernel named dot.
 namespace device_math {
 #define PUMICE_NAMED(name) inline constexpr detail::call_##name name{};
 #define OP1(name, ...) PUMICE_NAMED(name)
@@ -256,7 +256,7 @@ PUMICE_NAMES PUMICE_NAMED(determinant)
 /// x as T, by value. Float to integer truncates towards zero and saturates, NaN gives 0; integers wrap; to bool is x != 0.
 template <ScalarType T, detail::DeviceValue A> requires ScalarType<detail::device_type_t<A>>
 Val<T> cast(const A& x, PUMICE_AT) { return Val<T>(detail::emit_cast(*scalar_of<T>(), detail::handle_of(x, PUMICE_HERE), PUMICE_HERE)); }
-/// The same of a number of the host.
+/// The same for a host number.
 template <ScalarType T, detail::HostScalar A> requires ScalarType<A>
 Val<T> cast(const A& x, PUMICE_AT) {
     uint64_t bits = 0;

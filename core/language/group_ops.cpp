@@ -5,7 +5,7 @@ namespace pumice::detail {
 GroupPlace group_place(Place place) {
     const Recorder& r = Recorder::current("a group operation", place);
     if (r.kernel.whole_groups) return {local_index_linear(place.file, place.line), group_size_linear(place.file, place.line)};
-    // Along each axis the last group may have fewer items in the range.
+    // Along each axis the last group may have fewer items inside the range.
     const auto along = [&](ir::Op op, int axis) { return index_along(op, axis, place); };
     const auto inside = [&](int axis) {
         const Val<int> size = along(ir::Op::group_size, axis);

@@ -1,8 +1,8 @@
-// What all items of a group do together: reductions, scans, broadcast, votes, over local memory and barriers.
+// Collective operations of a group: reductions, scans, broadcast and votes, over local memory and barriers.
 //
-// Each holds barriers, so every item of the group must come to it, as to synchronize(). Items past the range contribute nothing and need not be
-// thought of; with whole_groups they take part like the others. Any size and shape of group. A kernel's calls share local memory: one
-// element of each type an item.
+// Each contains barriers, so that every item of the group must reach it, as for synchronize(). Items past the range contribute
+// nothing; with whole_groups they take part like the others. Groups may have any size and shape. The calls of a kernel share
+// local memory: one element of each type an item.
 #pragma once
 #include "core/language/control.h"
 #include "core/language/indices.h"
@@ -11,14 +11,14 @@
 namespace pumice {
 namespace detail {
 
-/// The items of a group that take part, numbered in the order of their linear indices without gaps: the range cuts a box out
-/// of the group.
+/// The items of a group that take part, numbered without gaps by their linear indices. They form a box, the intersection of group
+/// and range.
 struct GroupPlace {
     Val<int> at, count;
 };
 GroupPlace group_place(Place place);
 
-/// Local memory of one element an item, for values of type T; one for all calls of a kernel with a T.
+/// Local memory for values of type T, one element an item; shared by all calls of a kernel with this T.
 template <class T>
 const Local<T>& group_scratch(Place place) {
     Recorder& r = Recorder::current("a group operation", place);
@@ -27,7 +27,7 @@ const Local<T>& group_scratch(Place place) {
     return *static_cast<const Local<T>*>(held.get());
 }
 
-/// All items' x by halving: f is associative and commutative.
+/// Tree reduction of all items' x; f is associative and commutative.
 template <class T, class F>
 Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
     const auto sync = [&] { synchronize(place.file, place.line); };
@@ -35,7 +35,7 @@ Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
     const GroupPlace here = group_place(place);
     scratch[here.at] = x;
     sync();
-    // From the largest power of two below the count.
+    // Starts at the largest power of two below the count.
     const Val<int> steps = 32 - cast<int>(clz(bitcast<unsigned>(max(here.count - 1, 0))));
     for_(range(steps), [&](const Val<int>& k) {
         const Val<int> half = 1 << (steps - 1 - k);
@@ -44,12 +44,12 @@ Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
         sync();
     });
     const Val<T> result = scratch[0];
-    sync();  // the next call writes
+    sync();  // the next call overwrites the scratch memory
     return result;
 }
 
-/// The inclusive scan in log2(items) steps, left in the scratch memory too: f is associative. Source: W. Hillis, G. Steele, "Data parallel
-/// algorithms", CACM 1986. The caller synchronises before the next call.
+/// The inclusive scan in log2(items) steps; it also stays in the scratch memory. f is associative. Source: W. Hillis, G. Steele,
+/// "Data parallel algorithms", CACM 1986. The caller synchronises before the next call.
 template <class T, class F>
 Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const GroupPlace& here, Place place) {
     const auto sync = [&] { synchronize(place.file, place.line); };
@@ -87,7 +87,7 @@ Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, Plac
 
 Val<bool> group_any(const Operand<bool>& condition, bool negated);
 
-/// A reduction or scan by one of the operations that devices know.
+/// A reduction or scan by an operation of ir::Subgroup.
 Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place);
 
 /// An operand as a value.
@@ -98,7 +98,7 @@ Val<T> group_value(const A& x, Place place) {
     else return Val<T>(operand);
 }
 
-/// f on a scalar, or on each component of a vector.
+/// Applies f to a scalar, or to each component of a vector.
 template <class A, class F>
 auto group_each(const A& x, Place place, const F& f) {
     using T = device_type_t<A>;
@@ -118,8 +118,9 @@ auto group_each(const A& x, Place place, const F& f) {
 
 namespace group {
 
-// reduce_ combines all items' x, inclusive_ those up to the item by its linear index in the group, exclusive_ those before it (for the first
-// 0, 1, the largest, the smallest value, all ones, 0, 0). Vectors by component. Sums of floats are rounded in no fixed order.
+// reduce_ combines x of all items, inclusive_ up to the item by its linear index in the group, exclusive_ before the item (for
+// the first item 0, 1, the largest, the smallest value, all ones, 0, 0). Componentwise for vectors. The order of float additions
+// is not fixed.
 #define PUMICE_GROUP_AS(name, kind)                                                                                       \
     template <detail::kind A>                                                                                             \
     auto name(const A& x, PUMICE_AT) {                                                                                    \
@@ -138,25 +139,25 @@ PUMICE_GROUP(xor, BitwiseValue)
 #undef PUMICE_GROUP_AS
 #undef PUMICE_GROUP
 
-/// All items' x combined by f(a, b), which is associative and commutative. x may be a struct.
+/// x of all items combined by f(a, b), which is associative and commutative. x may be a struct.
 template <detail::DeviceValue A, class F>
 auto reduce(const A& x, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
     return detail::group_reduce<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
 }
-/// f over the items up to this one, by their linear index in the group; f is associative.
+/// x of the items up to this one, by linear index in the group, combined by f, which is associative.
 template <detail::DeviceValue A, class F>
 auto inclusive_scan(const A& x, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
     return detail::group_inclusive<T>(detail::group_value<T>(x, PUMICE_HERE), f, PUMICE_HERE);
 }
-/// f over the items before this one; for the first `identity`.
+/// x of the items before this one combined by f; `identity` for the first item.
 template <detail::DeviceValue A, class B, class F>
 auto exclusive_scan(const A& x, const B& identity, F&& f, PUMICE_AT) {
     using T = detail::device_type_t<A>;
     return detail::group_exclusive<T>(detail::group_value<T>(x, PUMICE_HERE), detail::group_value<T>(identity, PUMICE_HERE), f, PUMICE_HERE);
 }
-/// x of the item with this linear index in the group, which is the same for all, and inside the range.
+/// x of the item with this linear index in the group. The index is uniform in the group, and the item is inside the range.
 template <detail::DeviceValue A>
 auto broadcast(const A& x, detail::Operand<int> item) {
     using T = detail::device_type_t<A>;
@@ -169,7 +170,7 @@ auto broadcast(const A& x, detail::Operand<int> item) {
     synchronize(place.file, place.line);
     return result;
 }
-/// Whether the condition holds for one item at least; for all.
+/// True if the condition holds for at least one item; for all items.
 inline Val<bool> any(detail::Operand<bool> condition) { return detail::group_any(condition, false); }
 inline Val<bool> all(detail::Operand<bool> condition) { return !detail::group_any(condition, true); }
 

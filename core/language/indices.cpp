@@ -15,7 +15,7 @@ std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place) {
     const auto given = [&](ir::Given what, int d) { return Val<int>(r.handle(r.at(place).range_value(what, d))); };
     std::vector<Val<int>> all;
     if (which == ir::Op::global_index || which == ir::Op::group_index) {
-        // Groups have extent 1 along these dimensions, so that groups are numbered as items are.
+        // Groups have extent 1 along these dimensions, so that group and item indices are equal.
         std::vector<Val<int>> reversed;
         Handle rest = index_along(which, 2, place).handle;
         for (int d = folded - 1; d >= 0; --d) {

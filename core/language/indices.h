@@ -1,4 +1,4 @@
-// Where a work-item stands in the range and in its group.
+// Indices of a work-item in the range and in its group.
 #pragma once
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace pumice {
 namespace detail {
 Val<int> index_along(ir::Op which, int axis, Place place);
-/// Along the n > 3 dimensions of a range whose first n - 2 are axis 2 of the device.
+/// The indices along the n > 3 dimensions of a range, of which the first n - 2 are folded into axis 2.
 std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place);
 
 template <int N>
@@ -26,7 +26,7 @@ Val<int> linear_size(ir::Op size, Place place);
 Val<int> global_linear(Place place);
 }  // namespace detail
 
-// Each gives an int, or for N = 2 to 6 an array of them in the order of the range's dimensions.
+// Each returns an int, or for N = 2 to 6 an array of them in the order of the range's dimensions.
 
 /// The item's index in the range, the range's offset included.
 template <int N = 1> auto global_index(PUMICE_AT) { return detail::indices<N>(ir::Op::global_index, "global_index", PUMICE_HERE); }
@@ -36,7 +36,7 @@ template <int N = 1> auto global_size(PUMICE_AT) { return detail::indices<N>(ir:
 template <int N = 1> auto local_index(PUMICE_AT) { return detail::indices<N>(ir::Op::local_index, "local_index", PUMICE_HERE); }
 /// The group's index.
 template <int N = 1> auto group_index(PUMICE_AT) { return detail::indices<N>(ir::Op::group_index, "group_index", PUMICE_HERE); }
-/// Extents of a group (of a full one: a partial group at the range's end has the same).
+/// Extents of a full group; a partial group at the range's end reports the same.
 template <int N = 1> auto group_size(PUMICE_AT) { return detail::indices<N>(ir::Op::group_size, "group_size", PUMICE_HERE); }
 /// Number of groups along each dimension.
 template <int N = 1> auto group_count(PUMICE_AT) { return detail::indices<N>(ir::Op::group_count, "group_count", PUMICE_HERE); }
@@ -49,7 +49,7 @@ inline Val<int> group_count_linear(PUMICE_AT) { return detail::linear_size(ir::O
 inline Val<int> global_size_linear(PUMICE_AT) { return detail::linear_size(ir::Op::global_size, PUMICE_HERE); }
 inline Val<int> global_index_linear(PUMICE_AT) { return detail::global_linear(PUMICE_HERE); }
 
-/// True where the item lies inside the range; always, unless the kernel has whole_groups.
+/// True if the item lies inside the range; always true without whole_groups.
 Val<bool> in_range(PUMICE_AT);
 
 }  // namespace pumice

@@ -12,7 +12,7 @@ void check_place(int n, int count, const char* of) {
 
 namespace {
 
-/// The minor of a matrix of 3 rows, or of 4: the determinant without this row and column.
+/// A minor of a matrix of 3 or 4 rows: the determinant without this row and column.
 Term minor_of(const Term* m, int n, int row, int column) {
     Term rest[9];
     int count = 0;
@@ -24,7 +24,7 @@ Term minor_of(const Term* m, int n, int row, int column) {
 
 }  // namespace
 
-// Laplace's expansion along the first row. What minors have in common is computed once: equal operations are numbered.
+// Laplace expansion along the first row. Value numbering shares the common terms of the minors.
 Term determinant(const Term* m, int n) {
     if (n == 1) return m[0];
     if (n == 2) return m[0] * m[3] - m[1] * m[2];

@@ -1,9 +1,9 @@
-// Square matrices of 2 to 4 rows: host types, and their operators in kernels; their functions are in functions.h. Like arrays they are
-// row-major: rows first.
+// Square matrices of 2 to 4 rows: host types, and their operators in kernels. Their functions are in functions.h. Row-major, like
+// arrays.
 #pragma once
 #include "core/language/vector.h"
 
-// The host's side: plain structs, packed like an array of their rows: float2x2{{1, 2}, {3, 4}}.
+// Host types: plain structs, packed as an array of their rows: float2x2{{1, 2}, {3, 4}}.
 #define PUMICE_MATRIX(scalar, vector, name, size, ...)                                                           \
     namespace pumice {                                                                                           \
     struct name {                                                                                                \
@@ -36,7 +36,7 @@ template <class T> using scalar_of_matrix = typename structure<T>::component;
 template <class T> using row_of = typename vector_of<scalar_of_matrix<T>, matrix_size<T>>::type;
 template <class A> concept MatrixValue = Matrix<device_type_t<A>>;
 
-/// A scalar with the line of the operation that computes with it.
+/// A scalar with the source line of the operation that uses it.
 struct Term {
     Handle handle;
     Place place;
@@ -65,7 +65,7 @@ Val<T> from_terms(const Terms<T>& all) {
     HandleSource source{handles.data()};
     return Val<T>(source);
 }
-/// rows x inner times inner x columns, each sum from the first product to the last.
+/// Product of rows x inner and inner x columns; each sum adds from first to last.
 template <class R, class A, class B>
 Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
     Terms<R> all;
@@ -78,7 +78,7 @@ Val<R> product(const A& a, const B& b, int rows, int inner, int columns) {
     return from_terms<R>(all);
 }
 
-/// Takes a T only, where an Operand of a vector takes scalars, too.
+/// An operand that accepts only a T; a vector's Operand also accepts scalars.
 template <Composite T>
 struct Exactly : Operand<T> {
     template <class A> requires(std::is_same_v<device_type_t<A>, T> || std::is_same_v<A, T>)
@@ -94,7 +94,7 @@ struct MatrixInfix<T> {
     friend auto operator-(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::sub, {&a, &b}, b.place); }
     friend auto operator-(Operand<T> a) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
     friend auto operator*(Operand<T> a, Operand<T> b) { return product<T>(terms(a, b.place), terms(b, b.place), n, n, n); }
-    /// Of a matrix and a column, and of a row and a matrix.
+    /// Matrix times column, and row times matrix.
     friend auto operator*(Operand<T> a, Exactly<Row> b) { return product<Row>(terms(a, b.place), terms<Row>(b, b.place), n, n, 1); }
     friend auto operator*(Exactly<Row> a, Operand<T> b) { return product<Row>(terms<Row>(a, b.place), terms(b, b.place), 1, n, n); }
     friend auto operator*(Operand<T> a, Operand<S> b) { return scaled(ir::Op::mul, a, b, b.place); }
@@ -111,7 +111,7 @@ private:
 
 }  // namespace detail
 
-// A host matrix beside a device value. The source line is that of what came before.
+// A host matrix with a device value. The source line is that of the preceding operation.
 template <detail::Matrix T, class B>
     requires(std::is_same_v<detail::device_type_t<B>, detail::row_of<T>> || std::is_same_v<detail::device_type_t<B>, detail::scalar_of_matrix<T>>)
 auto operator*(const T& a, const B& b) { return Val<T>(a, "", 0) * b; }

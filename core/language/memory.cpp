@@ -14,7 +14,7 @@ void MemoryBase::check_dimension(const Recorder& r, int d, int rank, Place place
 
 namespace {
 
-/// A size that only the launch knows is made of the group's extents and constants.
+/// True if the size consists of group extents and constants, so that the launch can evaluate it.
 bool known_at_launch(const ir::Kernel& k, ir::Value v) {
     if (k[v].inst.id == ir::none) return false;
     const ir::Inst& i = k[k[v].inst];
@@ -48,7 +48,7 @@ void check_size(const Recorder& r, const ir::Memory& m, Place place) {
 
 namespace {
 int add_parameter(const ParameterSource& source, bool is_array, Scalar type, ir::MemoryId memory) {
-    // Members of structs are parameters too, so that the index is not the number that the user counts.
+    // Members of structs are IR parameters too, so that the IR's index differs from the user's number.
     std::string label = text("argument ", source.number);
     if (!source.path.empty()) label += text(" (", source.path, ")");
     source.recorder.kernel.params.push_back({is_array, type, memory, std::move(label)});
@@ -95,7 +95,7 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
 }
 
 namespace {
-/// Throws where the element is a variable, which the item has to itself.
+/// Throws if the element is a variable: that is private to the item, and atomics do not support it.
 void check_shared(const Recorder& r, const ElementPlace& element, Place place) {
     if (element.choice && !element.choice->variables.empty())
         fail("an atomic of a Var in kernel \"", r.kernel.name, "\" (", where(place), "): atomics need an array or local memory");

@@ -1,4 +1,4 @@
-// Memory seen from a kernel: array parameters (In, Out, InOut), local and private arrays, atomics, barriers.
+// Memory in a kernel: array parameters (In, Out, InOut), local and private arrays, atomics, barriers.
 #pragma once
 #include "core/language/functions.h"
 
@@ -65,7 +65,7 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
 
 }  // namespace detail
 
-// The subscripts of a memory: one overload a rank, since an IndexOperand that is converted at the call knows the line there.
+// Subscripts: one overload a rank, so that the conversion to IndexOperand at the call records the line.
 #define PUMICE_SUBSCRIPTS(result, how, rank)                                                                                       \
     result operator[](detail::IndexOperand i) const { return this->template how<T>({i}); }                                         \
     result operator()(detail::IndexOperand i) const requires(rank == 1) { return this->template how<T>({i}); }                     \
@@ -76,8 +76,8 @@ ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, con
     template <class... I> requires(rank > 3 && sizeof...(I) == size_t(rank) && (std::is_convertible_v<const I&, detail::IndexOperand> && ...)) \
     result operator()(const I&... i) const { return this->template how<T>({detail::IndexOperand(i, "", 0)...}); }
 
-/// A kernel parameter: an array that is read, and that no written argument overlaps. `a[i]` is linear (row-major), `a(i, j)`
-/// takes one index a dimension.
+/// A kernel parameter: a read-only array, which no written argument may overlap. `a[i]` is linear (row-major), `a(i, j)` takes
+/// one index a dimension.
 template <class T, int N = 1>
 class In : public detail::MemoryBase {
 public:
@@ -99,7 +99,7 @@ public:
     Val<int> size(int d = 0, PUMICE_AT) const { return this->extent(d, N, pm_file, pm_line); }
 };
 
-/// A kernel parameter: an array that is written (and may be read where this kernel has written it).
+/// A kernel parameter: an array that is written; the kernel may read only elements that it has written.
 template <class T, int N = 1>
 class Out : public InOut<T, N> {
 public:
@@ -107,7 +107,7 @@ public:
 };
 
 namespace detail {
-// What a member of a struct parameter is in a kernel: an array, a value, or a struct that holds arrays in its turn.
+// The type in a kernel of a struct parameter's member: an array, a value, or a struct that holds arrays.
 template <class F, template <class, int> class Memory> struct member { using type = Val<F>; };
 template <class T, int N, template <class, int> class Memory> struct member<Array<T, N>, Memory> { using type = Memory<T, N>; };
 template <HoldsArrays F, template <class, int> class Memory> struct member<F, Memory> { using type = Memory<F, 1>; };
@@ -116,7 +116,7 @@ template <class F> using out_member = typename member<F, Out>::type;
 template <class F> using inout_member = typename member<F, InOut>::type;
 }  // namespace detail
 
-// A struct that holds arrays, as one parameter: its arrays are In, Out or InOut, its other members values.
+// A struct that holds arrays, as one parameter: its arrays become In, Out or InOut, its other members values.
 #define PUMICE_STRUCT_PARAMETER(Memory, alias)                                                             \
     template <detail::HoldsArrays S>                                                                       \
     class Memory<S, 1> : public structure<S>::template members<detail::alias> {                            \
@@ -128,8 +128,8 @@ PUMICE_STRUCT_PARAMETER(Out, out_member)
 PUMICE_STRUCT_PARAMETER(InOut, inout_member)
 #undef PUMICE_STRUCT_PARAMETER
 
-/// An array shared by the work-items of a group; unset until written. Extents are static (Local<float, 16, 17>), or one size made
-/// of group sizes and constants (Local<float>(group_size())).
+/// An array shared by the work-items of a group; initially unset. Extents are static (Local<float, 16, 17>), or one size made of
+/// group sizes and constants (Local<float>(group_size())).
 template <class T, int... N>
 class Local : public detail::MemoryBase {
 public:
@@ -145,7 +145,7 @@ public:
     PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
 };
 
-/// An array of one work-item's own; unset until written, kept across barriers.
+/// An array of one work-item; initially unset, kept across barriers.
 template <class T, int... N>
 class Private : public detail::MemoryBase {
 public:
@@ -160,7 +160,7 @@ public:
 
 #undef PUMICE_SUBSCRIPTS
 
-/// All work-items of the group arrive before any goes on; orders their local and global memory.
+/// Barrier: all work-items of the group arrive before any continues; orders their local and global memory.
 void synchronize(PUMICE_AT);
 
 namespace detail {
@@ -168,8 +168,8 @@ Handle emit_atomic(ir::Atomic what, const ElementPlace& element, Handle before, 
 Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle expected, Handle desired, Place place);
 }  // namespace detail
 
-// Atomic read-modify-write of an element of global or local memory; each gives the value before. The order among work-items is
-// not defined; min and max of floats ignore NaN.
+// Atomic read-modify-write of an element of global or local memory; each returns the old value. The order among work-items is
+// undefined; min and max of floats ignore NaN.
 #define PUMICE_ATOMIC(name, what, condition)                                                                           \
     template <ScalarType T> requires(condition)                                                                        \
     Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
@@ -184,7 +184,7 @@ PUMICE_ATOMIC(atomic_or, or_, !is_float(*scalar_of<T>()))
 PUMICE_ATOMIC(atomic_xor, xor_, !is_float(*scalar_of<T>()))
 PUMICE_ATOMIC(atomic_exchange, exchange, true)
 #undef PUMICE_ATOMIC
-/// Writes `desired` where the element's bits equal `expected`'s; gives the value before.
+/// Writes `desired` if the element's bits equal those of `expected`; returns the old value.
 template <ScalarType T>
 Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
     return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.place));

@@ -54,13 +54,14 @@ uint32_t Recorder::file_index(const char* file) {
 }
 
 Recorder& Recorder::at(Place place) {
-    if (!place.line) return *this;  // unknown: the line of what came before
+    if (!place.line) return *this;  // unknown line: keeps the line of the preceding operation
     build.loc = {file_index(place.file), uint32_t(place.line)};
     return *this;
 }
 
 ir::Value Recorder::use(Handle h, Place place) {
-    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the line before
+    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the line of the preceding
+                                                                                            // operation
     if (h.recording != serial)
         fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");
@@ -141,7 +142,7 @@ ir::Value Recorder::index_value(ir::Value v) {
 
 // ---- control flow -------------------------------------------------------------------------------------------------
 
-// A block that is closed ends in a yield unless it left otherwise.
+// Ends the block with a yield unless it already has a terminator.
 void Recorder::close_block() {
     if (!build.terminated()) build.terminate(ir::Op::yield);
     closed.resize(kernel.blocks.size());
@@ -149,14 +150,14 @@ void Recorder::close_block() {
     build.leave();
 }
 
-// Takes the yield off a closed block, so that more can follow.
+// Removes the yield of a closed block, so that more instructions can follow.
 void Recorder::reopen(ir::BlockId block) {
     kernel.blocks[block.id].insts.pop_back();
     closed[block.id] = no;
     build.enter(block);
 }
 
-// Compilers of what is made of the kernel recurse into constructs; theirs fail at about twice this depth.
+// Compilers of the generated code recurse into constructs and fail at about twice this depth.
 size_t Recorder::depth() const {
     size_t depth = 0;
     for (const Open& o : open) depth += std::max<size_t>(o.else_blocks.size(), 1);
@@ -228,7 +229,7 @@ void Recorder::end() {
             close_block();
             const ir::InstId inst = build.control(ir::Op::if_, {top.operands, 1}, {top.block, otherwise});
             last_if = {inst, {otherwise}};
-            // An elif is an if that ends the else arm of its chain: close that arm too, so that the chain stands closed.
+            // An elif is an if that ends the else arm of its chain: closing the chain closes that arm, too.
             if (!open.empty() && open.back().elif) {
                 Open arm = std::move(open.back());
                 open.pop_back();
@@ -267,7 +268,7 @@ void Recorder::leave(ir::Op how, const char* what, Place place) {
         fail(what, " at ", where(place), " stands in function \"", frames.back().function->name,
              "\": a function ends where its lambda does, with what that returns");
     build.terminate(how);
-    // What follows in this block is never reached: it is recorded into a block that nothing owns.
+    // The rest of this block is unreachable: it is recorded into a block without owner.
     build.leave();
     build.enter(build.new_block());
 }
@@ -322,12 +323,12 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     last_if = std::move(frame.last_if);
     const size_t its_depth = std::exchange(deepest, frame.deepest);
 
-    made.name = unique_name(function->name);  // now, as those that it calls have theirs
+    made.name = unique_name(function->name);  // after its callees got theirs
     made.inactive = function->inactive;
     const uint32_t index = uint32_t(kernel.functions.size());
     kernel.functions.push_back(std::move(made));
     functions[function.get()] = {function, index, its_depth};
-    // Rules stand behind their function, which they may call.
+    // Rules are recorded after their function, which they may call.
     const uint32_t reverse = function->reverse ? record_function(function->reverse, place) : ir::none;
     const uint32_t forward = function->forward ? record_function(function->forward, place) : ir::none;
     kernel.functions[index].reverse = reverse;

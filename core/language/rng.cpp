@@ -16,7 +16,7 @@ uint64_t mix64(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/// An odd number whose bits change often enough to be a good increment.
+/// An odd increment with enough bit transitions.
 uint64_t mix_gamma(uint64_t z) {
     z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdu;
     z = (z ^ (z >> 33)) * 0xc4ceb9fe1a85ec53u;
@@ -27,10 +27,10 @@ uint64_t mix_gamma(uint64_t z) {
 constexpr uint32_t philox_multipliers[] = {0xd2511f53u, 0xcd9e8d57u}, philox_weyl[] = {0x9e3779b9u, 0xbb67ae85u};
 constexpr int philox_rounds = 10;
 
-/// The rounds over words of either side; `high` gives the upper half of a product with a constant.
+/// Philox rounds over host or device words; `high` returns the upper half of a product with a constant.
 template <class Word, class High>
 std::array<Word, 4> philox_block(std::array<Word, 4> c, std::array<Word, 2> k, High high) {
-    std::vector<std::array<Word, 4>> words{c};  // values cannot be assigned: every round makes new ones
+    std::vector<std::array<Word, 4>> words{c};  // Vals cannot be assigned: every round makes new ones
     std::vector<std::array<Word, 2>> keys{k};
     for (int round = 0; round < philox_rounds; ++round) {
         const std::array<Word, 4> x = words.back();

@@ -1,7 +1,7 @@
-// Random numbers: SplitMix64 with splitting, and the counter-based Philox 4x32-10; the same draws on the host, on every device, and
-// for every group size.
+// Random numbers: SplitMix64 with splitting, and the counter-based Philox 4x32-10. Draws are equal on the host, on every device,
+// and for every group size.
 //
-// The 64-bit arithmetic of SplitMix64 is done on pairs of 32-bit words in kernels, so that it needs no 64-bit integers there.
+// Kernels do the 64-bit arithmetic of SplitMix64 on pairs of 32-bit words, so that they need no 64-bit integers.
 #pragma once
 #include <array>
 #include <vector>
@@ -11,8 +11,7 @@
 
 namespace pumice::rng {
 
-/// The state of a SplitMix64 stream: a 64-bit seed, and the odd 64-bit gamma that every draw adds to it, as words that every
-/// device has.
+/// The state of a SplitMix64 stream: a 64-bit seed and the odd 64-bit gamma that every draw adds to it, as 32-bit words.
 struct State {
     uint32_t seed_low = 0, seed_high = 0, gamma_low = 0, gamma_high = 0;
     State() = default;
@@ -54,7 +53,7 @@ struct Bits {
 };
 
 namespace detail {
-/// A 64-bit number of two 32-bit words, with just the operations that SplitMix64 needs.
+/// 64-bit arithmetic on two 32-bit words: only the operations of SplitMix64.
 Bits add(const Bits& a, const Bits& b);
 /// The low 64 bits of the product with a constant.
 Bits multiply(const Bits& a, uint64_t by);
@@ -63,7 +62,7 @@ Bits xor_shift_right(const Bits& a, uint32_t bits);
 Bits mix(const Bits& seed);
 }  // namespace detail
 
-// What draws are made of: uniform in [0, 1), from the highest 24 bits (float) or 53 bits (double).
+// Draws from random bits: uniform in [0, 1), from the highest 24 bits (float) or 53 bits (double).
 template <class T>
 Val<T> uniform_of(const Bits& bits) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "pumice: uniform<T>() takes float or double");
@@ -76,7 +75,7 @@ Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
     return sqrt(T(-2) * log(T(1) - u)) * cos(T(6.283185307179586476925) * v);
 }
 
-/// What is drawn from a generator of 64 random bits, `next`. In kernels only.
+/// Draws from `next`, a generator of 64 random bits. In kernels only.
 template <class Generator>
 class Draws {
 public:
@@ -87,7 +86,8 @@ public:
         const Val<T> u = uniform<T>(), v = uniform<T>();
         return normal_of<T>(u, v);
     }
-    /// A whole number in [0, n), n > 0: the high word of 32 random bits times n. Probabilities differ by at most n / 2^32 of their value.
+    /// An integer in [0, n), n > 0: the high word of 32 random bits times n. The relative error of each probability is at most n
+    /// / 2^32.
     Val<int> integer(const Val<int>& n) { return cast<int>(device_math::mul_high(bits().high, cast<uint32_t>(n))); }
 
 private:
@@ -110,11 +110,11 @@ private:
 /// Philox 4x32 with 10 rounds: 128 random bits, a pure function of counter and key, so that streams need no state. Source:
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 std::array<uint32_t, 4> philox_host(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
-/// The same in kernels. (Of another name: braced numbers would fit both.)
+/// The same in kernels. It has another name since braced numbers would match both.
 std::array<Val<uint32_t>, 4> philox(const std::array<Val<uint32_t>, 4>& counter, const std::array<Val<uint32_t>, 2>& key);
 
-/// A stream of Philox draws: the key is (seed, stream), the counter runs. Streams of different numbers are independent; give each
-/// work-item its own, as its global index. Each draw computes a block and uses 64 bits of it.
+/// A stream of Philox draws: the key is (seed, stream), the counter advances. Streams of different numbers are independent; give
+/// each work-item its own, such as its global index. Each draw computes a block and uses 64 bits of it.
 class Counter : public Draws<Counter> {
 public:
     Counter(const Val<uint32_t>& seed, const Val<uint32_t>& stream) : key{seed, stream}, drawn(0u) {}

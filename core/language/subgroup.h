@@ -1,6 +1,6 @@
-// Subgroups in kernels: items of a group that a device runs side by side, and what they do together.
+// Subgroups in kernels: the items of a group that a device runs as lanes, and their collective operations.
 //
-// All of these act among the active items of a subgroup: those that come here together. docs/ir.md says what each one gives.
+// All of these act on the active items of a subgroup: those that execute the call together. docs/ir.md defines each one.
 #pragma once
 #include "core/language/functions.h"
 
@@ -52,8 +52,8 @@ inline Val<int> index(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgrou
 /// Subgroups of a group.
 inline Val<int> count(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_count, PUMICE_HERE); }
 
-// reduce_ combines all items' x, inclusive_ those up to the item in the order of lanes, exclusive_ those before it. Vectors by
-// component.
+// reduce_ combines x of all items, inclusive_ up to the item in lane order, exclusive_ before the item. Componentwise for
+// vectors.
 #define PUMICE_SUBGROUP(name, kind)                                                                                       \
     template <detail::kind A> auto reduce_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::reduce_##name, x, nullptr, PUMICE_HERE); } \
     template <detail::kind A> auto inclusive_##name(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::inclusive_##name, x, nullptr, PUMICE_HERE); } \
@@ -67,8 +67,8 @@ PUMICE_SUBGROUP(or, BitwiseValue)
 PUMICE_SUBGROUP(xor, BitwiseValue)
 #undef PUMICE_SUBGROUP
 
-// x of another lane, which must be active. broadcast: of one that is the same for all. The relative shuffles leave an item its
-// own x where they would leave the subgroup; d is not negative.
+// x of another lane, which must be active. broadcast: the lane is the same for all. A relative shuffle that would leave the
+// subgroup returns the item's own x; d is not negative.
 #define PUMICE_SHUFFLE(name, lane)                                                                    \
     template <detail::DeviceValue A>                                                                  \
     auto name(const A& x, detail::Operand<int> lane) {                                                \
@@ -84,10 +84,10 @@ PUMICE_SHUFFLE(shuffle_down, d)
 template <detail::DeviceValue A>
 auto broadcast_first(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE); }
 
-/// Whether the condition holds for one active item at least; for all.
+/// True if the condition holds for at least one active item; for all active items.
 inline Val<bool> any(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::any, &condition.handle, nullptr, 0, condition.place)); }
 inline Val<bool> all(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::all, &condition.handle, nullptr, 0, condition.place)); }
-/// Bit b of word w (x, y, z, w) is the condition of lane 32 w + b; 0 where that is not active.
+/// Bit b of word w (x, y, z, w) is the condition of lane 32 w + b; 0 if that lane is inactive.
 inline Val<uint4> ballot(detail::Operand<bool> condition) {
     detail::Handle words[4];
     for (int w = 0; w < 4; ++w) words[w] = detail::emit_subgroup(ir::Subgroup::ballot, &condition.handle, nullptr, w, condition.place);

@@ -25,7 +25,7 @@ Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place) {
 
 namespace {
 
-/// The access at a position in [from, to), by a binary search.
+/// Emits the access for a position in [from, to) as a binary search.
 ir::Value choose(Recorder& r, const ElementPlace& at, ir::Value position, size_t from, size_t to,
                  const std::function<ir::Value(uint32_t)>& access) {
     if (to - from == 1) return access(at.choice->first[from] + at.leaf);

@@ -12,7 +12,7 @@ template <class T> class Ref;
 
 namespace detail {
 
-/// Values are handles, made from what a struct's members are made from, one after another.
+/// Sources of the handles of a struct's members, one after another.
 struct HandleSource;
 struct VarSource;
 struct RefSource;
@@ -37,7 +37,7 @@ concept Adopts = ScalarType<T> && HostScalar<U> && (is_float(*scalar_of<T>()) ? 
 template <class A, class T>
 concept OperandOf = (ScalarType<T> && std::is_same_v<device_type_t<A>, T>) || Adopts<T, std::remove_cvref_t<A>>;
 
-/// The device type of an operation on A and B; void where they do not mix.
+/// The device type of an operation on A and B; void if they do not mix.
 template <class A, class B>
 struct common { using type = void; };
 template <DeviceValue A, class B> requires OperandOf<B, device_type_t<A>>
@@ -54,7 +54,7 @@ template <class T> Handle handle_of(const Val<T>& v, Place);
 template <class T> Handle handle_of(const Var<T>& v, Place);
 template <class T> Handle handle_of(const Ref<T>& v, Place);
 
-/// An operand of device type T, with the source line of the operation that it is converted for.
+/// An operand of device type T, with the source line of its operation.
 template <class T>
 struct Operand {
     Handle handle;
@@ -74,17 +74,18 @@ struct Operand {
 
 Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place);
 Handle emit_cast(Scalar to, Handle x, Place place);
-/// Of a number of the host, by its bits.
+/// A cast of a host number, given by its bits.
 Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place);
 
-/// The language's functions (functions.h): friends of a base of all device values, found through their arguments alone, so that a
-/// user's own `dot` or `length` stands beside `using namespace pumice`. The base hangs on a T since it is complete only there.
+/// The language's functions (functions.h): friends of a base of all device values, found by argument-dependent lookup only, so
+/// that a user's own `dot` or `length` is compatible with `using namespace pumice`. The base depends on T since it is complete
+/// only there.
 struct Functions;
 template <class T> struct found_through { using type = Functions; };
 
 template <class T> concept Integer = ScalarType<T> && is_int(*scalar_of<T>());
 
-/// How far a T is shifted, by an integer of another type. Counts are taken modulo the width, which a cast to T keeps.
+/// A shift count for a T: an integer of another type. Counts are taken modulo the width, which a cast to T keeps.
 template <class T>
 struct OtherCount {
     Handle handle;
@@ -92,7 +93,7 @@ struct OtherCount {
     template <class A> requires(Integer<T> && Integer<device_type_t<A>> && !std::is_same_v<device_type_t<A>, T>)
     OtherCount(const A& a, PUMICE_AT) : handle(emit_cast(*scalar_of<T>(), handle_of(a, PUMICE_HERE), PUMICE_HERE)), place(PUMICE_HERE) {}
 };
-/// A variable that ++ or -- changes, with the line.
+/// A variable that ++ or -- changes, with the source line.
 template <class T>
 struct Stepped {
     Var<T>& variable;
@@ -118,11 +119,11 @@ struct IndexOperand {
     }
 };
 
-/// One of several scalars, which only the device knows: of an element's members, or of variables.
+/// One of several scalars, selected on the device: leaves of an element, or variables.
 struct Choice {
     Handle position;              ///< i32, in range
-    std::vector<uint32_t> first;  ///< for each position: where the leaves, or the variables, of the chosen member begin
-    std::vector<Handle> variables;  ///< empty where it is among an element's leaves
+    std::vector<uint32_t> first;  ///< for each position: the first leaf, or variable, of the chosen member
+    std::vector<Handle> variables;  ///< empty if the choice is among an element's leaves
 };
 /// The place of an element, or of a part of it.
 struct ElementPlace {
@@ -133,14 +134,14 @@ struct ElementPlace {
     std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }
 
     ir::MemoryId memory;
-    uint32_t leaf = 0;  ///< which scalar of the element, or of what is chosen from it
+    uint32_t leaf = 0;  ///< the scalar of the element, or of the chosen member
     ir::Value indices[ir::max_rank];
     int index_count;
     Place place;
     std::shared_ptr<const Choice> choice;  ///< null where the leaf is known
 };
-/// Calls `access` with the leaf, or the number of the variable, and gives what it gives. Where the device chooses, it is recorded for
-/// each, in a tree of ifs of which an item takes one path: only the chosen scalar is touched.
+/// Returns the result of `access` for the leaf, or for the number of the variable. If the device selects, records `access` for
+/// each position in a tree of ifs, so that only the selected scalar is touched.
 ir::Value access_element(Recorder& r, const ElementPlace& at, const std::function<ir::Value(uint32_t)>& access);
 ir::Value load_element(Recorder& r, const ElementPlace& from);
 void store_element(Recorder& r, const ElementPlace& to, ir::Value value);
@@ -180,8 +181,8 @@ struct Infix : found_through<T>::type {
 
 }  // namespace detail
 
-// Both operands are evaluated, unlike in C++. Templates, since an Operand would be as good a conversion as the one to a host bool; the source
-// line is that of what came before.
+// Both operands are evaluated, unlike in C++. These are templates, since conversion to an Operand would be as good as that to a
+// host bool. The source line is that of the preceding operation.
 template <class A, class B> requires std::is_same_v<detail::common_t<A, B>, bool>
 auto operator&&(const A& a, const B& b) {
     return Val<bool>(detail::emit_op(ir::Op::and_, {detail::Operand<bool>(a, "", 0).handle, detail::Operand<bool>(b, "", 0).handle}, {}));
@@ -193,7 +194,7 @@ auto operator||(const A& a, const B& b) {
 template <class A> requires std::is_same_v<detail::device_type_t<A>, bool>
 auto operator!(const A& a) { return Val<bool>(detail::emit_op(ir::Op::not_, {detail::Operand<bool>(a, "", 0).handle}, {})); }
 
-// Operands that do not mix: chosen instead of "no match for operator", to say what to write.
+// Operands that do not mix: these overloads replace "no match for operator" by a helpful message.
 #define PUMICE_CLASH(symbol)                                                                                           \
     template <class A, class B> requires detail::Clash<A, B>                                                           \
     auto operator symbol(const A&, const B&) {                                                                         \
@@ -213,7 +214,7 @@ PUMICE_CLASH(<<) PUMICE_CLASH(>>)
 #undef PUMICE_CLASH
 
 namespace detail {
-/// Something on the device is asked to steer the host.
+/// Rejects the use of a device value as a host condition.
 template <class T>
 constexpr bool host_condition() {
     static_assert(never<T>, "pumice: a device value cannot decide a host if, while, && or ?: - write $if, $while, & and |, or select(c, a, b)");
@@ -256,7 +257,7 @@ public:
     template <class U> requires(std::is_floating_point_v<U> && std::is_integral_v<T>)
     Var(U) { static_assert(detail::never<U>, "pumice: a float literal into an integer: write a whole number, or Var x = 0.5f;"); }
 
-    // A template, since Operand and Var would be equally good conversions. The source line is that of what came before.
+    // A template, since Operand and Var would be equally good conversions. The source line is that of the preceding operation.
     template <class A> requires detail::OperandOf<A, T>
     Var& operator=(const A& v) { return set(detail::Operand<T>(v, "", 0)); }
     Var& operator=(const Var& v) { return set(detail::Operand<T>(v, "", 0)); }
@@ -290,7 +291,7 @@ public:
         return before;
     }
     explicit operator bool() const { return detail::host_condition<T>(); }
-    /// The value now.
+    /// The variable's current value.
     operator Val<T>() const { return Val<T>(detail::handle_of(*this, {})); }
 
     detail::Handle handle;  ///< the variable, not its value
@@ -323,7 +324,7 @@ template <class T> Var(const Ref<T>&) -> Var<T>;
 template <class T> Var(Val<T>) -> Var<T>;
 template <class T> Var(const Var<T>&) -> Var<T>;
 
-/// What a subscript of writable memory gives: the element's value at that point, assignable as `a[i] = v` only. A named copy
+/// The result of subscripting writable memory: the element's value at that point, assignable only as `a[i] = v`. A named copy
 /// cannot be assigned.
 template <class T>
 class Ref : public detail::Infix<T>, public detail::ElementPlace {
@@ -332,7 +333,7 @@ public:
     Ref(detail::ElementPlace of, detail::Recorder& r) : detail::ElementPlace(std::move(of)), value(r.handle(detail::load_element(r, *this))) {}
     explicit Ref(detail::RefSource& members);
     Ref(const Ref&) = default;
-    // A conversion that the host's ?: asks for, between an element and a number.
+    // Selected by the host's ?: between an element and a number, to reject it.
     template <class U> requires detail::Adopts<T, U>
     Ref(U) : detail::ElementPlace({}, 0, {}, {}, nullptr) { detail::host_condition<U>(); }
 
@@ -358,7 +359,7 @@ public:
     void operator>>=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); }
     void operator<<=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, {Val<T>(n.handle), n.place.file, n.place.line}); }
     void operator>>=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.place.file, n.place.line}); }
-    // ++a[i] gives the new value, a[i]++ the one before.
+    // +a[i] returns the new value, a[i]++ the old one.
     Val<T> operator++() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); }
     Val<T> operator--() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::sub); }
     Val<T> operator++(int) && requires(!std::is_same_v<T, bool>) { step(ir::Op::add); return Val<T>(value); }

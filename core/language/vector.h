@@ -1,8 +1,8 @@
-// Vectors of 2 to 4 scalars: host types, and what makes vectors of vectors in kernels. Their functions are in functions.h.
+// Vectors of 2 to 4 scalars: host types, and the kernel operations that rearrange components. Their functions are in functions.h.
 #pragma once
 #include "core/language/composite.h"
 
-// The host's side: plain structs, packed like an array of their components.
+// Host types: plain structs, packed as an array of their components.
 #define PUMICE_VECTORS(scalar, name)                                                          \
     namespace pumice {                                                                        \
     struct name##2 { scalar x{}, y{}; friend bool operator==(const name##2&, const name##2&) = default; };             \
@@ -20,7 +20,7 @@ PUMICE_VECTORS(uint32_t, uint)
 
 namespace pumice {
 namespace detail {
-/// The vector of n scalars S; of one, S itself.
+/// The vector of n scalars S; for n = 1, S itself.
 template <class S, int n> struct vector_of;
 template <class S> struct vector_of<S, 1> { using type = S; };
 #define PUMICE_VECTORS_OF(scalar, name)                                   \
@@ -48,14 +48,14 @@ struct Letters {
 };
 template <class T> concept Vector = Composite<T> && structure<T>::is_vector;
 template <class A> concept VectorValue = Vector<device_type_t<A>>;
-/// The vector type of an operation on A and B, where one of them is a vector.
+/// The vector type of an operation on A and B, one of which is a vector.
 template <class A, class B>
 using vector_type_t = std::conditional_t<VectorValue<A>, device_type_t<A>, device_type_t<B>>;
 template <class A, class B>
 concept VectorPair = (VectorValue<A> || VectorValue<B>) && CompositeOperandOf<A, vector_type_t<A, B>> && CompositeOperandOf<B, vector_type_t<A, B>>;
 }  // namespace detail
 
-/// Components of a vector in any order: swizzle<"zyx">(v) is a vector of v.z, v.y, v.x; of one letter a scalar.
+/// Components of a vector in any order: swizzle<"zyx">(v) is a vector of v.z, v.y, v.x; one letter gives a scalar.
 template <detail::Letters letters, detail::VectorValue A>
 auto swizzle(const A& v, PUMICE_AT) {
     using T = detail::device_type_t<A>;
@@ -67,7 +67,7 @@ auto swizzle(const A& v, PUMICE_AT) {
     return Val<typename detail::vector_of<typename structure<T>::component, int(letters.count)>::type>(source);
 }
 
-// A host vector beside a device scalar, which stands for all components. The source line is that of what came before.
+// A host vector with a device scalar, which stands for all components. The source line is that of the preceding operation.
 #define PUMICE_HOST_VECTOR(symbol)                                                                              \
     template <detail::Vector T, class B> requires ScalarType<detail::device_type_t<B>>                          \
     auto operator symbol(const T& a, const B& b) {                                                              \
