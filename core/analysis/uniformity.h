@@ -1,4 +1,4 @@
-// Which values are the same for several work-items, and where the items part ways.
+// Uniformity (divergence) analysis: which items agree on a value, and which follow the same control flow?
 #pragma once
 #include <array>
 #include <vector>
@@ -8,31 +8,32 @@
 
 namespace pumice::ir {
 
-/// For whom a value is the same, or who goes one way: the items of the whole launch, of a group, of a subgroup, or one item
-/// alone. A later one promises less.
+/// The largest set of items over which a value, or a branch, is uniform: the whole launch, a group, a subgroup, or one item
+/// alone. A later enumerator promises less.
 enum class Scope : uint8_t { launch, group, subgroup, item };
-constexpr Scope wider(Scope a, Scope b) { return a > b ? a : b; }  ///< what both promise
+constexpr Scope wider(Scope a, Scope b) { return a > b ? a : b; }  ///< promised by both
 
-/// Scopes of a kernel's values and of its control flow. A value's scope speaks of the items that compute it together: those of
-/// the scope that execute its instruction, in the same iterations of the loops around it. So the index of a loop that
-/// items leave at different times is uniform inside, and the loop's results are not. Memory is taken to be free of races: what
-/// several items load from one place between two barriers is one value.
+/// Scopes of a kernel's values and of its control flow. A value is uniform over the items of the scope that execute its
+/// instruction in the same iterations of the loops around it. So if items leave a loop at different times, its index is uniform
+/// inside, but its results are not. Memory is assumed free of races: items that load from one place between two barriers get one
+/// value.
 class Uniformity {
 public:
-    /// `local` says what is known of the local indices: a device that runs rows of items knows that axis 1 is the subgroup's.
+    /// `local` gives the scopes of the local indices: on a device that runs rows of items, axis 1 is uniform in a subgroup.
     explicit Uniformity(const Kernel& kernel, std::array<Scope, 3> local = {Scope::item, Scope::item, Scope::item});
 
     Scope of(Value v) const { return values[v.id]; }
-    /// Who arrives at the instruction together: an item that does not execute it has, in a wider scope, gone elsewhere.
+    /// The scope in which the items arrive together: in a wider scope, some items do not execute the instruction.
     Scope control(InstId i) const { return controls[i.id]; }
-    /// How the items of a construct part ways: by an if's condition; by the times at which they leave a loop.
+    /// The scope in which a construct's control flow is uniform: an if's condition, or the time of leaving a loop.
     Scope parting(InstId construct) const { return partings[construct.id]; }
-    /// Who, of the items that began an iteration together, takes a break or continue together.
+    /// The scope in which items that began an iteration together take a break or continue together.
     Scope jump(InstId i) const { return jumps[i.id]; }
     const Structure& structure() const { return where; }
 
 private:
-    /// Who is still together: of all items, and of those that began the innermost loop's iteration together.
+    /// The scope in which items are converged: among all items, and among those that began the innermost loop's iteration
+    /// together.
     struct Flow {
         Scope all = Scope::launch, iteration = Scope::launch;
     };
@@ -50,7 +51,7 @@ private:
     const std::array<Scope, 3> local;
     std::vector<Scope> values, controls, partings;
     std::vector<Scope> jumps;
-    std::vector<bool> written;      ///< memories
+    std::vector<bool> written;      ///< by memory: it is written
     bool changed = false;
 };
 

@@ -132,8 +132,8 @@ public:
     virtual std::shared_ptr<TimeStamp> stamp(int stream);
     /// Later work on the stream starts after the event.
     virtual void wait_for(int stream, const std::shared_ptr<EventState>& event) = 0;
-    /// Runs `act` on the host once all work given to the stream so far is done; later work of the stream starts after it has
-    /// returned. On any thread, now or later; what it throws comes out of the next wait.
+    /// Runs `act` on the host, on any thread, once all work given to the stream so far is done. Later work of the stream starts
+    /// after `act` has returned. An exception of `act` is thrown by the next wait.
     virtual void call(int stream, std::function<void()> act) = 0;
     /// As write and read, but in order on a stream: the device uses the host memory until the stream's work so far is done. The
     /// default waits; a backend that returns earlier overrides both.

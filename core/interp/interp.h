@@ -8,7 +8,7 @@ namespace pumice {
 
 /// How the interpreter treats a kernel before it runs it.
 enum class InterpMode {
-    prepared,  ///< variables are promoted, and what has no effect is removed
+    prepared,  ///< variables are promoted, and code without effect is removed
     recorded,  ///< executes the kernel as it is: for checking that a pass keeps a kernel's meaning
 };
 

@@ -1,4 +1,4 @@
-// Kernels as text, run on the reference interpreter: what its tests share.
+// Helpers of the interpreter's tests: runs kernels given as text.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ inline void run(Backend& device, const std::string& kernel_text, const Range& ra
     device.launch(device.compile(kernel), launch);
 }
 
-/// The message of the Error that a launch throws; "" when it throws none.
+/// The message of the Error that a launch throws; "" if it throws none.
 inline std::string fault(Backend& device, const std::string& kernel_text, const Range& range,
                          std::vector<Launch::Argument> arguments) {
     try {
@@ -87,7 +87,7 @@ inline std::vector<int> counting(int n) {
     return v;
 }
 
-/// Kernels as recorded and as prepared.
+/// Tests of kernels both as recorded and as prepared.
 class interp : public ::testing::TestWithParam<InterpMode> {
 protected:
     std::shared_ptr<Backend> device = open_interp(GetParam());
@@ -108,7 +108,7 @@ protected:
     DeviceArray<float> eight{*device, std::vector<float>(8)}, sixteen{*device, std::vector<float>(16, 2.0f)};
     DeviceArray<float> grid{*device, std::vector<float>(32), {4, 8}};
 
-    /// After every fault, the device runs a sound kernel.
+    /// After every fault, the device still runs a correct kernel.
     void TearDown() override {
         const char* half = R"(kernel "half" math contract rank 1 (arg1: inout f32[1]) files [] {
             %i = global_index 0 : i32
@@ -124,7 +124,7 @@ protected:
     }
 };
 
-/// A kernel of these instructions on lines 1, 2, ... of "dir/k.cpp".
+/// A kernel of these instructions, on lines 1, 2, ... of "dir/k.cpp".
 inline std::string kernel(const std::string& head, const std::string& body, const std::string& memories = "") {
     std::string out = "kernel " + head + " @9 files [\"dir/k.cpp\"] {\n" + memories + "\n";
     int line = 0;

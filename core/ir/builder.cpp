@@ -103,7 +103,7 @@ BlockId Builder::new_block(std::span<const Scalar> param_types) {
 void Builder::enter(BlockId block) { scopes.push_back({block, {}}); }
 
 void Builder::leave() {
-    // Values numbered in the block do not dominate the code behind it.
+    // Values numbered in the block do not dominate the code after it.
     for (const Key& key : scopes.back().added) numbers.erase(key);
     scopes.pop_back();
 }
@@ -128,7 +128,7 @@ bool Builder::terminated() const {
 
 InstId Builder::append(Inst inst, std::span<const Value> operands, std::span<const Scalar> result_types) {
     const InstId id{uint32_t(k.insts.size())};
-    // The operands may be a span of the pool, which is about to grow.
+    // The operands may point into the pool, which is about to grow.
     const std::vector<Value> kept(operands.begin(), operands.end());
     inst.loc = loc;
     inst.first_operand = uint32_t(k.pool.size());

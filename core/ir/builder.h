@@ -10,7 +10,7 @@
 namespace pumice::ir {
 
 /// Emits at the end of the innermost entered block. Pure instructions are folded (only by identities that hold in IEEE
-/// arithmetic) and numbered: the same computation gives the same value where the first one dominates.
+/// arithmetic) and value-numbered: equal computations give one value where the first dominates.
 class Builder {
 public:
     explicit Builder(Kernel& kernel) : k(kernel) {}
@@ -24,7 +24,7 @@ public:
     void enter_function(BlockId body);
     void leave_function();
     BlockId current() const { return scopes.back().block; }
-    /// True when the current block already ends in a terminator.
+    /// True if the current block already ends in a terminator.
     bool terminated() const;
 
     /// The source line that following instructions come from.
@@ -34,14 +34,14 @@ public:
     Value constant_int(Scalar type, int64_t value);
     Value constant_float(Scalar type, double value);
     Value constant_bool(bool value) { return constant(Scalar::boolean, value); }
-    /// A scalar op; the result's type follows from the row. Operand types must match the row (library bug otherwise).
+    /// A scalar op; its row determines the result's type. Operand types must match the row (else library_bug).
     Value op(Op op, std::initializer_list<Value> operands) { return this->op(op, std::span(operands.begin(), operands.size())); }
     Value op(Op op, std::span<const Value> operands);
     Value select(Value condition, Value a, Value b);
     Value cast(Scalar to, Value a);
     Value bitcast(Scalar to, Value a);
     Value argument(int index, Scalar type);
-    /// global_index, global_size, local_index, group_index, group_size, group_count along an axis; the indices of the subgroup.
+    /// An index or size along an axis, or an index of the subgroup.
     Value index(Op which, int axis = 0);
     Value in_range();
     Value extent(MemoryId array, int axis);
@@ -55,17 +55,17 @@ public:
     Value compare_exchange(MemoryId m, uint32_t leaf, std::span<const Value> indices, Value expected, Value desired);
     Value uniform(Value a);
     void barrier();
-    /// Calls a function of the kernel; Kernel::result gives its results.
+    /// Calls a function of the kernel; Kernel::result returns its results.
     InstId call(uint32_t function, std::span<const Value> arguments);
-    /// `word`: which 32-bit word of a ballot, 0 to 3.
+    /// `word`: index of the 32-bit word of a ballot, 0 to 3.
     Value subgroup(Subgroup what, std::span<const Value> operands, int word = 0);
-    /// A reduction or scan of the group. The scratch memory has one element of x's type for each item.
+    /// A reduction or scan of the group. The scratch memory has one element of x's type an item.
     Value group(Subgroup what, MemoryId scratch, Value x);
     /// print, or require with its condition first. Every call adds its format to the kernel's strings.
     void report(Op op, std::string format, std::span<const Value> operands);
 
-    /// Appends a control instruction whose blocks are already filled. Its result types follow from the arms' yields (if_) or from
-    /// the carried operands (for_, while_).
+    /// Appends a control instruction whose blocks are already filled. The arms' yields (if_) or the carried operands (for_,
+    /// while_) determine its result types.
     InstId control(Op op, std::span<const Value> operands, std::initializer_list<BlockId> blocks);
     void terminate(Op op, std::span<const Value> operands = {});
 
@@ -88,10 +88,10 @@ private:
     Kernel& k;
     std::vector<Scope> scopes;
     Numbers numbers;
-    std::vector<Outside> outside;  ///< state of the code around each open function, which the function does not see
+    std::vector<Outside> outside;  ///< saved states of the code around each open function, which are invisible in it
 };
 
-/// Computes a pure op on constants; false if folding is not allowed. Operands and the result are bits.
+/// Evaluates a pure op on constants, given as bits. Returns false if folding is not allowed.
 bool evaluate(const Inst& inst, Scalar operand_type, std::span<const uint64_t> operands, uint64_t& result);
 
 /// The result type of a subgroup operation whose first operand has this type.

@@ -13,8 +13,8 @@ namespace pumice {
 
 namespace ir {
 
-// key_parts(x): the fields of x that generated code may depend on: all but source lines, and what messages call a parameter. The structured
-// bindings name every field, so that a new one does not compile before it stands here, too.
+// key_parts(x): the fields of x on which generated code may depend: all but source lines and parameter labels. The structured
+// bindings name every field, so that a new field breaks the build until it is handled here.
 inline auto key_parts(const Value& v) { return std::tie(v.id); }
 inline auto key_parts(const InstId& i) { return std::tie(i.id); }
 inline auto key_parts(const BlockId& b) { return std::tie(b.id); }
@@ -63,7 +63,7 @@ inline auto key_parts(const Element& e) {
     return std::tie(leaves, size);
 }
 
-/// The values that an entry depends on, collected as bytes and hashed at once into its name. Sequences are told from each other by their lengths.
+/// The inputs of a cache entry, collected as bytes and hashed into its name. Sequences include their lengths.
 struct CacheKey {
     std::string bytes;
 
@@ -84,7 +84,7 @@ struct CacheKey {
     void add(const std::array<T, N>& items) {
         for (const T& item : items) add_one(item);
     }
-    /// A struct that says its key_parts.
+    /// A struct with key_parts.
     template <class T>
     requires requires(const T& one) { key_parts(one); }
     void add(const T& one) {

@@ -8,15 +8,15 @@
 
 namespace pumice {
 
-/// A cast as the language defines it: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`;
-/// to a narrower float rounds to nearest even.
+/// The language's cast: integers wrap; float to integer truncates and saturates, NaN gives 0; to bool is `!= 0`; to a narrower
+/// float rounds to nearest even.
 template <class To, class From>
 constexpr To cast_scalar(From a) {
     if constexpr (std::is_same_v<From, half>) return cast_scalar<To>(float(a));
     else if constexpr (std::is_same_v<To, half>) return half(float(a));
     else if constexpr (std::is_same_v<To, bool>) return a != From(0);
     else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-        // The limits as floats: the lower one is exact, the upper one is max + 1 for every width that rounds.
+        // The limits as floats: the lower one is exact, the upper one is max + 1 for every integer width.
         constexpr From low = From(std::numeric_limits<To>::min());
         constexpr From high = From(2) * From(To(1) << (std::numeric_limits<To>::digits - 1));
         if (a != a) return To(0);
@@ -26,7 +26,7 @@ constexpr To cast_scalar(From a) {
     } else return static_cast<To>(a);
 }
 
-/// Calls f with a value of the C++ type of `type`, zero-initialised: the way from a run-time Scalar to a template.
+/// Calls f with a zero of the C++ type of `type`: turns a run-time Scalar into a template argument.
 template <class F>
 decltype(auto) with_scalar(Scalar type, F&& f) {
     switch (type) {
@@ -46,7 +46,7 @@ decltype(auto) with_scalar(Scalar type, F&& f) {
     return f(double());
 }
 
-/// A scalar from and to its bits, which lie in the low bytes of a word whose other bytes are zero.
+/// Converts a scalar from and to bits, in the low bytes of a word whose other bytes are zero.
 template <class T>
 T from_bits(uint64_t bits) {
     if constexpr (std::is_same_v<T, bool>) return bits != 0;

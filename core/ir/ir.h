@@ -1,8 +1,8 @@
 // The intermediate representation: flat SSA with structured regions.
 //
-// A Kernel holds its instructions in one vector; operands lie in a pool; a Value is an index into the table of values.
-// Every value is one scalar. Control flow owns blocks: `if` has two, `for` one, `while` two. What a region carries around
-// (or out of an if) are block parameters and the operands of the terminator that ends the block.
+// A Kernel holds its instructions in one vector; operands are in a pool; a Value is an index into the table of values. Every
+// value is one scalar. Control flow owns blocks: `if` has two, `for` one, `while` two. Values carried around a loop or out of an
+// if are block parameters and operands of the block's terminator.
 //
 // Axes are counted from the fastest: axis 0 is the last index of a range or an array (Vulkan's x), in every instruction that
 // names one. `a(i, j, k)` is load operands in the written order i, j, k.
@@ -21,27 +21,34 @@
 namespace pumice::ir {
 
 enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
-/// What the active items of a subgroup do together. Reductions and scans go in the order of the lanes; add, mul, min, max take
+/// Operations on the active items of a subgroup. Reductions and scans follow the order of the lanes; add, mul, min, max take
 /// numbers, and, or, xor integers and bools. A lane that is read must be active.
 enum class Subgroup : uint8_t {
-    reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all
+    reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all items
     inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,  ///< (x): up to the item
     exclusive_add, exclusive_mul, exclusive_min, exclusive_max, exclusive_and, exclusive_or, exclusive_xor,  ///< (x): before the
-                      ///< item; the first has the identity: 0, 1, the largest and the smallest value (infinities), all ones, 0, 0
+                                                                                                             ///< item; the first
+                                                                                                             ///< has the neutral
+                                                                                                             ///< element: 0, 1,
+                                                                                                             ///< the largest and
+                                                                                                             ///< the smallest
+                                                                                                             ///< value
+                                                                                                             ///< (infinities),
+                                                                                                             ///< all ones, 0, 0
     broadcast,        ///< (x, i32 lane): the lane's x; the same lane for all
-    broadcast_first,  ///< (x): that of the lowest active lane
+    broadcast_first,  ///< (x): x of the lowest active lane
     shuffle,          ///< (x, i32 lane): the lane's x
-    shuffle_xor,      ///< (x, i32 mask): that of lane ^ mask; the item's own where that is past the size
-    shuffle_up,       ///< (x, i32 d): that of lane - d, d >= 0; the item's own where that is below 0
-    shuffle_down,     ///< (x, i32 d): that of lane + d, d >= 0; the item's own where that is past the size
+    shuffle_xor,      ///< (x, i32 mask): x of lane ^ mask; the item's own past the subgroup's size
+    shuffle_up,       ///< (x, i32 d): x of lane - d, d >= 0; the item's own below lane 0
+    shuffle_down,     ///< (x, i32 d): x of lane + d, d >= 0; the item's own past the subgroup's size
     any, all,         ///< (bool): bool
-    ballot,           ///< (bool); leaf: word w of 4: u32, bit b is the condition of lane 32 w + b; 0 where that is not active
+    ballot,           ///< (bool); leaf: word w of 4: u32, bit b is the condition of lane 32 w + b, 0 for an inactive lane
     elect,            ///< (): bool, true for the lowest active lane
 };
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };
 
-/// Dimensions that arrays and ranges may have. Devices know ranges of 3: see Kernel::folded.
+/// Limit of the dimensions of arrays and ranges. Devices have 3 axes: see Kernel::folded.
 inline constexpr int max_rank = 6;
 
 inline constexpr uint32_t none = ~0u;
@@ -50,7 +57,7 @@ struct InstId { uint32_t id = none; bool operator==(const InstId&) const = defau
 struct BlockId { uint32_t id = none; bool operator==(const BlockId&) const = default; };
 struct MemoryId { uint32_t id = none; bool operator==(const MemoryId&) const = default; };
 
-/// A place in the user's source: an index into Kernel::files, and a line (0: unknown).
+/// A line of the user's source: an index into Kernel::files, and a line number (0: unknown).
 struct Loc { uint32_t file = 0; uint32_t line = 0; bool operator==(const Loc&) const = default; };
 
 struct Inst {
@@ -71,7 +78,7 @@ struct ValueInfo {
     Scalar type = Scalar::boolean;
     InstId inst;      ///< the instruction that yields it; or
     BlockId block;    ///< the block whose parameter it is
-    uint32_t index = 0;  ///< which result or parameter
+    uint32_t index = 0;  ///< index of the result or parameter
 };
 
 struct Block {
@@ -88,11 +95,11 @@ struct Memory {
     Access access = Access::inout;
     int argument = -1;       ///< arrays: the parameter's index
     std::vector<int64_t> extents;  ///< local and private: written order, static; empty for a size known at launch
-    Value size;              ///< local, when extents is empty: element count, made of group_size and constants only (i32)
+    Value size;              ///< local, if extents is empty: element count, made of group_size and constants only (i32)
     Loc loc;
 };
 
-/// What a scalar parameter gets: an argument of the launch, or where its range starts or how far it extends along a dimension.
+/// The value of a scalar parameter: an argument of the launch, or the start or extent of its range along a dimension.
 enum class Given : uint8_t { argument, range_start, range_extent };
 
 /// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
@@ -100,21 +107,21 @@ struct Parameter {
     bool is_array = false;
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
-    std::string label{};        ///< what messages call it; "": "argument N". Not part of kernel text
+    std::string label{};        ///< name in messages; "" means "argument N". Not part of kernel text
     Given given = Given::argument;
     int dimension = 0;          ///< of the range, from the slowest; i32
     bool operator==(const Parameter&) const = default;
 };
 
-/// A device function. Its body is a block of its own: it sees its parameters and the kernel's memories, nothing else, and ends
-/// in a yield. Functions stand behind those that they call, so that none can call itself. A memory that only one function uses
-/// belongs to it: every call has its own.
+/// A device function. Its body is a block that sees only its parameters and the kernel's memories, and that ends in a yield.
+/// Callees come before callers, so that there is no recursion. A memory that only one function uses belongs to it: every call has
+/// its own.
 struct Function {
     std::string name;              ///< unique in the kernel
     Loc loc;
     BlockId body;
     std::vector<Scalar> results;   ///< types of what the body yields
-    // Rules that replace its derivatives, as indices of functions; `none` where it is differentiated like anything else.
+    // Rules that replace its derivatives, as indices of functions; `none` where it is differentiated by its body.
     uint32_t reverse = none;       ///< (parameters..., results..., adjoints of the results...) -> an adjoint for each parameter
     uint32_t forward = none;       ///< (parameters..., tangents of the parameters...) -> a tangent for each result
     bool inactive = false;         ///< its results have no derivative
@@ -131,15 +138,15 @@ struct Kernel {
     std::string name;
     std::vector<std::string> files;
     std::vector<std::string> strings;  ///< formats of print and require
-    Loc loc;                    ///< where it was defined
+    Loc loc;                    ///< of the definition
     bool whole_groups = false;  ///< items past the range run too
     Math math = Math::contract;
-    int rank = 0;               ///< of the ranges it takes; 0: any
-    /// Dimensions of its ranges that axis 2 stands for: rank 3 and folded 2 is a range of 4. Groups have extent 1 along them.
+    int rank = 0;               ///< of its ranges; 0: any
+    /// Number of range dimensions folded into axis 2: rank 3 and folded 2 is a range of 4. Groups have extent 1 along them.
     int folded = 1;
     int dimensions() const { return rank == 0 ? 0 : rank + folded - 1; }  ///< of its ranges; 0: any
-    // Extents fixed at definition, axis 0 first; zeros where the launch gives them. group_size, global_size and group_count are
-    // then constants. With them the rank is not 0, and axes past it have extent 1.
+    // Extents fixed at definition, axis 0 first; zeros where the launch gives them. They make group_size, global_size and
+    // group_count constants. The rank is then not 0, and axes past it have extent 1.
     std::array<int64_t, 3> group{}, range{};
     std::vector<Parameter> params;
     std::vector<Memory> memories;
@@ -147,7 +154,7 @@ struct Kernel {
     std::vector<Value> pool;
     std::vector<ValueInfo> values;
     std::vector<Block> blocks;  ///< blocks[0] is the body
-    std::vector<Function> functions;  ///< those called come before their callers
+    std::vector<Function> functions;  ///< callees before callers
 
     const Inst& operator[](InstId i) const { return insts[i.id]; }
     const Block& operator[](BlockId b) const { return blocks[b.id]; }
@@ -157,16 +164,16 @@ struct Kernel {
     std::span<const Value> operands(const Inst& i) const { return {pool.data() + i.first_operand, i.operand_count}; }
     Value result(const Inst& i, int k = 0) const { return Value{i.first_result + uint32_t(k)}; }
     const Block& body() const { return blocks[0]; }
-    /// The constant that `v` is, if it is one: sets bits.
+    /// True if `v` is a constant; sets its bits.
     bool constant(Value v, uint64_t& bits) const {
         const InstId d = values[v.id].inst;
         if (d.id == none || insts[d.id].op != Op::constant) return false;
         bits = insts[d.id].immediate;
         return true;
     }
-    /// What messages call parameter `index`: "argument 2", or "argument 1 (particles)" for a member of a struct.
+    /// The name of parameter `index` in messages: "argument 2", or "argument 1 (particles)" for a member of a struct.
     std::string label(size_t index) const { return params[index].label.empty() ? "argument " + std::to_string(index + 1) : params[index].label; }
-    /// "saxpy.cpp:12" (the file's name without its folders), or "?" where unknown.
+    /// "saxpy.cpp:12" (the file's name without folders), or "?" if unknown.
     std::string where(Loc loc) const;
 };
 
@@ -188,13 +195,13 @@ inline std::vector<Value> results_of(const Kernel& k, const Inst& i) {
     return all;
 }
 
-/// Kernel text. print(parse(print(k))) == print(k). The format is described in docs/ir.md.
+/// Kernel text; docs/ir.md defines the format. print(parse(print(k))) == print(k).
 std::string print(const Kernel& kernel);
-/// A value as kernel text writes it: "true", "-3", "1.5".
+/// A constant as in kernel text: "true", "-3", "1.5".
 std::string constant_text(Scalar type, uint64_t bits);
-/// One instruction of the kernel, as its line stands in the kernel's text.
+/// One instruction, as in the kernel's text.
 std::string print(const Kernel& kernel, const Inst& inst);
-/// Reads kernel text; throws Error with the line and what was expected.
+/// Parses kernel text; throws Error with the line and what was expected.
 Kernel parse(std::string_view text);
 /// Checks every rule of the IR. Returns "" or the first broken rule with the instruction printed.
 std::string verify(const Kernel& kernel);

@@ -1,12 +1,12 @@
-// How large the memory of a kernel's own may be.
+// Size limits of local and private memory.
 #pragma once
 #include <cstdint>
 
 namespace pumice {
 
-/// Of one private array, in bytes. It may end up in memory of its own for each work-item in flight; drivers give up at sizes like this.
+/// Limit of one private array, in bytes. It may take memory for each work-item in flight; drivers fail at sizes like this.
 inline constexpr int64_t most_private_bytes = 512 * 1024;
-/// Of one local array. What a device has is checked at the launch.
+/// Limit of one local array, in bytes. The device's limit is checked at the launch.
 inline constexpr int64_t most_local_bytes = INT32_MAX;
 
 }  // namespace pumice

@@ -1,4 +1,4 @@
-// How messages name a kernel.
+// The name of a kernel in messages.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// The value that changes nothing in a reduction.
+// The neutral element of a reduction.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,8 @@
 
 namespace pumice::ir {
 
-/// The bits of the identity of add, mul, min, max, and, or, xor over the type: what an exclusive scan gives its first item.
+/// The bits of the neutral element of add, mul, min, max, and, or, xor for the type; an exclusive scan gives it to its first
+/// item.
 uint64_t identity(Op op, Scalar type);
 
 }  // namespace pumice::ir

@@ -52,14 +52,14 @@ constexpr OpRow rows[] = {
 #undef R
 static_assert(std::size(rows) == size_t(ir::scalar_op_count));
 
-/// The C++ type in which a scalar is computed.
+/// The C++ type for computing with a scalar: float for f16.
 template <class T>
 using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
 template <class T>
 Computed<T> operand(uint64_t bits) { return Computed<T>(from_bits<T>(bits)); }
 
-/// T is the operand type: a result of type `same` is rounded to it.
+/// T is the operand type. A result of type `same` is rounded to it.
 template <class T, Result result, class Value>
 uint64_t result_bits(Value value) {
     if constexpr (result == Result::boolean) return to_bits(bool(value));
@@ -98,7 +98,7 @@ const OpRow& row(ir::Op op) {
 }
 
 std::string_view OpRow::infix() const {
-    // "x + y: ...": what stands before the colon, less the operands.
+    // "x + y: ...": the text before the colon, without the operands.
     const size_t colon = doc.find(':');
     if (colon == std::string_view::npos || colon > 8) return "";
     std::string_view syntax = doc.substr(0, colon);
@@ -119,7 +119,7 @@ std::string_view glsl_text(ir::Op op, Scalar operand) {
     size_t begin = 0;
     int count = 0;
     for (size_t i = 1; i <= all.size(); ++i) {
-        // A bar with a space beside it is GLSL's own.
+        // A bar with a space beside it belongs to GLSL.
         const bool ends = i == all.size() || (all[i] == '|' && all[i - 1] != ' ' && i + 1 < all.size() && all[i + 1] != ' ');
         if (!ends || count == 3) continue;
         parts[count++] = all.substr(begin, i - begin);

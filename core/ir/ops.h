@@ -1,4 +1,4 @@
-// The rows of ops.def at run time.
+// Run-time access to the rows of ops.def.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace pumice {
 
-/// What the operands of a scalar op may be; the letters are explained in ops.def.
+/// Allowed operand types of a scalar op; ops.def explains the letters.
 enum class TypeClass : uint8_t { F, W, I, S, U, B, N, L, SF, A, F_I };
-/// Whether an operand of the class may have the type (for F_I: the first).
+/// True if an operand of the class may have the type (for F_I: the first).
 constexpr bool takes(TypeClass types, Scalar t) {
     switch (types) {
         case TypeClass::F: case TypeClass::F_I: return is_float(t);
@@ -39,31 +39,31 @@ struct OpRow {
     int arity = 0;
     TypeClass types = TypeClass::A;
     Result result = Result::same;
-    std::string_view glsl;       ///< all parts; glsl_text picks one
-    std::string_view llvm;       ///< likewise, llvm_text
-    Interval domain[3];          ///< where to sample each operand
+    std::string_view glsl;       ///< all variants; glsl_text selects one
+    std::string_view llvm;       ///< all variants; llvm_text selects one
+    Interval domain[3];          ///< range of test samples for each operand
     double ulps = 0, absolute = 0;  ///< tolerance of a device in f32
     std::string_view doc;
     bool differentiable = false;  ///< takes and gives floats, and has a rule for every operand
-    std::string_view derivatives[3];  ///< the rules' text
+    std::string_view derivatives[3];  ///< text of the rules
 
-    /// "+" where the language writes `x + y`, "" where it writes a function.
+    /// "+" if the language writes `x + y`, "" if it writes a function.
     std::string_view infix() const;
 };
 
 const OpRow& row(ir::Op op);
 
-/// Whether the first operand may have the type.
+/// True if the first operand may have the type.
 bool accepts(ir::Op op, Scalar operand);
-/// The type that operand `index` must have when the first has `operand`: that same type, except ldexp's i32.
+/// The type of operand `index` if the first has `operand`: the same, except ldexp's i32.
 Scalar operand_type(ir::Op op, int index, Scalar operand);
-/// The part of the row's GLSL text that holds for operands of this type.
+/// The row's GLSL text for operands of this type.
 std::string_view glsl_text(ir::Op op, Scalar operand);
-/// The part of the row's LLVM text for operands of this type, as ops.def describes it.
+/// The row's LLVM text for operands of this type, as ops.def describes it.
 std::string_view llvm_text(ir::Op op, Scalar operand);
 
-/// The host column on values held as bits in the low bytes of a word whose other bytes are zero (integers in two's complement,
-/// f16 computed in float and rounded). False where the row does not take the type.
+/// Evaluates the host column on values held as bits in the low bytes of a word whose other bytes are zero (integers in two's
+/// complement, f16 computed in float and rounded). Returns false if the row does not take the type.
 bool evaluate_scalar(ir::Op op, Scalar operand, const uint64_t* operands, uint64_t& result);
 
 }  // namespace pumice

@@ -14,7 +14,7 @@ Value emit_like(Builder& b, const Inst& i, std::span<const Value> operands) {
         case Op::argument: return b.argument(int(i.immediate), i.type);
         case Op::in_range: return b.in_range();
         case Op::extent: return b.extent(i.memory, int(i.immediate));
-        default: return b.index(i.op, int(i.immediate));  // is_pure lists the rest: indices and sizes along an axis
+        default: return b.index(i.op, int(i.immediate));  // the other pure instructions: indices and sizes along an axis
     }
 }
 
@@ -43,7 +43,7 @@ Kernel Rewriter::run() {
     const BlockId body_block = b.new_block();
     copy_functions();
     b.enter(body_block);
-    // Sizes come first: wherever a pass moves or drops the code around them, they stay.
+    // Sizes of memories come first, so that they stay wherever a pass moves or drops other code.
     for (Memory& m : to.memories)
         if (m.size) m.size = size(m.size);
     body();
@@ -89,8 +89,8 @@ std::vector<Value> Rewriter::of(std::span<const Value> old) const {
 }
 
 void Rewriter::map_results(const Inst& old, InstId now) {
-    // An if of which no arm yields any more has no results: what follows is never reached, and any value will do there.
-    const bool reached = to[now].result_count >= old.result_count;  // a pass may add some
+    // If no arm yields any more, the if has no results. The code after it is unreachable, so any value will do.
+    const bool reached = to[now].result_count >= old.result_count;  // a pass may add results
     for (int r = 0; r < old.result_count; ++r)
         map(from.result(old, r), reached ? to.result(to[now], r) : b.constant(from.type_of(from.result(old, r)), 0));
 }
@@ -143,7 +143,7 @@ InstId Rewriter::control(const Inst& i, std::span<const Value> operands, std::sp
         b.enter(made[which]);
         const std::vector<Value> now = to[made[which]].params;
         fill(which, now);
-        // The body of a while is emitted inside the test block's scope: it sees the values numbered there.
+        // The body of a while is emitted inside the test block's scope, whose values it sees.
         if (i.op != Op::while_) b.leave();
     }
     if (i.op == Op::while_) b.leave(), b.leave();

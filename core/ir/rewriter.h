@@ -1,4 +1,4 @@
-// Copies a kernel through a Builder, so that a pass only writes what it changes.
+// Copies a kernel through a Builder, so that a pass only handles what it changes.
 #pragma once
 #include <functional>
 #include <span>
@@ -10,12 +10,11 @@
 
 namespace pumice::ir {
 
-/// Emits a pure instruction of another kernel over these operands. An argument is the one of the same number, an extent that of the same
-/// memory.
+/// Emits a pure instruction of another kernel on these operands. Arguments and memories keep their numbers.
 Value emit_like(Builder& b, const Inst& i, std::span<const Value> operands);
 
-/// The base of passes: walks `from` in order and emits into `to`, where pure instructions are folded and numbered anew.
-/// A pass overrides inst(), and calls copy() for what it leaves as it is. The order of everything with an effect is kept.
+/// The base of passes: walks `from` in order and emits into `to`, where pure instructions are folded and numbered anew. A pass
+/// overrides inst(), and calls copy() for unchanged instructions. Instructions with effects keep their order.
 class Rewriter {
 public:
     explicit Rewriter(const Kernel& kernel);
@@ -26,32 +25,32 @@ public:
     Kernel run();
 
 protected:
-    /// Emits what one instruction becomes, and maps its results.
+    /// Emits the replacement of one instruction, and maps its results.
     virtual void inst(InstId i) { copy(i); }
-    /// What the body becomes.
+    /// Emits the body.
     virtual void body() { insts(BlockId{0}); }
-    /// Whether `to` has the memory.
+    /// True if `to` keeps the memory.
     virtual bool keeps(MemoryId) const { return true; }
-    /// Whether `to` has the function, and what its body becomes, once the new one is entered and its parameters are mapped.
+    /// True if `to` keeps the function. function() emits its body, after the new one is entered and its parameters are mapped.
     virtual bool keeps_function(const Function&) const { return true; }
     virtual void function(const Function& f) { insts(f.body); }
-    bool in_function = false;  ///< what is walked is the body of a function
+    bool in_function = false;  ///< the walk is inside a function's body
 
-    /// The contents of a construct's block, once the new one is entered and its parameters are mapped.
+    /// Emits a construct's block, after the new one is entered and its parameters are mapped.
     virtual void block(const Inst& construct, int which) { insts(construct.blocks[which]); }
 
-    /// The instruction as it is, with mapped operands; what its blocks hold goes through block().
+    /// Copies the instruction with mapped operands; its blocks go through block().
     void copy(InstId i);
-    /// The instructions of a block, into the current one, as long as it has no terminator.
+    /// Emits the instructions of a block into the current one until that has a terminator.
     void insts(BlockId block);
-    /// The instructions of an arm, into the current block; its yield gives the results of the construct.
+    /// Emits the instructions of an arm into the current block; the arm's yield gives the results of the construct.
     void splice(const Inst& construct, BlockId arm);
-    /// Emits a construct like `i` over other operands, its (first) block with parameters of these types. `fill` is called in each
-    /// new block, with the block's position and parameters, and ends it.
+    /// Emits a construct like `i` with other operands, and with parameters of these types for its (first) block. `fill` is called
+    /// in each new block, with the block's position and parameters, and must end it.
     using Fill = std::function<void(int which, std::span<const Value> params)>;
     InstId control(const Inst& i, std::span<const Value> operands, std::span<const Scalar> params, const Fill& fill);
 
-    /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; without a value where there is no `otherwise`.
+    /// `if condition { then() -> %1; yield %1 } else { yield otherwise }`; yields nothing if `otherwise` is none.
     template <class Then>
     Value choose(Value condition, Value otherwise, const Then& then) {
         Inst i;
@@ -70,7 +69,7 @@ protected:
     void map(Value old, Value now) { values[old.id] = now; }
     void map_results(const Inst& old, InstId now);
     Value zero(Scalar type) { return b.constant(type, 0); }
-    /// How many items of the group stand along the axis: groups at the end of a range are cut.
+    /// Number of items of the group that are inside the range along the axis.
     Value members_along(int axis);
     MemoryId of(MemoryId old) const { return memories[old.id]; }
     void map(MemoryId old, MemoryId now) { memories[old.id] = now; }
@@ -85,9 +84,9 @@ private:
     void copy_functions();
     void copy_control(InstId i);
 
-    std::vector<Value> values;       ///< of `from`, in `to`
-    std::vector<MemoryId> memories;  ///< likewise
-    std::vector<uint32_t> functions; ///< likewise
+    std::vector<Value> values;       ///< maps values of `from` to those of `to`
+    std::vector<MemoryId> memories;  ///< likewise memories
+    std::vector<uint32_t> functions; ///< likewise functions
 };
 
 }  // namespace pumice::ir

@@ -14,11 +14,11 @@ constexpr double pi = std::numbers::pi;
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// From here the asymptotic series below are good to double precision.
+/// From here on, the asymptotic series below have double precision.
 constexpr double asymptotic_from = 10;
 
 bool is_pole(double a) { return a <= 0 && a == std::floor(a); }
-/// x less the nearest whole number: sin(pi x) and tan(pi x) have the same magnitude there, and it is exact.
+/// x minus the nearest integer, which is exact: sin(pi x) and tan(pi x) keep their magnitude.
 double from_whole(double a) { return a - std::round(a); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the host column of ops.def calls where C++ leaves something undefined or has no such function.
+// Functions for the host column of ops.def where C++ is undefined or lacks one.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace pumice::scalar {
 
-/// Unsigned and at least 32 bits wide, so that neither overflow nor promotion to int makes wrapping undefined.
+/// An unsigned type of at least 32 bits: neither overflow nor promotion to int makes wrapping undefined.
 template <class T>
 using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <class T>
@@ -34,7 +34,7 @@ template <class T>
 constexpr T mul_high(T a, T b) {
     if constexpr (sizeof(T) < 8) return T(uint64_t(a) * b >> bit_width<T>);
     else {
-        // Four products of halves; the middle ones carry into the upper half.
+        // Four products of halves; the carries of the middle ones go into the upper half.
         const uint64_t low = uint64_t(uint32_t(a)) * uint32_t(b), mid = uint64_t(a >> 32) * uint32_t(b) + (low >> 32);
         const uint64_t other = uint64_t(uint32_t(a)) * uint32_t(b >> 32) + uint32_t(mid);
         return uint64_t(a >> 32) * uint32_t(b >> 32) + (mid >> 32) + (other >> 32);
@@ -46,7 +46,7 @@ constexpr T neg(T a) {
     else return -a;
 }
 
-/// True where C++ does not define a / b.
+/// True if C++ does not define a / b.
 template <class T>
 constexpr bool division_undefined(T a, T b) {
     if constexpr (std::is_signed_v<T>)
@@ -68,7 +68,7 @@ T abs(T a) {
     if constexpr (std::is_integral_v<T>) return a < T(0) ? neg(a) : a;
     else return std::fabs(a);
 }
-/// `a != a` is false for integers, and true for a NaN.
+/// `a != a` is false for integers and true for NaN.
 template <class T>
 constexpr T min(T a, T b) {
     return b < a || a != a ? b : a;
@@ -114,28 +114,28 @@ constexpr T reverse_bits(T a) {
     return T(to);
 }
 
-/// Floats are computed in double, for one rounding.
+/// Computed in double, for a single rounding.
 template <class T>
 T rsqrt(T a) { return T(1.0 / std::sqrt(double(a))); }
 template <class T>
 T exp10(T a) { return T(std::pow(10.0, double(a))); }
-/// C libraries' cbrt of doubles is wrong by 3 ulps and more.
+/// The C library's cbrt of doubles errs by 3 ulps and more.
 template <class T>
 T cbrt(T a) { return T(std::cbrt(static_cast<std::conditional_t<sizeof(T) == 8, long double, T>>(a))); }
-/// Halves to even whatever the caller's rounding mode: 1.5 / eps is where a float has no fraction left.
+/// Rounds halves to even in every rounding mode; from 1.5 / eps on a float has no fraction.
 template <class T>
 T rint(T a) {
     const T below = std::floor(a), fraction = a - below;
     const bool up = fraction > T(0.5) || (fraction == T(0.5) && std::fmod(below, T(2)) != T(0));
     return std::copysign(up ? below + T(1) : below, a);
 }
-/// C leaves the value at 0 and NaN to the implementation.
+/// C leaves the results for 0 and NaN to the implementation.
 template <class T>
 int32_t ilogb(T a) {
     if (a == T(0)) return std::numeric_limits<int32_t>::min();
     return std::isfinite(a) ? int32_t(std::ilogb(a)) : std::numeric_limits<int32_t>::max();
 }
-/// Without std::lgamma's write to a global, which is a race between threads.
+/// Unlike std::lgamma, it does not write to a global, which would be a race between threads.
 double lgamma(double a);
 float lgamma(float a);
 /// The first and the second derivative of lgamma.

@@ -1,4 +1,4 @@
-// Where the instructions of a kernel stand, and how values flow through its control flow.
+// The structure of a kernel: the block and construct around each instruction, and the flow of values through control flow.
 #pragma once
 #include <vector>
 
@@ -6,27 +6,27 @@
 
 namespace pumice::ir {
 
-/// Positions and jumps of a kernel's instructions. Holds for the kernel as it was when the table was made.
+/// Positions and jumps of a kernel's instructions. Valid only for the kernel as it was at construction.
 class Structure {
 public:
     explicit Structure(const Kernel& kernel);
 
-    /// The block an instruction stands in; `none` for one that stands nowhere (a pass left it behind).
+    /// The block of an instruction; `none` for one in no block (left behind by a pass).
     BlockId block_of(InstId i) const { return blocks[i.id]; }
     /// The construct that owns a block; `none` for the body, and for the bodies of functions.
     InstId owner_of(BlockId b) const { return owners[b.id]; }
-    /// The construct around an instruction; `none` in a body.
+    /// The construct around an instruction; `none` directly in a body.
     InstId around(InstId i) const { return owner_of(block_of(i)); }
-    /// The breaks and continues that name this loop.
+    /// The breaks and continues of this loop.
     const std::vector<InstId>& jumps_to(InstId loop) const { return jumps[loop.id]; }
     /// All instructions of the kernel's body, in the order of the text; and those of its functions.
     const std::vector<InstId>& order() const { return in_order; }
     const std::vector<InstId>& function_order() const { return in_functions; }
-    /// The instruction of `block` that is `i` or has it inside; `none` when there is no such.
+    /// The instruction of `block` that is `i` or contains it; `none` if there is none.
     InstId ancestor_in(BlockId block, InstId i) const;
 
-    /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value, InstId) with
-    /// each value that can become it, and what hands it on: the construct itself, a yield, test, break or continue.
+    /// Column c of a construct is its result c together with the loop parameter that carries it. Calls f(Value, InstId) with each
+    /// value that may become it, and the instruction that passes it on: the construct, a yield, test, break or continue.
     template <class F>
     void each_source(InstId construct, uint32_t column, F f) const;
 
@@ -41,16 +41,16 @@ private:
 
 inline bool is_loop(Op op) { return op == Op::for_ || op == Op::while_; }
 inline bool is_control(Op op) { return op == Op::if_ || is_loop(op); }
-/// Loop parameters before the first carried one: the index of a for.
+/// Number of loop parameters before the first carried one: the index of a for.
 inline uint32_t leading_params(Op op) { return op == Op::for_ ? 1 : 0; }
-/// Operands of a construct before the first initial value.
+/// Number of operands of a construct before the first initial value.
 inline uint32_t leading_operands(Op op) { return op == Op::for_ ? 3 : op == Op::if_ ? 1 : 0; }
 
 inline const Inst& last_inst(const Kernel& k, BlockId b) { return k[k[b].insts.back()]; }
 
-/// True when nothing after the instruction runs: a terminator, or an if whose arms both leave.
+/// True if control never reaches the code after the instruction: a terminator, or an if whose arms both leave.
 bool never_falls_through(const Kernel& k, const Inst& i);
-/// Calls f(InstId) for everything in the instruction's blocks, in the order of the text.
+/// Calls f(InstId) for every instruction in the blocks of `i`, in the order of the text.
 template <class F>
 void each_inside(const Kernel& k, const Inst& i, F&& f) {
     for (const BlockId b : i.blocks) {

@@ -34,7 +34,7 @@ half::half(float value) {
     else if (magnitude >= 0x47800000) h = 0x7c00;                     // 2^16 and more
     else if (magnitude >= smallest_normal) h = shift_right_even(magnitude - rebias, 13);  // a carry may reach the exponent
     else {
-        // Subnormal: the significand in units of 2^-24. What is below 2^-25 rounds to 0.
+        // Subnormal: the significand in units of 2^-24. Numbers below 2^-25 round to 0.
         const int exponent = int(magnitude >> 23), shift = 126 - exponent;
         h = shift > 24 ? 0 : shift_right_even((magnitude & 0x7fffff) | 0x800000, shift);
     }

@@ -9,13 +9,13 @@
 
 namespace pumice {
 
-/// The types a device value can have. Vectors, matrices and structs exist in memory only (see Element): values are scalars.
+/// The types of device values. Vectors, matrices and structs exist only in memory (see Element): values are scalars.
 enum class Scalar : uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64 };
 inline constexpr int scalar_count = 12;
 
 /// "bool", "i32", "f64", ...
 std::string_view name_of(Scalar type);
-/// The scalar with this name, if there is one.
+/// The scalar with this name, if any.
 std::optional<Scalar> scalar_named(std::string_view name);
 /// Bytes of the type in host and device memory (bool: 1 on the host; see Element for devices).
 constexpr int size_of(Scalar type) {
@@ -27,8 +27,8 @@ constexpr bool is_signed_int(Scalar t) { return t >= Scalar::i8 && t <= Scalar::
 constexpr bool is_unsigned_int(Scalar t) { return t >= Scalar::u8 && t <= Scalar::u64; }
 constexpr bool is_int(Scalar t) { return t >= Scalar::i8 && t <= Scalar::u64; }
 
-/// IEEE binary16 storage; arithmetic happens on devices, or in float after conversion. Other numbers become halves, and halves other
-/// numbers, by way of float, as in casts.
+/// IEEE binary16 storage. Arithmetic happens on devices, or in float after conversion. Conversions from and to other types go
+/// through float, as casts do.
 struct half {
     uint16_t bits = 0;
     half() = default;
@@ -62,7 +62,7 @@ struct Leaf {
     bool operator==(const Leaf&) const = default;
 };
 
-/// What one element of an array, local array or private array holds. Layout equals the host's.
+/// The layout of one element of an array, local array or private array. Equals the host's.
 struct Element {
     std::vector<Leaf> leaves;
     uint32_t size = 0;  ///< bytes from one element to the next

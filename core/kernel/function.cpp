@@ -9,7 +9,7 @@ namespace {
 
 using ir::Op;
 
-/// What only a launch has, and no host call.
+/// True for instructions that only work in a launch, not in a host call.
 bool needs_a_launch(Op op) {
     if (is_scalar_op(op)) return false;
     switch (op) {
@@ -26,7 +26,7 @@ bool needs_a_launch(Op op) {
     }
 }
 
-/// One member a scalar, each in 8 bytes of its own.
+/// One member for each scalar, 8 bytes each.
 Element results_element(const std::vector<Scalar>& types) {
     Element e;
     for (size_t r = 0; r < types.size(); ++r) e.leaves.push_back({text("r", r), types[r], uint32_t(8 * r)});

@@ -8,7 +8,7 @@
 namespace pumice {
 namespace detail {
 
-/// What a function's lambda may return, as device types: a device value, a host number, a tuple of such, or nothing.
+/// The result type of a function's lambda, as device types: a device value, a host number, a tuple of such, or nothing.
 template <class R> struct returned { using types = std::tuple<device_type_t<R>>; };
 template <class R> requires HostScalar<R> struct returned<R> { using types = std::tuple<std::remove_cvref_t<R>>; };
 template <class R> requires Composite<R> struct returned<R> { using types = std::tuple<R>; };
@@ -22,13 +22,13 @@ template <class... A> constexpr bool starts_with<std::tuple<A...>, std::tuple<>>
 template <class X, class... A, class... B>
 constexpr bool starts_with<std::tuple<X, A...>, std::tuple<X, B...>> = starts_with<std::tuple<A...>, std::tuple<B...>>;
 
-/// Scalars of T, in order.
+/// Appends the scalars of T, in order.
 template <class T>
 void append_scalars(std::vector<Scalar>& all) {
     if constexpr (ScalarType<T>) all.push_back(*scalar_of<T>());
     else structure<T>::each_type([&]<class F>(const char*, size_t, F*) { append_scalars<F>(all); });
 }
-/// How many scalars the types of a tuple have.
+/// Number of scalars in the types of a tuple.
 template <class Types>
 size_t scalar_count() {
     std::vector<Scalar> all;
@@ -60,7 +60,7 @@ void take_bits(T& value, const uint64_t*& next) {
 template <class Types> struct results;
 template <class... R>
 struct results<std::tuple<R...>> {
-    /// What a call gives: nothing, the one result, or all of them.
+    /// The result of a call: nothing, the one result, or a tuple of all.
     template <template <class> class W>
     static auto pick(std::tuple<W<R>...> all) {
         if constexpr (sizeof...(R) == 1) return std::get<0>(std::move(all));
@@ -76,7 +76,7 @@ struct results<std::tuple<R...>> {
         std::apply([&](auto&... value) { (take_bits(value, next), ...); }, all);
         return pick<std::type_identity_t>(std::move(all));
     }
-    /// The scalars of what a lambda returned; a tuple holds one value for each R.
+    /// The scalars of a lambda's results; a tuple holds one value for each R.
     template <class Given>
     static std::vector<Handle> handles(const Given& given) {
         std::vector<Handle> all;
@@ -87,7 +87,7 @@ struct results<std::tuple<R...>> {
     }
 };
 
-/// A FunctionBody that records `f`, called with Val<P>... and giving the device types in the tuple R.
+/// A FunctionBody that records `f`, which is called with Val<P>... and returns the device types in the tuple R.
 template <class R, class... P, class F>
 FunctionBody function_body(std::string name, Place place, F f) {
     FunctionBody body;
@@ -115,7 +115,7 @@ template <class T> struct value_parameter<Val<T>> { using type = T; };
 template <class Given, class Wanted> struct tuple_fits : std::false_type {};
 template <class... G, class... W> requires(sizeof...(G) == sizeof...(W))
 struct tuple_fits<std::tuple<G...>, std::tuple<W...>> : std::bool_constant<(std::is_convertible_v<const G&, Operand<W>> && ...)> {};
-/// Whether a rule gives what it must: a value for each of these types, alone or in a tuple.
+/// True if a rule returns a value for each of these types, alone or in a tuple.
 template <class Given, class... Wanted>
 concept RuleGives = (sizeof...(Wanted) == 1 && (std::is_convertible_v<const Given&, Operand<Wanted>> && ...)) ||
                     tuple_fits<Given, std::tuple<Wanted...>>::value;
@@ -123,21 +123,21 @@ template <class Rule, class... A> concept RuleTakes = std::is_invocable_v<Rule, 
 
 }  // namespace detail
 
-/// A device function whatever its parameters. Handles share one function.
+/// The base of all device functions, without parameter types. Handles share one function.
 class FunctionBase {
 public:
     const std::string& name() const { return state->body->name; }
-    /// The function as a kernel of one work-item: its parameters are the kernel's, its results are stored to an array "result",
-    /// whose element has a member "r0", "r1", ... for each scalar. Throws Error naming the line of a misuse.
+    /// The function as a kernel of one work-item with the same parameters. It stores the results to an array "result", whose
+    /// element has a member "r0", "r1", ... for each scalar. Throws Error naming the line of a misuse.
     std::shared_ptr<const ir::Kernel> recorded() const;
-    /// Its text.
+    /// The text of recorded().
     std::string ir() const;
-    /// What kernels record where they call the function.
+    /// The body, which kernels record when they call the function.
     const std::shared_ptr<const detail::FunctionBody>& body() const { return state->body; }
 
 protected:
     explicit FunctionBase(detail::FunctionBody body);
-    /// Runs it for host values, by the interpreter: the bits of each scalar parameter, then of each result.
+    /// Runs the function on the interpreter, from the bits of each scalar parameter to those of each result.
     std::vector<uint64_t> evaluate(std::span<const detail::HostArgument> arguments) const;
 
 private:
@@ -150,7 +150,7 @@ private:
     std::shared_ptr<State> state;
 };
 
-/// What function() gives: R is a tuple of the device types of the results, P those of the parameters.
+/// The result of function(): R is a tuple of the device types of the results, P those of the parameters.
 template <class R, class... P>
 class Function : public FunctionBase {
 public:
@@ -158,7 +158,7 @@ public:
     Function(std::string name, F f, detail::Place place) : Function(detail::function_body<R, P...>(std::move(name), place, std::move(f))) {}
     explicit Function(detail::FunctionBody body) : FunctionBase(std::move(body)) {}
 
-    /// In a kernel: the results for device values, as Val, or a tuple of Val for several.
+    /// In a kernel: returns the results for device values, as Val, or as a tuple of Val for several.
     auto operator()(detail::Operand<P>... arguments) const {
         [[maybe_unused]] detail::Place place;
         ((place = place.line ? place : arguments.place), ...);
@@ -167,14 +167,14 @@ public:
         (detail::append_handles<P>(arguments, handles), ...);
         return detail::results<R>::device(r.call(body(), handles, place));
     }
-    /// On the host: computed at once by the reference interpreter, no device needed. Throws Error where the function asks for what
-    /// only a launch has: indices, barriers.
+    /// On the host: evaluated at once by the reference interpreter, without a device. Throws Error if the function needs a launch
+    /// (indices, barriers).
     auto operator()(P... arguments) const requires(sizeof...(P) > 0) {
         return detail::results<R>::host(evaluate(detail::host_arguments(arguments...)));
     }
 
-    /// The same function with a rule for its derivative in reverse mode, called with the parameters, the results and an adjoint for
-    /// each result (dy): gives the adjoint of each parameter, several in a std::tuple.
+    /// The same function with a rule for its reverse-mode derivative. The rule takes the parameters, the results and an adjoint
+    /// for each result (dy); it returns the adjoint of each parameter, several in a std::tuple.
     template <class G>
     Function reverse(G rule, PUMICE_AT) const {
         return std::apply([&]<class... Y>(const std::type_identity<Y>&...) {
@@ -188,9 +188,9 @@ public:
             return Function(std::move(with));
         }, identities(static_cast<R*>(nullptr)));
     }
-    /// The same with an augmented primal, which takes the parameters and gives, in a std::tuple, the results and behind them what the rule
-    /// is to have besides. It stands for the function in kernels (what is kept costs nothing where no derivative asks for it), so it
-    /// computes the same. The rule is called with the parameters, the results, what was kept, and an adjoint for each result.
+    /// The same with an augmented primal, which takes the parameters and returns, in a std::tuple, the results followed by values
+    /// for the rule. It replaces the function in kernels, so it must compute the same; the extra values cost nothing without a
+    /// derivative. The rule takes the parameters, the results, the extra values, and an adjoint for each result.
     template <class Augmented, class G> requires std::is_invocable_v<Augmented, Val<P>...>
     Function reverse(Augmented augmented, G rule, PUMICE_AT) const {
         using All = typename detail::returned<std::invoke_result_t<Augmented, Val<P>...>>::types;
@@ -214,7 +214,7 @@ public:
             return Function(std::move(with));
         }, identities(static_cast<All*>(nullptr)));
     }
-    /// The same function with a rule for forward mode, called with the parameters and their tangents: gives the tangent of each result.
+    /// The same function with a forward-mode rule, from the parameters and their tangents to the tangent of each result.
     template <class G>
     Function forward(G rule, PUMICE_AT) const {
         return std::apply([&]<class... Y>(const std::type_identity<Y>&...) {
@@ -227,7 +227,7 @@ public:
             return Function(std::move(with));
         }, identities(static_cast<R*>(nullptr)));
     }
-    /// The same function, taken as a constant by derivatives.
+    /// The same function, treated as constant by derivatives.
     Function inactive() const {
         detail::FunctionBody with = *body();
         with.inactive = true;
@@ -246,8 +246,8 @@ template <class R, class F, class... P> struct function_signature<R (F::*)(P...)
 template <class R, class F, class... P> struct function_signature<R (F::*)(P...)> : function_signature<R (F::*)(P...) const> {};
 }  // namespace detail
 
-/// Defines a device function of Val<T> parameters, T a scalar, vector or struct; it gives what the lambda returns: a device value, a
-/// tuple of them, or nothing. It sees its parameters only, may call other functions, and not itself.
+/// Defines a device function of Val<T> parameters, T a scalar, vector or struct. It returns the lambda's result: a device value,
+/// a tuple of them, or nothing. The lambda sees only its parameters. It may call other functions, but not itself.
 template <class F>
 auto function(std::string name, F f, PUMICE_AT) {
     return typename detail::function_signature<decltype(&F::operator())>::type(std::move(name), std::move(f), PUMICE_HERE);

@@ -22,19 +22,19 @@ struct KernelBase::State {
     std::mutex mutex;
     std::shared_ptr<const ir::Kernel> recorded, inlined;
     std::vector<std::weak_ptr<detail::DeviceState>> compiled_for;
-    std::recursive_mutex kept_mutex;  // what is made may ask for more
+    std::recursive_mutex kept_mutex;  // recursive, since `make` may call kept()
     std::unordered_map<std::string, std::shared_ptr<void>> kept;
 
-    /// What is launched: a function's memory counts as often as it is called.
+    /// The kernel with its calls inlined, so that each call has the function's memory of its own.
     std::shared_ptr<const ir::Kernel> without_calls(const std::shared_ptr<const ir::Kernel>& kernel) {
         if (kernel->functions.empty()) return kernel;
         std::lock_guard lock(mutex);
         if (!inlined) inlined = std::make_shared<const ir::Kernel>(ir::inlining(*kernel));
         return inlined;
     }
-    /// A device that is still open forgets what it compiled.
+    /// Removes the executables from devices that are still open.
     ~State();
-    /// Of several threads that want it at once, one compiles.
+    /// Compiles once, also if several threads ask at the same time.
     std::shared_ptr<Executable> compile(const std::shared_ptr<const ir::Kernel>& kernel,
                                         const std::shared_ptr<detail::DeviceState>& device);
 };
@@ -44,7 +44,7 @@ KernelBase::State::~State() {
         if (const auto device = compiled.lock()) {
             std::unique_lock lock(device->mutex);
             const auto forgotten = device->executables.extract(number);
-            lock.unlock();  // the executable goes without it
+            lock.unlock();  // destroys the executable outside the lock
         }
 }
 
@@ -105,7 +105,7 @@ std::string extents_text(std::span<const int64_t> written) {
     for (const int64_t n : written) out += text(out.empty() ? "" : " x ", n);
     return out;
 }
-/// Of an axis array, in written order.
+/// The text of an axis array, in written order.
 std::string extents_text(const std::array<int64_t, 3>& axes, int rank) {
     std::vector<int64_t> written(axes.rend() - rank, axes.rend());
     return extents_text(written);
@@ -126,7 +126,7 @@ void fix_extents(ir::Kernel& k, const KernelOptions& options) {
 }  // namespace
 
 std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
-    // A kernel that is asked for while it is itself being recorded would wait for itself; Recorder says so first.
+    // Waiting for a kernel during its own recording would deadlock; Recorder reports that first.
     if (detail::Recorder* r = detail::Recorder::current_or_null())
         fail("kernel \"", state->name, "\" is used while kernel \"", r->kernel.name,
              "\" is being recorded: a kernel cannot launch another one");
@@ -158,12 +158,12 @@ std::shared_ptr<void> KernelBase::kept(const std::string& name, const std::funct
 
 std::string KernelBase::ir() const {
     const auto kernel = recorded();
-    if (!state->record) return ir::print(*kernel);  // it came as text, or as IR, and stays as it was
+    if (!state->record) return ir::print(*kernel);  // a kernel from text or IR keeps its form
     return ir::print(ir::dead(ir::simplify(ir::promote(ir::inlining_without_rules(*kernel)))));
 }
 
 namespace {
-/// The verifier knows the sizes to be numbers; text may have written larger ones than the language declares.
+/// The verifier checks that the sizes are valid numbers; text may ask for more than the language's limit.
 void check_private(const ir::Kernel& kernel) {
     for (const ir::Memory& m : kernel.memories) {
         int64_t bytes = m.element.size;
@@ -197,7 +197,7 @@ public:
     std::shared_ptr<detail::DeviceState> device;
     Launch launch;
 
-    /// False where the range is empty.
+    /// Returns false if the range is empty.
     bool collect() {
         check_arguments();
         check_aliases();
@@ -280,7 +280,7 @@ private:
         if (!device) device = Device::open().state;
     }
 
-    /// As the i32 that the kernel takes.
+    /// The value of a range parameter, as i32.
     uint64_t range_bits(const ir::Parameter& p) const {
         const size_t d = size_t(p.dimension);
         return uint32_t(p.given == ir::Given::range_start ? uint64_t(range.from[d]) : uint64_t(range.to[d]) - uint64_t(range.from[d]));
@@ -319,7 +319,7 @@ private:
                        "; indices are from ", INT32_MIN, " to ", INT32_MAX - 1);
             const int64_t extent = range.to[d] - range.from[d];
             if (extent > INT32_MAX) refuse("its range has extent ", extent, " along dimension ", d, "; the limit is ", INT32_MAX);
-            // Of more than 3 dimensions, the first ones are one axis, which starts at 0.
+            // More than 3 dimensions: the first ones are folded into one axis, which starts at 0.
             const bool folds = range.rank > 3 && axis == 2;
             launch.start[axis] = folds ? 0 : range.from[d];
             launch.extent[axis] = folds && d > 0 ? launch.extent[axis] * extent : extent;
@@ -336,7 +336,7 @@ private:
         return !empty;
     }
 
-    /// Devices count items in 64 bits, and what they do with each in as many.
+    /// Limits the items, since devices count in 64 bits both items and their work.
     void check_items() const {
         constexpr int64_t most = int64_t(1) << 48;
         int64_t items = 1;
@@ -347,7 +347,7 @@ private:
         }
     }
 
-    /// The range that the kernel fixes.
+    /// Takes the range that the kernel fixes.
     bool own_range() {
         if (!kernel.range[0]) refuse("it is launched over no range, and fixes none at its definition (static_range)");
         launch.rank = kernel.rank;
@@ -389,7 +389,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     LaunchCheck check(*kernel, range, arguments);
     const bool any = check.collect();
     detail::DeviceState& device = *check.device;
-    // Given by the launch or the kernel.
+    // The group extents are given by the launch or the kernel.
     const bool fixed = range.group_rank || kernel->group[0];
     if (fixed) check.check_group(device.backend->limits());
     if (!any) {
@@ -404,7 +404,7 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     if (range.rank > 3) check.launch.group[2] = 1;
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size)
-            interp::local_elements(*kernel, m, check.launch.group);  // throws where there are none
+            interp::local_elements(*kernel, m, check.launch.group);  // throws unless the number is positive
     detail::Observer* observer = detail::observer();
     const int stream = check.launch.stream;
     const bool timed = range.is_timed || debug::time();

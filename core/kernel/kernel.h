@@ -10,16 +10,17 @@
 
 namespace pumice {
 
-/// The index space of a launch: 1 to 6 dimensions, written like the indices (dimension 0 the slowest). Devices know 3: of more, all
-/// but the last two are one axis, from which kernels recover their indices by division; groups have extent 1 along them.
+/// The index space of a launch: 1 to 6 dimensions, written like the indices (dimension 0 the slowest). Devices have 3 axes: of
+/// more dimensions, all but the last two are folded into one axis, from which kernels recover the indices by division; groups
+/// have extent 1 along them.
 class Range {
 public:
-    /// Fixes the group's extents, as many as the range has dimensions; without, the device chooses.
+    /// Fixes the group's extents, one a dimension of the range. By default, the device chooses them.
     template <std::integral... E> Range group(E... extents) const { return with_group({int64_t(extents)...}); }
     /// Puts the launch on a stream instead of the default one.
     Range on(const Stream& stream) const;
 
-    /// Has the device take the time of the launch, for Event::elapsed. A device may do less at once around it.
+    /// Measures the device's time of the launch, for Event::elapsed. A device may overlap less work around it.
     Range timed() const;
 
     int rank = 1;                                ///< 0: the kernel's own range
@@ -57,19 +58,19 @@ Range ndrange(const int64_t (&from)[N], const int64_t (&to)[N]) {
     return r;
 }
 
-/// An option of a kernel: items past the range run too, and the kernel guards itself with in_range().
+/// A kernel option: items past the range run too, and the kernel checks in_range() itself.
 struct WholeGroups {};
 inline constexpr WholeGroups whole_groups;
 using Math = ir::Math;
 
-/// Options of a kernel that fix the extents of its groups, and of its range, written like the range: static_group<16, 16>. The kernel
-/// then knows them while it is recorded, and its launches give the same or none.
+/// Kernel options that fix the extents of groups and of the range, written like the range: static_group<16, 16>. They are known
+/// during recording; a launch must give the same extents or none.
 template <int... E> struct StaticGroup {};
 template <int... E> struct StaticRange {};
 template <int... E> inline constexpr StaticGroup<E...> static_group;
 template <int... E> inline constexpr StaticRange<E...> static_range;
 
-/// What kernel() may be given between the name and the lambda, combined.
+/// Combined options of a kernel, passed to kernel() between the name and the lambda.
 class KernelOptions {
 public:
     KernelOptions() = default;
@@ -77,11 +78,11 @@ public:
     KernelOptions(Math math) : math(math) {}
     template <int... E> KernelOptions(StaticGroup<E...>) : group(fixed<E...>()) {}
     template <int... E> KernelOptions(StaticRange<E...>) : range(fixed<E...>()) {}
-    /// These and those of `more`.
+    /// Combines these options with `more`.
     KernelOptions with(const KernelOptions& more) const;
     bool whole_groups = false;
     Math math = Math::contract;
-    std::vector<int64_t> group, range;  ///< in written order; empty where the launch gives them
+    std::vector<int64_t> group, range;  ///< in written order; empty: given by the launch
 
 private:
     template <int... E> static std::vector<int64_t> fixed() {
@@ -93,24 +94,24 @@ private:
 
 namespace detail {
 
-/// Throws Error where `what` ("kernel") has a name that is none.
+/// Throws Error if the name of `what` ("kernel") is invalid.
 void check_name(const char* what, const std::string& name);
 
-/// What a host passes for one parameter of the IR.
+/// A host argument for one parameter of the IR.
 struct HostArgument {
     bool is_array = false;
-    const Element* element = nullptr;   ///< arrays
+    const Element* element = nullptr;   ///< of an array
     const ArrayState* array = nullptr;  ///< null: never allocated
     std::shared_ptr<DeviceState> device;
     std::array<int64_t, ir::max_rank> extents = Launch::Array::ones();  ///< dimension 0 first
     int rank = 1;
-    Scalar type = Scalar::f32;          ///< scalars
+    Scalar type = Scalar::f32;          ///< of a scalar
     uint64_t bits = 0;
-    const void* followed_by = nullptr;  ///< a scalar: whose derivative follows it, and as which of its numbers
+    const void* followed_by = nullptr;  ///< of a traced scalar: its program's scalars, and its number among them
     int number = -1;
 };
 
-/// Writes what `value` is for the IR: one argument, or of a struct one a member, in order.
+/// Writes `value` as arguments of the IR: one, or for a struct one a member, in order.
 template <class T>
 void put_host(const T& value, HostArgument*& next) {
     if constexpr (ScalarType<T>) {
@@ -149,16 +150,16 @@ auto host_arguments(const H&... values) {
     return all;
 }
 
-/// A number, or a struct of such, of type T that is more than its value: put_host knows it.
+/// True for a traced number, or struct of such, of type T: put_host handles it.
 template <class A, class T> concept Follows = std::is_same_v<typename A::traced, T>;
-/// What is given for a parameter that takes an H.
+/// The argument for a parameter of host type H: traced values stay as they are.
 template <class H, class A>
 decltype(auto) given_as(const A& a) {
     if constexpr (std::is_same_v<A, H> || Follows<A, H>) return (a);
     else return H(a);
 }
 
-// What the host passes for a parameter of the lambda's signature.
+// The host argument for a parameter of the lambda's signature.
 template <class P> struct parameter {
     static_assert(never<P>, "pumice: a kernel's parameters are In<T, N>, Out<T, N>, InOut<T, N> and Val<T>, taken by value");
 };
@@ -173,7 +174,7 @@ template <class T> struct parameter<Val<T>> {
     using host = T;
     template <class A> static constexpr bool takes = std::is_same_v<A, T> || Adopts<T, A> || Follows<A, T>;
 };
-/// Checked for each argument of a launch, so that the compiler's message names its number, what is wanted and what is given.
+/// Checks one argument of a launch: the compiler's message shows its number, and the wanted and the given type.
 template <int Number, class Wanted, class Given, bool right>
 struct Argument {
     static_assert(right, "pumice: an argument of a kernel launch has the wrong type (see its number, the wanted and the given type)");
@@ -181,25 +182,25 @@ struct Argument {
 
 }  // namespace detail
 
-/// A kernel whatever its parameters: its names and texts. Handles share one kernel.
+/// The base of all kernels, without parameter types. Handles share one kernel.
 class KernelBase {
 public:
-    // Moving a handle copies it: none is ever empty.
+    // Moving a handle copies it, so that no handle is ever empty.
     KernelBase(const KernelBase&) = default;
     KernelBase& operator=(const KernelBase&) = default;
-    /// As kernel() was given it.
+    /// The name given to kernel().
     const std::string& name() const;
-    /// The IR that was recorded, tidied (functions without rules inlined, variables promoted, dead code removed), as text that
-    /// parse_ir reads.
+    /// The recorded IR after cleaning (functions without rules inlined, variables promoted, dead code removed), as text for
+    /// parse_ir.
     std::string ir() const;
-    /// The GLSL and the SPIR-V of the kernel, for a device of Vulkan 1.2; needs none. Throws Error when recording fails.
+    /// The kernel's GLSL and SPIR-V for a device of Vulkan 1.2; needs no device. Throws Error if recording fails.
     std::string glsl() const;
     std::vector<uint32_t> spirv() const;
-    /// The IR as recorded; recorded at the first use. Throws Error naming the kernel and the line of a misuse.
+    /// The IR as recorded, at the first use. Throws Error naming the kernel and the line of a misuse.
     std::shared_ptr<const ir::Kernel> recorded() const;
-    /// Checks the arguments, compiles for their device if need be, and starts the launch.
+    /// Checks the arguments, compiles for their device if necessary, and starts the launch.
     Event launch(const Range& range, std::span<const detail::HostArgument> arguments) const;
-    /// What others keep with the kernel, under a name of theirs: made the first time, and as long-lived as the kernel.
+    /// Data that other modules keep with the kernel, by name: made at the first call, alive as long as the kernel.
     std::shared_ptr<void> kept(const std::string& name, const std::function<std::shared_ptr<void>()>& make) const;
 
     struct State;
@@ -210,7 +211,7 @@ protected:
     explicit KernelBase(std::shared_ptr<const ir::Kernel> recorded);
 };
 
-/// What kernel() gives: P are the lambda's parameter types.
+/// The result of kernel(): P are the lambda's parameter types.
 template <class... P>
 class Kernel : public KernelBase {
 public:
@@ -218,7 +219,7 @@ public:
     Kernel(std::string name, KernelOptions options, F f, detail::Place place)
         : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
               [[maybe_unused]] int number = 0;
-              (void)place;  // without parameters it is not used
+              (void)place;  // unused without parameters
               std::tuple<P...> params{P(detail::ParameterSource{r, place, ++number, ""})...};  // braces: from left to right
               std::apply(f, params);
           }) {}
@@ -232,17 +233,18 @@ public:
         else return {};
     }
 
-    /// In another kernel, where a function on device values has this one's name.
+    /// A call inside another kernel: a function on device values has the same name.
     template <detail::DeviceValue A, class... More>
     void operator()(const A&, const More&...) const {
         static_assert(detail::never<A>, "pumice: a kernel is called with device values: for a function of the same name write device_math::NAME(x)");
     }
 
-    // Rules that replace the kernel's derivative; each gives the kernel itself. docs/autodiff.md shows what a rule is called with.
+    // Rules that replace the kernel's derivative; each returns the kernel itself. docs/autodiff.md defines the parameters of a
+    // rule.
     template <class Rule> Kernel reverse(Rule rule) const;
     template <class Augmented, class Rule> Kernel reverse(Augmented augmented, Rule rule) const;
     template <class Rule> Kernel forward(Rule rule) const;
-    /// Nothing that the kernel writes has a derivative.
+    /// The same kernel, whose results have no derivative.
     Kernel inactive() const;
 
 private:
@@ -258,7 +260,7 @@ private:
     }
 };
 
-/// A kernel whose parameters C++ does not know, read from text or derived: its arguments are checked at the launch.
+/// A kernel without parameter types in C++, from text or derived: its arguments are checked at the launch.
 class AnyKernel : public KernelBase {
 public:
     explicit AnyKernel(std::shared_ptr<const ir::Kernel> kernel) : KernelBase(std::move(kernel)) {}
@@ -267,11 +269,11 @@ public:
         return launch(range, detail::host_arguments(arguments...));
     }
 };
-/// Reads kernel text, as ir() writes it. Throws Error with the line of the text.
+/// Parses kernel text, as ir() writes it. Throws Error with the line of the text.
 AnyKernel parse_ir(const std::string& text);
 
-/// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm and NAME.json (the manifest) into a folder, which is made if it is missing.
-/// docs/shipping.md says what stands in them. Throws Error where a file cannot be written.
+/// Writes NAME.ir, NAME.comp, NAME.spv, NAME.spvasm and NAME.json (the manifest) into a folder, which is made if missing.
+/// docs/shipping.md defines the contents. Throws Error if a file cannot be written.
 void dump(const KernelBase& kernel, const std::filesystem::path& folder);
 
 namespace detail {

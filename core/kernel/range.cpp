@@ -1,4 +1,4 @@
-// What a launch and a kernel are told besides their arguments.
+// Options of launches and kernels: ranges, streams, groups.
 #include <algorithm>
 
 #include "core/kernel/kernel.h"

@@ -1,5 +1,5 @@
-// Copies of boxes of elements. What is one run of bytes on both sides, the device copies; all else is a kernel of our own, so that a
-// million rows are one launch.
+// Copies of strided regions. A region that is contiguous on both sides is one device copy; all others are done by a kernel of the
+// library, so that a million rows take one launch.
 #include "core/host/strided_region.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace pumice::detail {
 namespace {
 
-/// A dimension of a copy: how many, and from one to the next on both sides.
+/// A dimension of a copy: its extent, and its stride on either side.
 struct Dimension {
     int64_t extent, from, to;
 };
 
-/// The copy's dimensions, the slowest first, where those that follow each other without a gap on both sides are one.
+/// The copy's dimensions, the slowest first. Dimensions that are contiguous to each other on both sides are merged.
 std::vector<Dimension> dimensions_of(const Box& from, const Box& to) {
     std::vector<Dimension> all;
     for (size_t d = 0; d < from.extents.size(); ++d) {
@@ -29,7 +29,7 @@ std::vector<Dimension> dimensions_of(const Box& from, const Box& to) {
     return all;
 }
 
-/// Elements from the first to the last one of the box, both included.
+/// Number of elements from the first to the last one of the region, both included.
 int64_t span_of(const Box& box) {
     int64_t last = 0;
     for (size_t d = 0; d < box.extents.size(); ++d) last += (box.extents[d] - 1) * box.strides[d];
@@ -37,7 +37,7 @@ int64_t span_of(const Box& box) {
 }
 
 int64_t count_of(const Box& box) {
-    if (std::ranges::find(box.extents, 0) != box.extents.end()) return 0;  // beside a 0 the others may be of any size
+    if (std::ranges::find(box.extents, 0) != box.extents.end()) return 0;  // if an extent is 0, the others may have any size
     int64_t n = 1;
     for (const int64_t e : box.extents) n *= e;
     return n;
@@ -50,7 +50,7 @@ bool dense(const Box& box) {
     return true;
 }
 
-/// A box over all of a new array.
+/// A region over all of a new array.
 struct Dense {
     Dense(const std::shared_ptr<DeviceState>& device, const Box& shape, const Element& element)
         : extents(shape.extents.begin(), shape.extents.end()), strides(extents.size()) {
@@ -71,7 +71,7 @@ const auto copy_strided = kernel("copy_strided", [](Out<T> to, In<T> from, Val<i
     to[i * to_plane + j * to_row + k * to_step] = from[i * from_plane + j * from_row + k * from_step];
 });
 
-/// The elements of the array from `first` on, `count` of them, as so many units of a T each.
+/// `count` elements of the array, from `first` on, as units of type T.
 template <class T>
 Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
     const auto part = slice(array, first, count);
@@ -80,7 +80,7 @@ Array<T> units(const ArrayState& array, int64_t first, int64_t count) {
     return {{part->bytes / int64_t(sizeof(T))}, part};
 }
 
-/// Copies by kernels over units of type T, `per` of which are an element.
+/// Copies by kernels over units of type T, with `per` units an element.
 template <class T>
 void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream) {
     const int64_t per = from.element_size / int64_t(sizeof(T));
@@ -93,7 +93,7 @@ void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& t
     while (dims.size() < 3) dims.insert(dims.begin(), {1, 0, 0});
     const Array<T> source = units<T>(from, from_box.offset, span_of(from_box)),
                    target = units<T>(to, to_box.offset, span_of(to_box));
-    // More than three dimensions: one launch for each index of the slow ones.
+    // More than three dimensions: one launch for each index of the slower ones.
     const size_t slow = dims.size() - 3;
     const Dimension &plane = dims[slow], &row = dims[slow + 1], &step = dims[slow + 2];
     std::vector<int64_t> at(slow, 0);
@@ -110,7 +110,7 @@ void copy_units(const ArrayState& from, const Box& from_box, const ArrayState& t
     }
 }
 
-/// One copy for each run of bytes: where no kernel can, for want of small types or of indices.
+/// One copy for each contiguous run: where the device lacks small types, or an index would not fit.
 void copy_runs(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, int stream) {
     std::vector<Dimension> dims = dimensions_of(from_box, to_box);
     int64_t run = 1;
@@ -134,7 +134,7 @@ bool overlap(const ArrayState& a, const Box& x, const ArrayState& b, const Box& 
 
 int number_of(const Stream* stream, const ArrayState& array) {
     if (!stream) return 0;
-    stream->record();  // throws where there is none
+    stream->record();  // throws if the stream was released
     if (stream->state->device->backend != array.device->backend)
         fail("a copy is put on a stream of ", stream->state->device->name, ", and its array lies on ", array.device->name);
     return stream->state->number;
@@ -165,7 +165,7 @@ void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to,
     const auto all = [&](Scalar type) {
         return std::ranges::all_of(to.element->leaves, [&](const Leaf& l) { return l.type == type; });
     };
-    // A derivative sees through copies of floats only where they are floats: of what mixes them with integers, through runs.
+    // The derivative of a copy of floats needs a copy by float type. Elements that mix floats with integers are copied as runs.
     const bool followed = observer() && !all(Scalar::f32) && !all(Scalar::f64) &&
                           std::ranges::any_of(to.element->leaves, [](const Leaf& l) { return is_float(l.type); });
     const bool fits = most <= INT32_MAX / size && !dims.empty() && !followed;

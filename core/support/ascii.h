@@ -1,4 +1,5 @@
-// Classes of ASCII characters. C's (isalnum, toupper) depend on the program's locale: in Turkish, 'i' has no ASCII capital.
+// Classes of ASCII characters. C's functions (isalnum, toupper) depend on the program's locale: in Turkish, 'i' has no ASCII
+// capital.
 #pragma once
 
 namespace pumice::ascii {

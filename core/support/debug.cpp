@@ -43,13 +43,13 @@ struct Environment {
     std::mutex reading;
     bool read = false;
     std::array<std::string, count> values;
-    std::atomic<bool> dump_checked = false;  ///< check_dump has spoken
+    std::atomic<bool> dump_checked = false;  ///< check_dump has printed
     std::mutex saying;
-    std::set<std::string> said;  ///< by log_once
+    std::set<std::string> said;  ///< lines of log_once
 };
 
 Environment& environment() {
-    static Environment* one = new Environment;  // outlives every static object that may still log
+    static Environment* one = new Environment;  // never destroyed, since static objects may log in their destructors
     return *one;
 }
 
@@ -58,7 +58,7 @@ bool on(std::string_view name) {
     return !v.empty() && v != "0" && v != "off" && v != "false" && v != "no";
 }
 
-/// Calls f with every word of PUMICE_DUMP's list that is not empty.
+/// Calls f with every nonempty word of PUMICE_DUMP's list.
 template <class F>
 void each_dump_word(F&& f) {
     for (std::string_view rest = value("PUMICE_DUMP"); !rest.empty();) {
@@ -68,8 +68,8 @@ void each_dump_word(F&& f) {
     }
 }
 
-/// A folder below one that a variable names. "" where that one is another user's and not for all, as /tmp is: a program that was
-/// started with the environment of somebody else, as by sudo, leaves nothing in their home that they could neither use nor remove.
+/// A subfolder of the folder that a variable names. "" if that folder belongs to another user and is not shared, as /tmp is: a
+/// program that runs with another user's environment, as under sudo, thus leaves nothing in that user's home.
 std::string in_own(const std::string& folder, const char* named_by, const char* below, bool may_be_missing) {
     struct stat about {};
     std::string problem;
@@ -120,7 +120,7 @@ std::string cache_folder() {
     const std::string& set = value("PUMICE_CACHE_DIR");
     if (set == "off") return "";
     if (!set.empty()) return set;
-    // Paths from the current folder are no such folders, by the XDG specification.
+    // The XDG specification ignores relative paths.
     if (const char* cache = variable("XDG_CACHE_HOME"); cache && *cache == '/')
         return in_own(cache, "XDG_CACHE_HOME", "pumice", true);
     if (const char* home = variable("HOME"); home && *home == '/') return in_own(home, "HOME", ".cache/pumice", false);
@@ -135,7 +135,7 @@ bool dumps(std::string_view what) {
 }
 
 void check_dump(std::span<const std::string_view> stages) {
-    // What only other devices have is no mistake: a program may open several.
+    // Names of other devices' stages are no error: a program may open several devices.
     constexpr std::string_view others[] = {"glsl", "spirv", "llvm", "optimised", "asm"};
     const auto known = [&](std::string_view word) {
         return std::find(stages.begin(), stages.end(), word) != stages.end() ||

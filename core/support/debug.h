@@ -1,4 +1,4 @@
-// The debug switches: environment variables, read once, when the first of them is asked for.
+// The debug switches: environment variables, all read when the first one is needed.
 #pragma once
 #include <span>
 #include <string>
@@ -8,30 +8,30 @@ namespace pumice::debug {
 
 struct Switch {
     std::string_view name;      ///< of the environment variable
-    std::string_view values;    ///< what it may be
-    std::string_view fallback;  ///< what holds where it is not set
+    std::string_view values;    ///< allowed values
+    std::string_view fallback;  ///< the value if it is not set
     std::string_view meaning;
 };
-/// All of them, in the order of README's table.
+/// All switches, in the order of README's table.
 std::span<const Switch> switches();
-/// What the environment says, or "" where it is not set. The name is one of switches().
+/// The value of a switch, or "" if it is not set. The name is one of switches().
 const std::string& value(std::string_view name);
 
-/// PUMICE_DEVICE: the device that Device::open takes; "" for the best there is.
+/// PUMICE_DEVICE: the device that Device::open takes; "" for the best one.
 inline const std::string& device() { return value("PUMICE_DEVICE"); }
-/// PUMICE_VALIDATE: Vulkan's validation layers are on and the IR is verified after every pass; errors are fatal.
+/// PUMICE_VALIDATE: turns on Vulkan's validation layers, and verifies the IR after every pass; errors are fatal.
 bool validate();
-/// PUMICE_TIME: print how long compiling took, and the launches of each kernel on the device.
+/// PUMICE_TIME: prints the time of compilations and, for each kernel, of its launches on the device.
 bool time();
-/// PUMICE_LOG: print what the library decides: devices, cache misses, batches.
+/// PUMICE_LOG: prints decisions of the library: devices, cache misses, batches.
 bool log();
-/// PUMICE_CACHE_DIR: the folder of compiled kernels; "" where there is none (set to "off"). Where it is not set, a folder in
-/// XDG_CACHE_HOME or HOME, if that one is the user's own.
+/// PUMICE_CACHE_DIR: the folder of compiled kernels; "" if there is none (set to "off"). By default a folder in XDG_CACHE_HOME or
+/// HOME, if that is the user's own.
 std::string cache_folder();
 
-/// Whether PUMICE_DUMP lists this: "ir", the name of a pass, "glsl", "spirv"; or "all".
+/// True if PUMICE_DUMP lists this word: "ir", the name of a pass, "glsl", "spirv"; or "all".
 bool dumps(std::string_view what);
-/// Says once, on stderr, which words of PUMICE_DUMP are neither among these stages nor "all". Stages may repeat.
+/// Prints once to stderr the words of PUMICE_DUMP that are neither among these stages nor "all". Stages may repeat.
 void check_dump(std::span<const std::string_view> stages);
 /// Writes KERNEL.WHAT.EXTENSION into PUMICE_DUMP_DIR, or prints the text to stderr under a heading.
 void dump_text(std::string_view what, std::string_view kernel, std::string_view extension, std::string_view text);
@@ -40,11 +40,11 @@ void log_line(std::string_view line);
 /// The same, at most once in a process for each line.
 void log_once(const std::string& line);
 
-/// An environment variable, of these or any other; null where it is not set, and in a program that runs with other rights than who
-/// started it (setuid, setgid, capabilities): what it loads and writes is not theirs to choose.
+/// An environment variable, a switch or any other. Null if it is not set, or if the program has more rights than the user who
+/// started it (setuid, setgid, capabilities): the user must not choose what such a program loads and writes.
 const char* variable(const char* name);
 
-/// Reads the environment again, and forgets what was said once; for tests.
+/// Reads the environment again, and forgets which lines were printed; for tests.
 void reload();
 
 }  // namespace pumice::debug

@@ -7,7 +7,7 @@
 namespace pumice {
 namespace {
 
-/// std::to_chars knows no locale. The longest text is that of the largest double with all its digits.
+/// std::to_chars ignores the locale. The longest text is the largest double with all its digits.
 template <class... How>
 void put_chars(std::string& out, How... how) {
     char buffer[512];

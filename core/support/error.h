@@ -16,19 +16,19 @@
 
 namespace pumice {
 
-/// What every misuse of the library and every failure of a device throws. what() is a full sentence in the present tense with
-/// the actual value and the limit, followed by one indented line for each context ("while compiling kernel ...").
+/// Thrown for every misuse of the library and every failure of a device. what() is a full sentence in the present tense with the
+/// actual value and the limit, followed by one indented line for each context ("while compiling kernel ...").
 class Error : public std::runtime_error {
 public:
     explicit Error(const std::string& sentence) : std::runtime_error(sentence) {}
-    /// The same error with one more line of context under it.
+    /// The same error with one more line of context below.
     Error within(const std::string& context) const { return Error(std::string(what()) + "\n  " + context); }
 };
 
 namespace detail {
 void put_text(std::string& out, uint64_t number);
 void put_text(std::string& out, int64_t number);
-void put_text(std::string& out, double number);  // with six digits, like a stream's
+void put_text(std::string& out, double number);  // six digits, as a stream writes
 
 template <class Part>
 void put(std::string& out, const Part& part) {
@@ -47,24 +47,24 @@ void put(std::string& out, const Part& part) {
 }
 }  // namespace detail
 
-/// Writes its arguments one after another into a string: the same text whatever the program's locale, since kernels, keys and
-/// messages are made of it.
+/// Concatenates its arguments to a string. The text does not depend on the program's locale, since kernels, keys and messages are
+/// made of it.
 template <class... Parts>
 std::string text(const Parts&... parts) {
     std::string out;
     (detail::put(out, parts), ...);
     return out;
 }
-/// A number with this many digits behind the point, whatever the locale.
+/// A number with this many digits after the decimal point, in any locale.
 std::string fixed_text(double number, int digits);
 
-/// Throws an Error made of the parts.
+/// Throws an Error whose message is the concatenated parts.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
     throw Error(text(parts...));
 }
 
-/// A fault of the library itself, not of its user: prints what is known and aborts.
+/// Reports a bug in the library itself, and aborts.
 [[noreturn]] void library_bug(const std::string& what);
 
 }  // namespace pumice

@@ -44,21 +44,22 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 constexpr unsigned others_can_write = S_IWGRP | S_IWOTH;
 
-/// The owners whose links are followed: root, the user, and who owns the root folder. That one is root, unless this is a namespace
-/// that does not know root's id.
+/// True for owners whose links are followed: root, the user, and the owner of the root folder. The latter differs from root only
+/// in a namespace that does not map root's id.
 bool trusted(uid_t owner) {
     struct stat root {};
     return owner == 0 || owner == geteuid() || (stat("/", &root) == 0 && owner == root.st_uid);
 }
 
-/// Adds the steps of a path, the first one last. An absolute path has "/" for a first step, which leads there from every folder.
+/// Adds the steps of a path, the first one last. An absolute path begins with the step "/", which leads to the root from every
+/// folder.
 void put_before(std::vector<std::string>& steps, const fs::path& path) {
     const std::vector<fs::path> parts(path.begin(), path.end());
     for (auto part = parts.rbegin(); part != parts.rend(); ++part)
         if (!part->empty() && *part != ".") steps.push_back(part->string());
 }
 
-/// The target of the link; empty, with a problem, where it is none or must not be followed.
+/// The target of the link; empty, with `problem` set, if it is no link or must not be followed.
 fs::path target_of(int folder, const std::string& name, std::string& problem) {
     const Descriptor link(openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat about {};
@@ -71,7 +72,7 @@ fs::path target_of(int folder, const std::string& name, std::string& problem) {
     return target.substr(0, size_t(length));
 }
 
-/// A name that only drafts have, and no other draft.
+/// Parts of a unique name that only drafts have.
 constexpr std::string_view draft_begin = "pumice-", draft_end = ".tmp";
 constexpr size_t draft_digits = 16;
 
@@ -90,9 +91,10 @@ bool is_draft(std::string_view name) {
     return name.substr(draft_begin.size(), draft_digits).find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-/// Why it is no file that only the user can have written, or one that is too large; or "".
+/// The reason why others than the user may have written the file, or why it is too large; or "".
 std::string unfit(const struct stat& file, size_t limit) {
-    // File systems that compress keep less than the size, and some that are made by programs say 0: holes are what leaves next to nothing.
+    // Compressing file systems store less than the size, and some virtual ones report 0 blocks: only files that are mostly holes
+    // are refused.
     constexpr int64_t small = 1 << 20, block = 512;
     if (!S_ISREG(file.st_mode)) return "it is no regular file";
     if (file.st_uid != geteuid())
@@ -118,13 +120,14 @@ bool write_all(int file, std::string_view bytes) {
 
 Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
     constexpr int folder_only =
-        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // O_DIRECTORY mounts what is mounted when it is used
-    constexpr int most_links = 40;                      // as Linux has it
+        O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // with O_DIRECTORY, automounts are mounted on use
+    constexpr int most_links = 40;                      // the limit of Linux
     std::vector<std::string> steps;
     put_before(steps, path);
     if (path.empty()) return problem = reason(ENOENT), Folder();
     Descriptor at(::open(".", folder_only));
-    if (!at) at = Descriptor(::open("/", folder_only));  // the current folder may be gone, and the path absolute
+    if (!at) at = Descriptor(::open("/", folder_only));  // the current folder may have been removed, which an absolute path does
+                                                         // not need
     for (int links = 0; at && !steps.empty();) {
         const std::string step = std::move(steps.back());
         steps.pop_back();
@@ -164,7 +167,7 @@ std::string Folder::shared() const {
 }
 
 std::optional<std::string> Folder::read(const std::string& name, size_t limit, std::string& problem) const {
-    // O_NONBLOCK: a pipe opens at once, and is then refused.
+    // With O_NONBLOCK, opening a pipe does not block; it is refused below.
     const Descriptor file(openat(*descriptor, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat about {};
     if (!file || fstat(file.get(), &about) != 0) {
@@ -197,7 +200,7 @@ std::string Folder::write(const std::string& name, std::string_view bytes, unsig
     }
     if (!file) return reason(EEXIST);
     int failed = write_all(file.get(), bytes) ? 0 : errno;
-    if (close(file.release()) != 0 && failed == 0) failed = errno;  // where a file system on a network says that it is full
+    if (close(file.release()) != 0 && failed == 0) failed = errno;  // network file systems report a full disk here
     if (failed == 0 && renameat(*descriptor, draft.c_str(), *descriptor, name.c_str()) != 0) failed = errno;
     if (failed == 0) return "";
     remove(draft);
@@ -210,7 +213,7 @@ void Folder::remove_drafts(std::chrono::seconds older_than) const {
     Descriptor listed(openat(*descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     DIR* const entries = listed ? fdopendir(listed.get()) : nullptr;
     if (!entries) return;
-    listed.release();  // closed with the entries
+    listed.release();  // closedir closes it
     const time_t old = time(nullptr) - time_t(older_than.count());
     while (const dirent* entry = readdir(entries)) {
         struct stat about {};

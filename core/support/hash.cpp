@@ -3,14 +3,14 @@
 namespace pumice {
 namespace {
 
-/// The finishing permutation of splitmix64: every input bit changes about half of the output's.
+/// The finishing permutation of splitmix64: each input bit affects about half of the output's bits.
 constexpr uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
 }
 
-/// Eight bytes, or what is left of them, as a little-endian number on every machine.
+/// Up to eight bytes from `at` on, as a little-endian number on every machine.
 uint64_t word_at(std::string_view part, size_t at) {
     uint64_t word = 0;
     for (size_t i = 0; i < 8 && at + i < part.size(); ++i) word |= uint64_t(uint8_t(part[at + i])) << (8 * i);

@@ -1,4 +1,4 @@
-// A 128-bit hash for naming things by their content. Not for adversaries.
+// A 128-bit hash that names things by their content. Not cryptographic.
 #pragma once
 #include <cstdint>
 #include <string>

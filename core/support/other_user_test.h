@@ -1,4 +1,4 @@
-// For tests of what another user of the machine may do.
+// Helpers for tests about another user of the machine.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace pumice {
 
 constexpr uid_t another_user = 65534;  // nobody's
 
-/// Runs `act` in a process of its own, for a minute at most, and gives its result, false where it throws or crashes.
+/// Runs `act` in a child process, for a minute at most. Returns its result, or false if it throws or crashes.
 template <class F>
 bool in_child(F&& act) {
     const pid_t child = fork();
@@ -30,18 +30,18 @@ bool in_child(F&& act) {
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The same as another user, with no group of this one's. The process must be root's.
+/// The same as another user, without any group of this one's. The process must be root's.
 template <class F>
 bool as_another_user(F&& act) {
     return in_child([&] { return setgid(another_user) == 0 && setuid(another_user) == 0 && act(); });
 }
 
-/// True where the process is root's, and another user reaches the folder for temporary files.
+/// True if the process is root's, and another user can reach the folder for temporary files.
 inline bool is_root() {
     return geteuid() == 0 && as_another_user([] { return access(std::filesystem::temp_directory_path().c_str(), X_OK) == 0; });
 }
 
-/// A folder of the test's own, that this user alone may write, and others may go through.
+/// A folder of the test, writable by this user alone, and accessible to others.
 class OwnFolder {
 public:
     OwnFolder() {

@@ -1,4 +1,4 @@
-// Constants as text and back: what is printed reads as the same bits.
+// Constants as text and back; printed text parses to the same bits.
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -31,7 +31,7 @@ std::string float_text(Scalar type, uint64_t bits) {
                                                : std::bit_cast<double>(bits);
     if (std::isnan(value)) return "nan(" + hex(bits) + ")";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    // The shortest decimal that is this float is this half, too: halves are a subset.
+    // The shortest decimal for the float also identifies the half, since halves are a subset.
     return type == Scalar::f64 ? shortest(value) : shortest(float(value));
 }
 

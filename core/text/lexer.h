@@ -1,4 +1,4 @@
-// Reads kernel text word by word.
+// Splits kernel text into words.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,38 +8,38 @@
 
 namespace pumice::ir {
 
-/// A position in kernel text. Every function first skips white space and comments (# to the end of the line), and throws
-/// Error with the line where it does not find what it needs.
+/// A position in kernel text. Every function first skips white space and comments (# to the end of the line), and throws Error
+/// with the line if the expected text is missing.
 class Lexer {
 public:
     explicit Lexer(std::string_view text) : text(text) {}
 
-    /// Line of the last word read; whether the next one stands on it, too.
+    /// Line of the last word read; and: is the next one on the same line?
     int line() {
         skip();
         return last_line;
     }
     bool same_line();
     bool at_end();
-    /// True, and past it, when the punctuation stands here.
+    /// True if the punctuation comes next, which is then skipped.
     bool accept(std::string_view punctuation);
     void expect(std::string_view punctuation);
-    /// True, and past it, when this whole word stands here.
+    /// True if this whole word comes next, which is then skipped.
     bool accept_word(std::string_view word);
     void expect_word(std::string_view word);
-    /// An identifier; `what` says in an error what was wanted.
+    /// An identifier; errors call it `what`.
     std::string_view word(std::string_view what);
-    /// `%name`, without the %; `at_value` looks whether one follows.
+    /// `%name`, without the %. at_value() is true if one comes next.
     std::string_view value_name();
     bool at_value();
     uint64_t number(std::string_view what, uint64_t limit);
     std::string string(std::string_view what);
     /// A member path, plain or quoted.
     std::string path();
-    /// The literal of a constant: all up to white space.
+    /// The literal of a constant: all text up to white space.
     std::string_view literal();
     Scalar scalar();
-    /// ` @line` or ` @file:line`, or nothing.
+    /// ` @line` or ` @file:line`, if any.
     Loc loc();
 
     /// Throws: `kernel text line N: expected WHAT, found FOUND`.
@@ -50,7 +50,7 @@ public:
 private:
     void skip();
     void skip_space();
-    /// Past the longest run of characters of one kind.
+    /// Skips the longest run of characters of one kind, and returns it.
     template <class Kind>
     std::string_view run(Kind kind);
 

@@ -1,4 +1,4 @@
-// The words and the lexical rules that the printer and the parser of kernel text share.
+// Words and lexical rules that the printer and the parser of kernel text share.
 #pragma once
 #include <string_view>
 
@@ -22,13 +22,13 @@ inline std::string_view subgroup_name(Subgroup s) { return size_t(s) < std::size
 inline std::string_view given_name(Given g) { return g == Given::range_start ? "range_start" : g == Given::range_extent ? "range_extent" : "argument"; }
 inline std::string_view access_name(Access a) { return access_names[int(a)]; }
 
-/// The bits of a literal; false when it is not one of the type, or out of the type's range.
+/// The bits of a literal; false if it is none of the type, or out of the type's range.
 bool constant_bits(Scalar type, std::string_view literal, uint64_t& bits);
 
 inline bool is_letter(char c) { return ascii::is_letter(c) || c == '_'; }
 using ascii::is_digit;
 
-/// A letter or `_`, then letters, digits and `_`: what a memory may be called.
+/// True for a letter or `_`, followed by letters, digits and `_`: a valid name of a memory.
 inline bool is_identifier(std::string_view s) {
     if (s.empty() || !is_letter(s[0])) return false;
     for (const char c : s)
@@ -37,7 +37,7 @@ inline bool is_identifier(std::string_view s) {
 }
 
 inline bool is_path_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '[' || c == ']'; }
-/// A member path that needs no quotes.
+/// True for a member path that needs no quotes.
 inline bool is_plain_path(std::string_view s) {
     for (const char c : s)
         if (!is_path_char(c)) return false;

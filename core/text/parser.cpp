@@ -1,5 +1,5 @@
-// Text to kernel; the format is described in docs/ir.md. What is parsed is well-formed (every index reaches something), but
-// only verify() says whether it obeys the rules of the IR.
+// Text to kernel; docs/ir.md defines the format. The result is well-formed (every index is inside its table), but only verify()
+// checks the rules of the IR.
 #include <limits>
 
 #include "core/support/error.h"
@@ -63,7 +63,7 @@ void Parser::header() {
     in.expect("{");
 }
 
-/// As many as the rank, in written order.
+/// As many extents as the rank, in written order.
 std::array<int64_t, 3> Parser::extents() {
     std::array<int64_t, 3> all{1, 1, 1};
     in.expect("[");
@@ -179,7 +179,7 @@ void Parser::function() {
     k.functions.push_back(std::move(f));
 }
 
-/// Rules stand behind their functions.
+/// Resolves the names of rules, which are defined after their functions.
 void Parser::resolve_rules() {
     for (const RuleNames& r : rule_names)
         for (const bool reverse : {true, false}) {

@@ -1,4 +1,4 @@
-// The parser's state: what parser.cpp reads of the kernel around its body, and parser_body.cpp inside.
+// The parser's state. parser.cpp parses the kernel around its body, parser_body.cpp the body.
 #pragma once
 #include <array>
 #include <map>
@@ -61,13 +61,13 @@ private:
 
     Lexer in;
     Kernel k;
-    int depth = 0;  ///< of the block that is being read
+    int depth = 0;  ///< nesting of the current block
     std::unordered_map<std::string, Value> values;
     std::map<std::string, MemoryId> memories;
-    std::map<std::string, uint64_t> scalars;  ///< the parameters' numbers
+    std::map<std::string, uint64_t> scalars;  ///< numbers of the scalar parameters
     std::map<std::string, uint32_t> functions;
-    std::vector<RuleNames> rule_names;  ///< of functions that may stand further down
-    std::vector<Size> sizes;            ///< of local memory, which values of the body give
+    std::vector<RuleNames> rule_names;  ///< of functions that may be defined later
+    std::vector<Size> sizes;            ///< of local memory, given by values of the body
 };
 
 }  // namespace pumice::ir

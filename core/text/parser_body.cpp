@@ -8,7 +8,7 @@
 
 namespace pumice::ir {
 namespace {
-constexpr int max_depth = 256;  ///< of blocks in blocks: text is read recursively
+constexpr int max_depth = 256;  ///< limit of nesting: the parser recurses into blocks
 }
 
 /// The instructions up to the closing brace.
@@ -104,7 +104,7 @@ Value Parser::use() {
     return found->second;
 }
 
-/// Operands stand on the line of their instruction: the next line may begin with a value, too.
+/// Operands are on the line of their instruction: the next line may begin with a value, too.
 void Parser::uses(std::vector<Value>& operands) {
     if (!in.same_line() || !in.at_value()) return;
     do operands.push_back(use());
@@ -137,7 +137,7 @@ void Parser::carried(std::vector<Value>& operands, Names& params) {
     in.expect(")");
 }
 
-/// The place of the next word in a table of names.
+/// The position of the next word in a table of names.
 template <class Table>
 uint64_t Parser::one_of(const Table& names, const char* what) {
     const std::string_view word = in.word(what);

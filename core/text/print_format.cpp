@@ -39,12 +39,12 @@ std::string digits(T value, char type) {
     return type == 'X' ? upper_case(std::move(out)) : out;
 }
 
-/// With the sign of the value, and of a nan no sign, as devices do not agree on it.
+/// Writes a sign for negative values, but none for a NaN, since devices differ in it.
 template <class T>
 std::string real(T value, char type, int precision) {
     if (std::isnan(value)) return "nan";
     char buffer[512];
-    // std::to_chars and not printf, whose decimal point is the locale's.
+    // std::to_chars, since printf's decimal point depends on the locale.
     if (type == 0 && precision < 0) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
     const bool upper = type == 'E' || type == 'G';
     const std::chars_format how = type == 'f'                  ? std::chars_format::fixed
@@ -133,7 +133,7 @@ std::string Format::value(const Spec& spec, Scalar type, uint64_t bits) {
     if (out.size() >= width) return out;
     const size_t missing = width - out.size();
     if (spec.zeros && !spec.align && !shown_as_word) return out.insert(out[0] == '-' || out[0] == '+' ? 1 : 0, missing, '0');
-    // Numbers stand at the right, words at the left.
+    // Numbers are right-aligned by default, words left-aligned.
     const char align = spec.align ? spec.align : shown_as_word ? '<' : '>';
     const size_t left = align == '<' ? 0 : align == '>' ? missing : missing / 2;
     return std::string(left, ' ') + out + std::string(missing - left, ' ');

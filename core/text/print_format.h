@@ -1,4 +1,4 @@
-// The formats of print and require: how values become text, the same for every device.
+// The formats of print and require: conversion of values to text, the same for every device.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,26 +10,26 @@
 
 namespace pumice {
 
-/// Text with a place for each value, `{}` or `{:spec}`; `{{` and `}}` stand for braces. A spec is
-/// `[< > or ^][+][0][width][.precision][type]`: alignment in a field of that width, a sign before positive numbers, zeros in front.
-/// Types are d x X b o for integers and bools, e f g (and E G) for floats, with the precision of printf. Without a type,
-/// integers are decimal, floats the shortest decimal that reads back exactly (or with .precision like g), bools true and false.
+/// Text with a placeholder for each value, `{}` or `{:spec}`; `{{` and `}}` are literal braces. A spec is `[< > or
+/// ^][+][0][width][.precision][type]`: alignment in a field of that width, a sign for positive numbers, leading zeros. Types are
+/// d x X b o for integers and bools, e f g (and E G) for floats, with the precision of printf. Without a type, integers are
+/// decimal, floats the shortest decimal that reads back exactly (or with .precision like g), bools true and false.
 class Format {
 public:
     explicit Format(std::string_view text);
 
-    /// The format itself is wrong, for whatever values.
+    /// True if the format is invalid for all values.
     bool flawed() const { return !problem.empty(); }
-    /// Places for values.
+    /// Number of placeholders.
     size_t places() const { return specs.size(); }
-    /// What is wrong with the format for values of these types, as a sentence without its full stop; "" where nothing is.
+    /// The reason why values of these types do not fit the format, as a sentence without full stop; "" if they fit.
     std::string misfit(std::span<const Scalar> types) const;
-    /// The line, of values as bits in the low bytes. The format must fit them.
+    /// The line, from values as bits in the low bytes. The values must fit the format.
     std::string line(std::span<const Scalar> types, std::span<const uint64_t> bits) const;
 
-    /// The text with braces doubled, so that it stands for itself in a format.
+    /// The text with braces doubled, so that a format prints it literally.
     static std::string escaped(std::string_view text);
-    /// The pieces: what stands between the places, with its braces still doubled, and the places' own text.
+    /// The text between the placeholders, with braces still doubled, and the text of the placeholders.
     const std::vector<std::string>& between() const { return texts; }
     const std::vector<std::string>& place_texts() const { return raw; }
 
@@ -44,12 +44,12 @@ private:
 
     std::string whole;
     std::string problem;             ///< of the format itself
-    std::vector<std::string> texts;  ///< one more than places
+    std::vector<std::string> texts;  ///< one more than placeholders
     std::vector<std::string> raw;
     std::vector<Spec> specs;
 };
 
-/// Values that one print or require takes, vectors counted by their components.
+/// Limit of the values of one print or require; vectors count by their components.
 inline constexpr size_t max_reported = 24;
 
 }  // namespace pumice

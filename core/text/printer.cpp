@@ -1,5 +1,5 @@
-// Kernel to text; the format is described in docs/ir.md. Printing never fails: the verifier prints broken instructions too,
-// so that what an index does not reach prints as `?`.
+// Kernel to text; docs/ir.md defines the format. Printing never fails, since the verifier prints broken instructions, too: an
+// index outside its table prints as `?`.
 #include <algorithm>
 
 #include "core/ir/ir.h"
@@ -38,7 +38,7 @@ public:
         return std::move(out);
     }
 
-    /// One instruction as it stands in the whole kernel's text, without what its blocks hold.
+    /// One instruction as in the kernel's text, without its blocks.
     std::string one(const Inst& i) {
         number_all();
         depth = 0;
@@ -54,7 +54,7 @@ private:
         if (!k.blocks.empty()) number(BlockId{0});
     }
 
-    // Numbers are given in the order in which the text defines values: results, then what the blocks define.
+    // Numbers values in the order in which the text defines them: results, then the values of the blocks.
     void number(BlockId id) {
         if (id.id >= k.blocks.size() || numbered[id.id]) return;
         numbered[id.id] = true;
@@ -100,7 +100,7 @@ private:
         out += "] {\n";
     }
 
-    /// ` group [8, 16]`, in written order, where they are fixed.
+    /// ` group [8, 16]`, in written order, if they are fixed.
     void extents(const char* what, const std::array<int64_t, 3>& of) {
         if (of == std::array<int64_t, 3>{}) return;
         out += text(what, " [");
@@ -156,7 +156,7 @@ private:
     }
     std::string function_name(uint64_t f) const { return f < k.functions.size() ? quoted(k.functions[f].name) : "?"; }
 
-    /// ` : f32`, ` : (f32, i32)`, or nothing for none.
+    /// ` : f32`, ` : (f32, i32)`, or nothing without types.
     void types(std::span<const Scalar> of) {
         if (of.size() == 1) out += text(" : ", name_of(of[0]));
         if (of.size() < 2) return;
@@ -313,7 +313,7 @@ private:
 
     const Kernel& k;
     std::vector<uint32_t> numbers;
-    std::vector<bool> numbered;  ///< blocks: a broken kernel may hold one twice
+    std::vector<bool> numbered;  ///< visited blocks: a broken kernel may contain one twice
     uint32_t next = 0;
     size_t depth = 0;
     bool brief = false;

@@ -1,4 +1,4 @@
-// The rules of the IR for what its tables hold. docs/ir.md lists them.
+// The IR's rules for the tables of a kernel. docs/ir.md lists them.
 #include "core/verify/verifier_tables.h"
 
 #include <set>
@@ -142,7 +142,7 @@ private:
         }
     }
 
-    /// A rule takes what the function takes and more.
+    /// The rule's parameters begin with those of the function.
     void rules(const Function& f) const {
         const auto check = [&](uint32_t rule, std::initializer_list<const Types*> takes, const Types& gives, const char* what) {
             if (rule == none) return;

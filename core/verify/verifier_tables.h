@@ -1,11 +1,11 @@
-// What the two halves of the verifier share: the tables of a kernel, and the code that stands over them.
+// Declarations shared by the two halves of the verifier: tables of a kernel, and the code over them.
 #pragma once
 #include "core/ir/ir.h"
 #include "core/support/error.h"
 
 namespace pumice::ir {
 
-/// The first broken rule, on its way to verify().
+/// The first broken rule, thrown to verify().
 struct Broken {
     std::string sentence;
 };
@@ -24,8 +24,8 @@ Types types_of(const Kernel& kernel, std::span<const Value> values);
 /// "(f32, i32)".
 std::string listed(std::span<const Scalar> types);
 
-/// What everything else relies on: no index points outside its table, and parameters, memories and the signatures of functions are
-/// whole. Throws Broken.
+/// Checks the basics: every index is inside its table, and parameters, memories and signatures of functions are well-formed.
+/// Throws Broken.
 void verify_tables(const Kernel& kernel);
 
 }  // namespace pumice::ir
