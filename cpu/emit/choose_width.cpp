@@ -1,5 +1,5 @@
-// How many items a packet has: the device's width, less where rows are shorter, twice or four times as many where they wait for
-// arithmetic.
+// Cost model for the number of items in a packet: the device's width, fewer for shorter rows, two or four times as many where the
+// code is latency-bound.
 #include <algorithm>
 
 #include "core/passes/cross_loop_cse.h"
@@ -11,13 +11,14 @@ using namespace ir;
 
 namespace {
 
-constexpr int arithmetic_of_an_access = 8;  ///< instructions for a vector moved, beyond which it is they that take the time
-constexpr int arithmetic_of_a_spill = 2;    ///< instructions for a vector that waits in memory, beyond which it does no harm
-constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors: each has more to do meanwhile
-constexpr int moves_of_a_gather = 4;        ///< vectors moved in the time in which one is gathered or scattered
-constexpr int seen_ahead = 100;             ///< instructions for a vector, beyond which the machine sees nothing of the next packet
-constexpr size_t most_doubled = 300;        ///< instructions of a kernel: twice as wide it takes half as long again to compile
-constexpr int spare_registers = 6;          ///< for constants, and what one instruction passes to the next
+constexpr int arithmetic_of_an_access = 8;  ///< arithmetic instructions per vector access, above which arithmetic dominates
+constexpr int arithmetic_of_a_spill = 2;    ///< arithmetic instructions per spilled vector, above which a spill does no harm
+constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors, which hide more latency
+constexpr int moves_of_a_gather = 4;        ///< time of a gather or scatter, in vector accesses
+constexpr int seen_ahead = 100;             ///< instructions per vector, beyond which out-of-order execution does not reach the
+                                            ///< next packet
+constexpr size_t most_doubled = 300;        ///< instructions of a kernel; doubling the width makes compilation half as long again
+constexpr int spare_registers = 6;          ///< for constants and short-lived temporaries
 
 }  // namespace
 
@@ -26,9 +27,9 @@ void Emitter::choose_width() {
         return i.op == Op::subgroup || i.op == Op::subgroup_size || i.op == Op::subgroup_lane || i.op == Op::subgroup_index ||
                i.op == Op::subgroup_count;
     });
-    if (subgroups) return;  // whose size is the device's
+    if (subgroups) return;  // the subgroup's size is the device's
     while (width > 1 && width / 2 >= variant.group[0]) width /= 2;
-    // Around barriers only loops that are cut into blocks gain by more vectors; tiles and tables of local memory did not where it was tried.
+    // With barriers, only tiled loops gain by more vectors; kernels with tiles or tables in local memory did not where measured.
     const bool shares = has_barriers && std::any_of(k.memories.begin(), k.memories.end(), [](const Memory& m) {
         return m.kind == MemoryKind::local;
     });
@@ -37,8 +38,8 @@ void Emitter::choose_width() {
     if (order.size() > most_doubled) return;
     const int registers = target.isa == Isa::avx512 || target.isa == Isa::neon ? 32 : 16, alive = vectors_alive();
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
-    // Four in loops and long packets alone, as elsewhere the machine looks ahead into the next packet, and where there are registers for
-    // it. The last packet of a long row, which is not full, is a small part. Sums in lanes would get more places than stay in a cache.
+    // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
+    // with enough registers. The partial packet of a long row is a small part. Lane-private sums would outgrow the cache.
     const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
     const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
     const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
@@ -49,13 +50,13 @@ void Emitter::choose_width() {
         width *= 2;
 }
 
-/// Whether an access goes to its places lane by lane.
+/// True if an access goes lane by lane.
 bool Emitter::gathers(const Inst& i) const {
     const auto indices = indices_of(k, i);
     return k[i.memory].kind != MemoryKind::private_ && std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector; });
 }
 
-/// Whether vectors have 64 bits a lane anywhere, so that a packet has two already.
+/// True if any vector has 64 bits a lane, so that a packet already takes two vectors.
 bool Emitter::has_long_lanes() const {
     const auto is_long = [&](Value v) { return kind_of(v) == Kind::vector && size_of(k.type_of(v)) > 4; };
     const auto& order = uniformity.structure().order();
@@ -66,9 +67,8 @@ bool Emitter::has_long_lanes() const {
     });
 }
 
-/// Whether results of these instructions come later than they could follow each other: several vectors of items then take hardly longer
-/// than one. It is where arithmetic, or that of floats, outweighs the vectors moved, `of_an_access` to 1, and takes more instructions
-/// than `least`.
+/// True if the instructions are latency-bound, so that several vectors take hardly longer than one: arithmetic (with `floats`, of
+/// floats) exceeds `of_an_access` times the vectors moved, and also `least`.
 bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, bool floats) const {
     int arithmetic = 0, accesses = 0;
     for (const InstId id : insts) {
@@ -82,8 +82,8 @@ bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, 
     return arithmetic > std::max({least, of_an_access * accesses, 4});
 }
 
-/// Whether those of a loop do, whose iterations wait for each other, and outweigh the vectors that find no registers. Packets of four
-/// vectors wait longer for the last lane where these leave one by one: only what is late itself, arithmetic of floats, makes up for that.
+/// True if a loop is latency-bound through its loop-carried values, even with the spilled vectors. A packet of four vectors waits
+/// longer for its last lane if lanes leave one by one; only the latency of float arithmetic makes up for that.
 bool Emitter::loop_waits(int vectors, int spilled) const {
     const auto& order = uniformity.structure().order();
     const bool four = vectors == 4;
@@ -97,16 +97,17 @@ bool Emitter::loop_waits(int vectors, int spilled) const {
     });
 }
 
-/// The most vectors that are needed at one place of the kernel.
+/// The largest number of vectors live at one point of the kernel.
 int Emitter::vectors_alive() const {
     const auto& where = uniformity.structure();
     const auto& order = where.order();
-    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions of instructions; of the last one inside
+    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions of instructions, and of the last instruction inside
+                                                               // each
     for (int n = 0; n < int(order.size()); ++n) {
         at[order[size_t(n)].id] = end[order[size_t(n)].id] = n;
         for (InstId c = where.around(order[size_t(n)]); c.id != none; c = where.around(c)) end[c.id] = n;
     }
-    // What a construct gives is there behind it, what a loop carries all through it.
+    // A construct's result is live from its end on, a loop's parameter all through the loop.
     std::vector<int> from(k.values.size()), to(k.values.size(), -1);
     for (const InstId id : order) {
         for (int r = 0; r < k[id].result_count; ++r) from[k.result(k[id], r).id] = end[id.id];
@@ -118,7 +119,7 @@ int Emitter::vectors_alive() const {
         for (const Value v : k.operands(k[id])) {
             int last = at[id.id];
             for (InstId c = where.around(id); c.id != none; c = where.around(c))
-                if (is_loop(k[c].op) && at[c.id] > from[v.id]) last = end[c.id];  // needed in each iteration
+                if (is_loop(k[c].op) && at[c.id] > from[v.id]) last = end[c.id];  // live in each iteration
             to[v.id] = std::max(to[v.id], last);
         }
     std::vector<int> change(order.size() + 1);

@@ -1,6 +1,6 @@
-// Barriers, by fission. A construct with a barrier inside is open: it runs once for the group, its condition being the same for
-// all items. What stands between barriers and open constructs is a region: a loop over the group's packets. A value of one region
-// that another needs is computed again where that is cheap, else kept in the packet's part of the scratch memory.
+// Barriers, by loop fission. A construct that contains a barrier is open: it runs once for the group, with a condition that is
+// uniform in the group. The instructions between barriers and open constructs are a region: a loop over the group's packets. A
+// value of one region that another needs is rematerialised if cheap, else saved in the packet's part of the scratch memory.
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -11,8 +11,8 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int64_t most_unrolled = 2048;  ///< instructions of all the packets that are written one after the other
-constexpr int least_operands = 8;        ///< loads of local memory in a region that is worth it
+constexpr int64_t most_unrolled = 2048;  ///< instructions in all unrolled packets
+constexpr int least_operands = 8;        ///< loads of local memory that make unrolling a region pay
 }
 
 void Emitter::group_with_barriers() {
@@ -32,8 +32,7 @@ void Emitter::group_with_barriers() {
     });
 }
 
-/// Calls `body` in a loop over all packets of the group, those past the range included; where `row` says how many, over the first
-/// items of each row.
+/// Emits a loop over all packets of the group, also past the range; with `row`, over the first `row` items of each row.
 void Emitter::packets_of_group(const Body& body, const std::string& row) {
     const std::array<std::string, 3> counts{row.empty() ? std::to_string(variant.group[0]) : row, std::to_string(variant.group[1]),
                                             std::to_string(variant.group[2])};
@@ -44,7 +43,7 @@ void Emitter::packets_of_group(const Body& body, const std::string& row) {
     });
 }
 
-/// An open block: regions, barriers between them, open constructs.
+/// Emits an open block: regions, the barriers between them, and open constructs.
 void Emitter::region_block(BlockId b) {
     std::vector<InstId> run;
     for (const InstId id : k[b].insts) {
@@ -68,7 +67,7 @@ void Emitter::region_block(BlockId b) {
     }
 }
 
-/// A loop over the packets that runs `insts`, and hands on what the terminator `end` gives where items differ.
+/// Emits a loop over the packets that runs `insts` and stores the operands of the terminator `end` that differ between items.
 void Emitter::region(std::span<const InstId> insts, InstId end) {
     std::vector<Value> given;
     if (end.id != none) {
@@ -121,7 +120,7 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
     if (hands) hand_on(end, given, false);
 }
 
-/// The instructions with those of guards, whose items are all inside of the range.
+/// The instructions, with the bodies of ifs whose condition is known to hold for all items.
 std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
     std::vector<InstId> all;
     for (const InstId id : insts) {
@@ -138,8 +137,8 @@ std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
     return all;
 }
 
-/// Local memory at places that are constants is an operand of the arithmetic; where a packet's number takes part in the address,
-/// x86 needs an instruction of its own for it. Staged memory is in registers then.
+/// True if the packets are unrolled. Local memory at constant addresses is then a memory operand of the arithmetic; an address
+/// that depends on the packet takes x86 another instruction. Staged memory becomes registers.
 bool Emitter::unrolls(std::span<const InstId> insts) const {
     const int64_t packets = packets_a_row() * variant.group[1] * variant.group[2];
     const std::vector<InstId> all = executed(insts);
@@ -149,14 +148,14 @@ bool Emitter::unrolls(std::span<const InstId> insts) const {
             (!open_loops.empty() && count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
 }
 
-/// A terminator's operand: where this region's instructions do not compute it.
+/// Brings in an operand of the terminator, unless this region's instructions compute it.
 void Emitter::bring_needed(Value v, std::span<const InstId> insts) {
     const InstId source = k[v].inst;
     const bool here = source.id != none && std::find(insts.begin(), insts.end(), source) != insts.end();
     if (!here) bring_in(v);
 }
 
-/// Makes a value of another region known in this packet.
+/// Makes a value of another region available in this packet: reloads it or rematerialises it.
 void Emitter::bring_in(Value v) {
     if (has_value[v.id] || keeps[v.id].outer) return;
     const Keep& keep = keeps[v.id];
@@ -176,7 +175,7 @@ void Emitter::bring_in(Value v) {
     bringing_in = before;
 }
 
-/// What was computed in a packet and is needed elsewhere is put there.
+/// Saves a value that was computed in a packet, if other regions or the group's code need it.
 void Emitter::defined_now(Value v) {
     if (!has_barriers || !in_packet || bringing_in) return;
     const Keep& kept = keeps[v.id];
@@ -197,8 +196,8 @@ void Emitter::keep(Value v, const Held& h, int64_t at) {
     line(text("store ", vectors ? vector_type(t) : t, " ", given, ", ptr ", place));
 }
 
-/// What a terminator gives to the columns of its construct: in each packet where the items differ, else outside. All are taken
-/// before the first is put, since one column may be another's source.
+/// Assigns a terminator's operands to the columns of its construct: in each packet those that differ between items, else outside.
+/// All are read before the first is written, since one column may be another's source.
 void Emitter::hand_on(InstId end, std::span<const Value> given, bool packets) {
     const Inst& i = k[end];
     InstId construct = uniformity.structure().around(end);
@@ -210,7 +209,7 @@ void Emitter::hand_on(InstId end, std::span<const Value> given, bool packets) {
     for (size_t c = 0; c < given.size(); ++c) {
         const bool next = is_loop(owner.op) && (i.op == Op::yield || i.op == Op::continue_);
         to.push_back(next ? k[owner.blocks[0]].params[leading_params(owner.op) + c] : k.result(owner, int(c)));
-        // A for's result lies where the carried value does.
+        // A for's result shares the place of the carried value.
         if (!next && owner.op == Op::for_ && keeps[to.back().id].outer) to.back() = k[owner.blocks[0]].params[1 + c];
         if (packets) taken.push_back(held(given[c]));
     }

@@ -1,4 +1,4 @@
-// Ifs: branches where a packet's items go one way, masks where they part.
+// Ifs: branches where the condition is uniform in the packet, masks where it diverges.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// Few instructions without effect: both arms are computed and the results chosen from.
+/// True for few instructions without effect, so that both arms are computed and the results selected.
 bool Emitter::cheap(BlockId b) const {
     const auto& insts = k[b].insts;
     if (insts.size() > 9 || k[insts.back()].op != Op::yield) return false;
@@ -64,7 +64,7 @@ void Emitter::if_(InstId id) {
     for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
 }
 
-/// Whether a packet that enters the first arm as a whole is worth code of its own: loads and stores without masks.
+/// True if a packet whose items all enter the first arm deserves a version of its own: loads and stores without masks.
 bool Emitter::worth_together(const Inst& i) const {
     if (!running.all() || loses(i)) return false;
     int size = 0, accesses = 0;
@@ -77,7 +77,7 @@ bool Emitter::worth_together(const Inst& i) const {
     return simple && accesses > 0 && size <= 100;
 }
 
-/// Whether a condition holds for all lanes. Of what grows from lane to lane, the first and the last lane tell how it compares.
+/// An i1: the condition holds for all lanes. For a comparison of an affine value, the first and the last lane decide.
 std::string Emitter::holds_for_all(Value condition) {
     if (held(condition).kind == Kind::uniform) return scalar(condition);
     const auto by_bits = [&] {
@@ -160,7 +160,7 @@ void Emitter::parted_if(InstId id) {
     for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
 }
 
-/// Both arms for all items, and of each result the one that holds.
+/// Computes both arms for all items, and selects each result.
 void Emitter::chosen(const Inst& i, const std::string& condition) {
     for (const BlockId b : i.blocks)
         for (const InstId inner : k[b].insts)
@@ -169,7 +169,7 @@ void Emitter::chosen(const Inst& i, const std::string& condition) {
         const Value v = k.result(i, r);
         const Value yes = k.operands(last_inst(k, i.blocks[0]))[size_t(r)], no = k.operands(last_inst(k, i.blocks[1]))[size_t(r)];
         if (kind_of(v) != Kind::vector) {
-            define(v, scalar(yes));  // one value, whichever way
+            define(v, scalar(yes));  // one value on either path
             continue;
         }
         const std::string t = vector_type(scalar_type(k.type_of(v)));

@@ -1,4 +1,4 @@
-// Around the kernel's body: memory, groups, the function, the module.
+// The code around the kernel's body: memory, groups, the function, the module.
 #include <algorithm>
 
 #include "core/interp/interp_program.h"
@@ -39,7 +39,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
     main = main_access();
 }
 
-/// Scratch memory: local arrays, then (with barriers) what packets keep. Private memory is on the stack where it may be.
+/// Lays out the scratch memory: local arrays, then (with barriers) what packets save. Private memory is on the stack if it fits.
 void Emitter::place_memories() {
     memory_places.assign(k.memories.size(), -1);
     private_names.resize(k.memories.size());
@@ -84,7 +84,7 @@ std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
     return let(text("getelementptr i8, ptr ", packet_area, ", i64 ", private_places[m.id][leaf]), "private");
 }
 
-// ---- what the frame holds, loaded once ----
+// ---- values of the frame, each loaded once ----
 
 std::string Emitter::frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset) {
     std::string& known = frame_texts[key];
@@ -101,14 +101,14 @@ std::string Emitter::argument_text(int parameter, Scalar type) {
                       int64_t(parameter) * int64_t(sizeof(FrameArgument)));
 }
 
-/// An i64.
+/// An array's extent, an i64.
 std::string Emitter::extent_text(MemoryId m, int axis) {
     const int64_t place = int64_t(k[m].argument) * int64_t(sizeof(FrameArgument)) + int64_t(offsetof(FrameArgument, extents));
     const std::string extents = frame_load(text("extents", k[m].argument), "ptr", "%arguments", place);
     return frame_load(text("extent", k[m].argument, ".", axis), "i64", extents, 8 * axis);
 }
 
-/// start, extent or count along an axis, an i32.
+/// start, extent or count of the frame along an axis, an i32.
 std::string Emitter::axis_text(const char* field, int axis) {
     const std::string_view f = field;
     const size_t offset = f == "start"    ? offsetof(Frame, start)
@@ -170,7 +170,7 @@ void Emitter::in_range(Value r) {
     for (int axis = 2; axis >= 0; --axis) {
         const size_t a = size_t(axis);
         if (axis > 0 && variant.group[a] == 1) continue;
-        // How far the group's first item is from the end of the range.
+        // Items from the group's first one to the end of the range.
         const std::string base = let(text("mul i32 ", group_at[a], ", ", variant.group[a]));
         const std::string left = let(text("sub i32 ", axis_text("extent", axis), ", ", base));
         std::string inside;
@@ -228,8 +228,8 @@ void Emitter::group() {
     start(end);
 }
 
-/// The parameters of the function that runs groups, or what it is called with. Arrays do not overlap where one of them is
-/// written: launches check that.
+/// The parameters of the function that runs groups, or with `call` the arguments. Arrays that are written overlap no other:
+/// launches check that.
 std::string Emitter::parameters(bool call) {
     std::string all = call ? "ptr %frame, ptr %arguments" : "ptr noalias readonly %frame, ptr noalias readonly %arguments";
     const auto add = [&](const std::string& p, const char* attributes) { all += text(", ptr ", call ? "" : attributes, p); };
@@ -243,7 +243,7 @@ std::string Emitter::parameters(bool call) {
     return all;
 }
 
-/// The indices of the first group; a group's are counted from the one before it, which takes no division.
+/// The indices of the first group. Later ones are incremented from group to group, without division.
 void Emitter::first_group() {
     std::string rest = "%first";
     for (int axis = 0; axis < 3; ++axis) {
@@ -287,10 +287,10 @@ void Emitter::function() {
     start(exit);
     line("ret void");
     open = false;
-    // Vectors that wait in memory must not lie across lines. LLVM only learns of them when it is too late to align the stack.
+    // Spilled vectors must not cross cache lines. LLVM learns of spills only when it is too late to align the stack.
     const int vector_bytes = target.isa == Isa::avx512 ? 64 : target.isa == Isa::avx2 ? 32 : 0;
     const std::string aligned = vector_bytes ? text(" alignstack(", vector_bytes, ")") : "";
-    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's own of 1 / sqrt(x) is NaN at 0 and infinity
+    const char* const exact = " \"reciprocal-estimates\"=\"none\"";  // LLVM's estimate of 1 / sqrt(x) is NaN at 0 and infinity
     body = text("define internal void @groups(", parameters(false), ", i64 %first, i64 %end) noinline nounwind", aligned, exact,
                 " {\nentry:\n", allocas, entry, body, "}\n");
     std::string outer = "define void @pumice_kernel(ptr %frame, i64 %first, i64 %count) nounwind {\n";

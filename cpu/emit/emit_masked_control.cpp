@@ -1,4 +1,4 @@
-// Control flow inside a packet: branches where all its items go one way, masks where they part.
+// Control flow inside a packet: branches where it is uniform, masks where it diverges.
 #include <algorithm>
 
 #include "core/support/error.h"
@@ -8,23 +8,23 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-// ---- what is known about jumps ----
+// ---- properties of jumps ----
 
-/// Whether the items that take the jump leave others behind.
+/// True if only some items of the packet may take the jump.
 bool Emitter::masked_jump(InstId id) const {
     if (width == 1) return false;
     if (k[id].op == Op::return_) return packet_returns || uniformity.control(id) == Scope::item;
     return uniformity.jump(id) == Scope::item;
 }
 
-/// Whether items of the packet may be missing behind the construct, gone by masks.
+/// True if items of the packet may be inactive after the construct, removed by masked jumps.
 bool Emitter::loses(const Inst& i) const {
     bool found = false;
     each_inside(k, i, [&](InstId inner) {
         const Op op = k[inner].op;
         if (op == Op::return_) found = found || masked_jump(inner);
         if (op != Op::break_ && op != Op::continue_) return;
-        // A jump of a loop inside the construct stays inside.
+        // A jump of a loop inside the construct does not leave it.
         InstId loop = uniformity.structure().around(inner);
         while (!is_loop(k[loop].op)) loop = uniformity.structure().around(loop);
         bool stays = false;
@@ -34,7 +34,7 @@ bool Emitter::loses(const Inst& i) const {
     return found;
 }
 
-/// All jumps of a loop are masks where one of them is.
+/// True if any jump of a loop is masked: then all of them are.
 bool Emitter::loop_masks(InstId loop) const {
     const auto& jumps = uniformity.structure().jumps_to(loop);
     return std::any_of(jumps.begin(), jumps.end(), [&](InstId j) { return masked_jump(j); });
@@ -42,9 +42,10 @@ bool Emitter::loop_masks(InstId loop) const {
 
 // ---- blocks ----
 
-/// LLVM's selection of instructions, two-address form and scheduling take a time that grows with the square of a block's length. So straight
-/// code is cut into blocks, by a way around each cut that nobody takes: the number of groups is not negative. Blocks that simply follow each
-/// other would be joined again, and what only the next one uses would sink into it: so the way around stores what was computed last.
+/// Cuts straight-line code into blocks, since the time of LLVM's instruction selection, two-address pass and scheduler grows with
+/// the square of a block's length. A branch around each cut, on a condition that is never true (the number of groups is not
+/// negative), keeps LLVM from merging the blocks; stores of the last values on that path keep it from sinking their computation
+/// into the next block.
 void Emitter::cut_long_block(std::span<const InstId> before) {
     constexpr int most_lines = 1000, most_kept = 16;
     if (!open || block_lines < most_lines) return;
@@ -66,7 +67,7 @@ void Emitter::cut_long_block(std::span<const InstId> before) {
     start(on);
 }
 
-/// Instructions of a block. Behind a construct that items left, the rest runs only if some remain.
+/// Emits instructions of a block. After a construct that items may leave, the rest runs only if some remain active.
 void Emitter::sequence(std::span<const InstId> insts) {
     for (size_t at = 0; at < insts.size(); ++at) {
         cut_long_block(insts.first(at));
@@ -91,7 +92,7 @@ void Emitter::sequence(std::span<const InstId> insts) {
 void Emitter::instruction(InstId id) {
     const Inst& i = k[id];
     if (is_pure(i.op)) {
-        if (has_value[k.result(i).id]) return;  // a constant, or brought into the region before
+        if (has_value[k.result(i).id]) return;  // a constant, or brought into the region already
         return pure_value(i);
     }
     if (is_atomic(i.op)) return atomic(i);
@@ -167,7 +168,7 @@ void Emitter::loop(InstId id) {
     read_carried();
     loops.push_back(l);
     const std::string flush = tiling.tiles.empty() ? "" : label("flush"), next = tiling.tiles.empty() ? header : label("next");
-    if (!tiling.tiles.empty()) {  // a loop over tiles, around one over the iterations of each
+    if (!tiling.tiles.empty()) {  // a loop over tiles around the loop over the iterations of a tile
         loops.back().body = label("tile");
         for_header(id, loops.back(), index);
         start(loops.back().body);
@@ -181,14 +182,14 @@ void Emitter::loop(InstId id) {
         for_header(id, loops.back(), index);
     } else {
         sequence(k[i.blocks[0]].insts);
-        if (open) jump(l.exit);  // nobody was left to test
+        if (open) jump(l.exit);  // no item was left to test
     }
     start(l.body);
     if (l.tracked) running = read_mask(l.alive);
     lost = false;
     if (!tiling.tiles.empty()) enter_tiles(tiling);
     sequence(k[i.op == Op::for_ ? i.blocks[0] : i.blocks[1]].insts);
-    if (open) {  // behind the last jump by mask: those that continue, if any
+    if (open) {  // after the last masked jump: the items that continue, if any
         if (l.tracked) write_mask(l.alive, l.masked ? united(running, read_mask(l.continued)) : running);
         jump(l.latch);
     }
@@ -218,7 +219,7 @@ void Emitter::loop(InstId id) {
     }
 }
 
-/// Whether the loop goes on with this index: index < to for positive steps, index > to for negative ones.
+/// The condition to run the iteration of this index: index < to for positive steps, index > to for negative ones.
 std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
                              bool vectors) {
     const std::string t = vectors ? vector_type(scalar_type(type)) : scalar_type(type), b = vectors ? vector_type("i1") : "i1";
@@ -259,7 +260,7 @@ void Emitter::for_header(InstId id, Loop& l, const Slot& index) {
     branch(any(stay), l.body, l.exit);
 }
 
-/// Past the type's limit the loop ends as it does at `to`.
+/// The loop's increment. If the index overflows its type, the loop ends as it does at `to`.
 void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
@@ -303,7 +304,7 @@ void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
     start(on);
 }
 
-/// The results of the items that leave are what they carry now.
+/// Stores the current carried values as results of the items that leave.
 void Emitter::capture_carried(const Loop& l, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c) {
         if (!l.captured[c]) continue;
@@ -329,7 +330,7 @@ void Emitter::note_left(const Loop& l, const Mask& who) {
     write_mask(l.left, united(read_mask(l.left), who));
 }
 
-/// The carried values of the next iteration, for the items that run.
+/// Stores the carried values of the next iteration, for the active items.
 void Emitter::next_iteration(const Loop& l, std::span<const Value> now) {
     std::vector<Held> taken;
     for (const Value v : now) taken.push_back(held(v));
@@ -372,7 +373,7 @@ void Emitter::terminator(InstId id) {
     lost = true;
 }
 
-/// The end of a while's test block: the body for those whose condition holds.
+/// The end of a while's test block: enters the body with the items whose condition holds.
 void Emitter::test(const Inst& i) {
     const auto v = k.operands(i);
     Loop& l = loops.back();

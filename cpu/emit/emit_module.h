@@ -12,9 +12,10 @@ namespace pumice::cpu {
 struct Emitted {
     std::string text;
     std::string symbol;                  ///< of the Entry (cpu/native/frame.h)
-    int64_t scratch_bytes = 0;           ///< of each thread: local memory, and what items keep across barriers
-    std::vector<ArraySum> sums;          ///< arrays that are to be copies
-    std::vector<std::string> functions;  ///< what the text calls besides LLVM's intrinsics: SLEEF's, and those of host_function()
+    int64_t scratch_bytes = 0;           ///< of each thread: local memory, and values that items save across barriers
+    std::vector<ArraySum> sums;          ///< arrays that get private copies
+    std::vector<std::string> functions;  ///< external functions of the text besides LLVM's intrinsics: SLEEF's, and those of
+                                         ///< host_function()
 };
 
 /// The module of a lowered kernel.

@@ -1,4 +1,4 @@
-// The packets of a group, row by row: whole ones without a mask, those at a row's ends with one.
+// The packets of a group, row by row: full ones without a mask, partial ones at a row's ends with one.
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
@@ -13,7 +13,7 @@ using namespace ir;
 
 namespace {
 constexpr int line_bytes = 64;
-constexpr int most_steps = 16;  ///< to an index
+constexpr int most_steps = 16;  ///< instructions to recompute an index
 }  // namespace
 
 // ---- packets ----
@@ -44,14 +44,14 @@ void Emitter::counted(const char* stem, const std::string& end, const std::funct
     start(exit);
 }
 
-/// Ends the block that leads back to a loop over packets.
+/// Ends the back edge's block of a loop over packets.
 void Emitter::repeat(const std::string& loop) {
     if (!unrolled) return jump(loop);
     line(text("br label %", loop, ", !llvm.loop ", metadata(unrolled_in_full)));
     open = false;
 }
 
-/// A packet at local_at. What is computed in it is nobody else's.
+/// Emits a packet at local_at. Values computed in it are not visible outside.
 void Emitter::packet(const Mask& items, const Body& body) {
     const std::vector<Held> outer_values = values;
     const std::vector<bool> outer_has = has_value;
@@ -73,7 +73,7 @@ void Emitter::packet(const Mask& items, const Body& body) {
     has_value = outer_has;
 }
 
-/// The packets of one row, which has `end` items. Those that are there whole run without a mask.
+/// Emits the packets of one row of `end` items. Full packets run without a mask.
 void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& body) {
     const int64_t items = variant.group[0];
     const bool constant = ascii::is_digit(end[0]);
@@ -109,11 +109,10 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
     start(done);
 }
 
-// ---- rows that begin within a line ----
+// ---- alignment peeling: rows that begin at a line ----
 
-/// The access by which the packets of a row are laid out: it moves one element after the other along the row, from a place that
-/// follows from the item's indices. The first such store, since stores that cross from one line into the next are the slowest; else the
-/// first such load; null where packets begin with the range.
+/// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
+/// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
 const Inst* Emitter::main_access() const {
     if (!variant.lead || has_barriers || width == 1 || width > target.width) return nullptr;
     const std::vector<InstId> all_turned = turned_loads(k.body().insts);
@@ -132,8 +131,8 @@ const Inst* Emitter::main_access() const {
     return nullptr;
 }
 
-/// How many items a row's first packet begins before it: as many as the main access is behind the begin of a line, or of a
-/// vector where that is shorter. All groups of a row have the same. An i32, less than `most_lead`.
+/// The number of items by which a row's first packet begins early: the distance of the main access from the last boundary of a
+/// line, or of a vector if that is shorter. It is the same for all groups of a row. An i32 below `most_lead`.
 std::string Emitter::lead_of_row() {
     const auto before = std::make_tuple(origin, group_at, local_at);
     origin[0] = let(text("sub i32 ", axis_text("start", 0), ", ", most_lead));
@@ -150,8 +149,8 @@ std::string Emitter::lead_of_row() {
     return lead;
 }
 
-/// The packets of a row that begins so many items early. Items are counted from `most_lead` before the group's first one, which keeps
-/// their places in the row positive; the next group takes over where this one ends.
+/// Emits the packets of a row that begins early. Items are counted from `most_lead` before the group's first one, so that indices
+/// in the row are not negative; the next group begins where this one ends.
 void Emitter::row_with_lead(const Body& body) {
     const std::string first = let(text("sub i32 ", most_lead, ", ", lead_of_row()));
     const std::string begin = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_lead, ", i32 0"));
@@ -165,7 +164,7 @@ void Emitter::row_with_lead(const Body& body) {
                       rest = label("rest"), part = label("part"), exit = label("exit");
     line(text("store i32 ", first, ", ptr ", slot));
     start(row);
-    // Whole packets, unless the first one is not.
+    // Full packets, unless the first one is partial.
     std::string x = let(text("load i32, ptr ", slot));
     const std::string until = let(text("select i1 ", let(text("icmp slt i32 ", x, ", ", begin)), ", i32 ", x, ", i32 ", end));
     start(loop);
@@ -194,7 +193,7 @@ void Emitter::row_with_lead(const Body& body) {
 
 // ---- the rows of a group ----
 
-/// The packets of a group, row by row: `counts` items along each axis.
+/// Emits the packets of a group, row by row: `counts` items along each axis.
 void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     if (!turned.empty() && !trimmed) return turned_rows(body);
     if (!turned.empty()) {
@@ -230,7 +229,7 @@ void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed,
     });
 }
 
-/// Items of the group that are inside the range along an axis.
+/// Number of items of the group inside the range along an axis.
 std::string Emitter::rows_left(int axis) {
     const size_t a = size_t(axis);
     if (axis > 0 && variant.group[a] == 1) return "1";

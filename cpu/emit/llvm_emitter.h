@@ -1,4 +1,4 @@
-// The body of one kernel as LLVM text.
+// The class that prints one kernel as LLVM text.
 #pragma once
 #include <functional>
 #include <map>
@@ -18,10 +18,10 @@
 
 namespace pumice::cpu {
 
-/// Writes the function that runs groups. Values that a packet's items share are scalars, others vectors of `width`; with
-/// width 1 everything is a scalar. Conditions that items share are branches; others become masks.
+/// Writes the function that runs groups. Values that are uniform in a packet are scalars, others vectors of `width`; with width 1
+/// all are scalars. Uniform conditions become branches, others masks.
 ///
-/// A construct's values leave it through slots, never as names, so that the order of blocks in the text is free.
+/// Values leave a construct through slots, never as SSA names, so that blocks of the text may be in any order.
 class Emitter {
 public:
     Emitter(const ir::Kernel& kernel, const Target& target, const Variant& variant);
@@ -34,13 +34,13 @@ private:
     void line(const std::string& statement) { *out += "  " + statement + "\n", ++block_lines; }
     std::string name(const char* stem = "v") { return "%" + std::string(stem) + std::to_string(++names); }
     std::string label(const char* stem) { return stem + std::to_string(++names); }
-    std::string let(const std::string& instruction, const char* stem = "v");  ///< `%vN = instruction`; gives %vN
-    void start(const std::string& label);  ///< begins a block, into which an open one before it runs
-    void jump(const std::string& label);   ///< ends the block; nothing follows
+    std::string let(const std::string& instruction, const char* stem = "v");  ///< emits `%vN = instruction`, returns %vN
+    void start(const std::string& label);  ///< begins a block; an open block before it falls through
+    void jump(const std::string& label);   ///< ends the block with a branch
     void branch(const std::string& condition, const std::string& yes, const std::string& no);
     std::string alloca_of(const std::string& type, const char* stem);
     void declare(const std::string& declaration) { declarations.insert(declaration); }
-    /// The number, as `!3`, of the metadata node that is written so. A node with `$` in it, for its own number, is like no other.
+    /// Returns the name, as `!3`, of the metadata node with this text. A node with `$` in it, for its own number, is always new.
     std::string metadata(std::string node);
 
     std::string scalar_type(Scalar t) const;
@@ -59,7 +59,7 @@ private:
     bool varying(ir::Value v) const { return width > 1 && uniformity.of(v) == ir::Scope::item; }
     bool parts(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
     const Held& held(ir::Value v);
-    std::string scalar(ir::Value v);  ///< of a value that is not a vector: the one scalar, or lane 0's
+    std::string scalar(ir::Value v);  ///< of a value that is not a vector: its scalar, or lane 0's
     std::string vector(ir::Value v);
     std::string vector_of(const Held& h, Scalar type);
     std::string text_of(ir::Value v, Kind kind) { return kind == Kind::vector ? vector(v) : scalar(v); }
@@ -70,11 +70,11 @@ private:
     std::string mask_text(const Mask& m) const;
     Mask first_items(int64_t count) const;
     std::string resized(const std::string& scalar, const std::string& vector, int from, int to);
-    Mask narrowed(const Mask& m, const std::string& condition);  ///< m and condition
+    Mask narrowed(const Mask& m, const std::string& condition);  ///< m and the condition
     Mask united(const Mask& a, const Mask& b);
     std::string any(const Mask& m);
-    std::string first_lane(const Mask& m);              ///< an i32: the first that runs
-    std::string first_bit(const std::string& bits);     ///< an i32: of lanes as bits of an integer
+    std::string first_lane(const Mask& m);              ///< an i32: the first active lane
+    std::string first_bit(const std::string& bits);     ///< an i32: the lowest set bit of an integer
     Slot mask_slot(const char* stem);
     void write_mask(const Slot& s, const Mask& m);
     Mask read_mask(const Slot& s);
@@ -110,7 +110,7 @@ private:
     void pure_value(const ir::Inst& i);  ///< any pure instruction
     void in_range(ir::Value v);
 
-    // ---- functions of vectors of floats (emit_math_functions.cpp) ----
+    // ---- inline vector mathematics (emit_math_functions.cpp) ----
     class Floats;
     bool writes_out(ir::Op op) const;
     std::string written_out(ir::Op op, const std::string& x);
@@ -123,7 +123,7 @@ private:
     std::string estimated_sqrt(const std::string& x);
     std::string estimated_quotient(const std::string& x, const std::string& y);
 
-    // ---- memory (emit_memory.cpp) ----
+    // ---- memory (emit_loads_and_stores.cpp) ----
     Place access(const ir::Inst& i);
     Place lane_access(const ir::Inst& i);  ///< private memory
     int index_bits(const ir::Inst& i, ir::Value index) const;
@@ -145,7 +145,7 @@ private:
     std::string to_memory(Scalar type, const std::string& value, bool vector);
     std::string memory_type(Scalar type) const { return type == Scalar::boolean ? "i8" : scalar_type(type); }
 
-    // ---- accesses at constant strides (interleaved_group.cpp) ----
+    // ---- interleaved groups: accesses at constant strides (interleaved_group.cpp) ----
     int64_t stride_of(const ir::Inst& i) const;
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
     std::optional<Strided> strided(ir::InstId id) const;
@@ -163,7 +163,7 @@ private:
     bool loads_strided(ir::InstId id);
     bool stores_strided(ir::InstId id);
 
-    // ---- memory ahead of its use (software_prefetch.cpp) ----
+    // ---- software prefetch (software_prefetch.cpp) ----
     void ask_for(const std::string& there, int locality = 3);
     void prefetch(ir::InstId id, const Place& a);
     void prefetch_strided(const Strided& s, const std::string& place);
@@ -179,7 +179,7 @@ private:
     Place place_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
     std::string pointer_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
 
-    // ---- stores past the caches (streaming_stores.cpp) ----
+    // ---- streaming stores (streaming_stores.cpp) ----
     bool only_written(ir::MemoryId m) const;
     bool streams(const ir::Inst& i) const;
     std::string address(const std::string& pointer);
@@ -190,7 +190,7 @@ private:
     void move_past_cache(const ir::Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes);
     void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
 
-    // ---- rows of which each item has its own (row_tile.cpp) ----
+    // ---- row tiles: each item walks along a row of its own (row_tile.cpp) ----
     bool only_adds(const Tile& t) const;
     std::string added(const Tile& t, const std::string& type, const std::string& a, const std::string& b);
     bool walks_rows(ir::InstId i, ir::InstId loop) const;
@@ -205,7 +205,7 @@ private:
     void transpose(const Tile& t, const Tiling& all, int first);
     void transpose_back(const Tile& t, const Tiling& all, int first);
 
-    // ---- loads that the packets of several rows do together (transposed_loads.cpp) ----
+    // ---- transposed loads: several rows' packets load together (transposed_loads.cpp) ----
     bool follows(ir::Value v, int& steps) const;
     void follow(ir::Value v);
     bool turns(const ir::Inst& i) const;
@@ -223,7 +223,7 @@ private:
     std::vector<std::string> lane_places(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
     void fill_turned(const ir::Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps = {});
 
-    // ---- places that grow from row to row (pointer_strength_reduction.cpp) ----
+    // ---- pointers incremented from row to row (pointer_strength_reduction.cpp) ----
     bool walks(const ir::Inst& i) const;
     void open_walks(std::span<const ir::InstId> insts);
     void next_in_walks();
@@ -232,7 +232,7 @@ private:
     void along_walks(const Body& packets);
 
     // ---- transposes in registers (register_transpose.cpp) ----
-    static constexpr int quad = 4;  ///< lanes that stay together: 128 bits
+    static constexpr int quad = 4;  ///< lanes that a shuffle keeps together: 128 bits
     std::string shuffled(const std::string& type, int lanes, const std::string& a, const std::string& b, int result,
                          const std::function<int(int)>& of);
     void transpose_blocks(std::array<std::string, quad>& v, const std::string& type, int lanes);
@@ -251,7 +251,7 @@ private:
     using LaneBody = std::function<void(const std::string& lane, const std::vector<std::string>& own)>;
     void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
 
-    // ---- adds to memory that is the thread's own (emit_private_sums.cpp) ----
+    // ---- sums in the thread's private copies (emit_private_sums.cpp) ----
     void plan_sums();
     void plan_rows(ir::InstId loop);
     bool in_loop(ir::InstId i) const;
@@ -270,7 +270,7 @@ private:
     void add_row(const ir::Inst& i, const Row& row, const std::string& count);
     std::string sum_of_row(const ir::Inst& i, const Row& row);
 
-    // ---- sums of products along rows (micro_gemv.cpp) ----
+    // ---- rows of sums of products (micro_gemv.cpp) ----
     bool finds_product(const ir::Inst& add, Row& row) const;
     bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
     void transpose_products(std::span<const ir::InstId> insts);
@@ -278,13 +278,13 @@ private:
     std::string row_of_products(const Row& row);
     std::string of_packets();
 
-    // ---- subgroups and reports (emit_subgroup.cpp) ----
+    // ---- subgroups and reports (emit_packet_subgroup.cpp) ----
     void subgroup(const ir::Inst& i);
     void combine(const ir::Inst& i, ir::Op op, ir::Subgroup what);
     std::string permuted(const std::string& type, const std::string& value, const std::function<int(int)>& source);
     void report(const ir::Inst& i);
 
-    // ---- control flow (emit_control.cpp) ----
+    // ---- control flow (emit_masked_control.cpp) ----
     void sequence(std::span<const ir::InstId> insts);
     void cut_long_block(std::span<const ir::InstId> before);
     void instruction(ir::InstId id);
@@ -304,7 +304,7 @@ private:
     std::string runs_on(const ir::Inst& i, Scalar type, const std::string& index, const std::string& to, const std::string& step,
                         bool vector);
 
-    // ---- items of a packet (choose_width.cpp) ----
+    // ---- packet width (choose_width.cpp) ----
     void choose_width();
     bool has_long_lanes() const;
     bool waits(std::span<const ir::InstId> insts, int least, int of_an_access, bool floats) const;
@@ -348,7 +348,7 @@ private:
     void group_without_barriers();
     std::string parameters(bool call);
 
-    // ---- indices bent at a rim (boundary_index.cpp) ----
+    // ---- wrapped and clamped indices (boundary_index.cpp) ----
     std::optional<Bend> bend_of(const ir::Inst& i, std::span<const Bend> before) const;
     std::vector<Bend> find_bends() const;
     std::string is_straight(const Bend& b);
@@ -376,7 +376,7 @@ private:
     bool computable_again(ir::Value v) const;
     bool computable_within(int& budget, ir::Value v) const;
 
-    // ---- regions (emit_barrier_regions.cpp) ----
+    // ---- barrier regions (emit_barrier_regions.cpp) ----
     void group_with_barriers();
     void packets_of_group(const Body& body, const std::string& row = "");
     void region_block(ir::BlockId b);
@@ -389,14 +389,14 @@ private:
     void keep(ir::Value v, const Held& h, int64_t place);
     void hand_on(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
 
-    // ---- ifs and loops around barriers (emit_region_constructs.cpp) ----
+    // ---- ifs and loops that contain barriers (emit_region_constructs.cpp) ----
     std::string outer_scalar(ir::Value v);
     void open_if(ir::InstId id);
     void open_loop(ir::InstId id);
     void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
     void outer_terminator(ir::InstId id);
 
-    // ---- regions of which only the first items run (emit_iteration_space_narrowing.cpp) ----
+    // ---- regions in which only the first items are active (emit_iteration_space_narrowing.cpp) ----
     ir::Value bound_of(std::span<const ir::InstId> insts) const;
     ir::Value bound_in(ir::Value condition) const;
     std::string bounded_row(ir::Value bound);
@@ -407,14 +407,14 @@ private:
     int width;
     ir::Uniformity uniformity;
     ir::Affine affine;
-    std::vector<uint32_t> uses;  ///< of each value, as an operand
-    std::vector<bool> products;  ///< the values that are products, and operands of nothing but several sums
+    std::vector<uint32_t> uses;  ///< number of uses of each value as an operand
+    std::vector<bool> products;  ///< products whose only uses are several sums, which recompute them
     std::map<const ir::Inst*, Row> sum_rows;
-    /// Accesses of an open loop, or of some rows: a ptr to the iteration's vector, with its alignment where that is less; "" for loads of
-    /// what is only added to.
+    /// Accesses that go to a tile: a ptr to the iteration's vector, with its alignment if that is lower; "" for loads of memory
+    /// that is only added to.
     std::map<const ir::Inst*, std::string> in_tiles;
-    const ir::Inst* main = nullptr;  ///< the access by which a row's packets are laid out; null where they begin with the range
-    std::vector<int> sum_lanes;  ///< of each memory: 0, or the places of an element in the thread's copy
+    const ir::Inst* main = nullptr;  ///< determines the alignment of a row's packets; null if packets begin with the range
+    std::vector<int> sum_lanes;  ///< for each memory: 0, or the places of an element in the thread's private copy
 
     std::string* out = nullptr;
     std::string module_text;
@@ -422,19 +422,19 @@ private:
     std::set<std::string> declarations, functions;
     std::vector<std::string> nodes;  ///< of metadata
     int names = 0;
-    int block_lines = 0;  ///< of the block that is being written
-    std::map<std::string, std::string> unread;  ///< by type: places on the stack that the ways around cuts store to
+    int block_lines = 0;  ///< lines of the current block
+    std::map<std::string, std::string> unread;  ///< by type: stack slots for the never-taken branches of cut_long_block()
     bool open = true;   ///< the current LLVM block has no terminator yet
-    bool lost = false;  ///< items may have left since the block began
+    bool lost = false;  ///< items may have become inactive since the block began
     Mask running;
-    std::span<const ir::InstId> row_insts;  ///< what the packets of the rows run that are being written
-    std::vector<ir::InstId> turned;  ///< loads that the packets of several rows do together
-    std::map<const ir::Inst*, std::string> loaded_before;  ///< of loads to come in this packet: their vectors
+    std::span<const ir::InstId> row_insts;  ///< the instructions that the current rows of packets run
+    std::vector<ir::InstId> turned;  ///< transposed loads of the current rows
+    std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
     std::vector<Joining> joining;
-    std::map<const ir::Inst*, Walk> walking;  ///< in the rows that are being written
-    std::map<uint32_t, std::string> rests;  ///< of bends by rem: i32s, the first lane's in this packet
-    std::map<uint32_t, ir::Value> straightened;  ///< bent values, in a packet away from the bends: what they are there
-    bool on_lines = false;                    ///< their stores past the caches take whole lines
+    std::map<const ir::Inst*, Walk> walking;  ///< of the current rows
+    std::map<uint32_t, std::string> rests;  ///< of bends by rem: an i32, the first lane's remainder in this packet
+    std::map<uint32_t, ir::Value> straightened;  ///< in an interior packet: bent values with their values in the interior
+    bool on_lines = false;                    ///< streaming stores of the current rows cover whole lines
     std::vector<Held> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
@@ -443,16 +443,16 @@ private:
     std::array<std::string, 3> group_at, origin,
         local_at;  ///< i32: the group's index; its first global index; the packet's first item
     std::map<std::string, std::string> frame_texts;
-    std::array<std::string, 3> group_slots;  ///< where group_at is counted
+    std::array<std::string, 3> group_slots;  ///< slots that count group_at
     bool all_in_range = false;
-    std::vector<ir::Value> granted;  ///< conditions that hold for all items of the group that is being written
+    std::vector<ir::Value> granted;  ///< conditions that hold for all items of the current group
     int64_t scratch_bytes = 0;
-    std::vector<int64_t> memory_places;  ///< local memory: bytes into the scratch memory
+    std::vector<int64_t> memory_places;  ///< local memory: offset in the scratch memory
     std::vector<std::vector<std::string>> private_names;
 
     // barriers
     bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
-    bool unrolled = false;  ///< the loops over packets that are being written
+    bool unrolled = false;  ///< the current loops over packets are unrolled
     std::vector<bool> open_inst;
     std::vector<int> region_of;  ///< of values; -1: outside of packets
     std::vector<int> inst_region;

@@ -1,4 +1,4 @@
-// What the emitter knows of what it writes: values, masks, accesses, loops.
+// Data structures of the emitter: values, masks, accesses, loops.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,33 +9,33 @@
 
 namespace pumice::cpu {
 
-/// How the items of a packet hold a value.
+/// The representation of a value in a packet.
 enum class Kind : uint8_t {
-    uniform,  ///< one scalar for all
-    affine,   ///< one scalar, of lane 0; it grows by a constant from lane to lane
+    uniform,  ///< one scalar for all lanes
+    affine,   ///< lane 0's scalar, and a constant step from lane to lane
     vector,
 };
 
-/// A value as LLVM text. `scalar` is set unless the kind is vector, `vector` where it is.
+/// A value as LLVM text: in `vector` for a vector, else in `scalar`.
 struct Held {
     Kind kind = Kind::uniform;
     std::string scalar, vector;
     int64_t step = 0;
 };
 
-/// What `!llvm.loop` names where a loop is to be unrolled in full.
+/// The node for `!llvm.loop` that asks for full unrolling.
 constexpr const char* unrolled_in_full = "distinct !{$, !{!\"llvm.loop.unroll.full\"}}";
 
-/// The items of a packet that run; all of them where there is no text.
+/// The active items of a packet; empty text means all.
 struct Mask {
     std::string text;
-    int first = 0;          ///< where not 0: they are the packet's first items, so many
-    std::string from = {}, to = {};  ///< where set: i32s, they are the lanes from the one on and before the other
+    int first = 0;          ///< if not 0: the active items are the packet's first `first` ones
+    std::string from = {}, to = {};  ///< if set: i32s, the active lanes are those in [from, to)
     bool all() const { return text.empty(); }
     bool operator==(const Mask&) const = default;
 };
 
-/// A place on the stack for what control flow carries. LLVM turns them into phis.
+/// A stack slot for a value that control flow carries. LLVM's mem2reg turns it into phis.
 struct Slot {
     std::string name;
     Kind kind = Kind::uniform;
@@ -43,107 +43,107 @@ struct Slot {
     int64_t step = 0;
 };
 
-/// Where an access goes, as LLVM text (emit_memory.cpp).
+/// The address of an access, as LLVM text (emit_loads_and_stores.cpp).
 struct Place {
     enum class How { scalar, contiguous, scattered } how = How::scalar;
-    std::string pointer;  ///< a ptr, or a vector of them
+    std::string pointer;  ///< a ptr, or a vector of ptrs
     int align = 1;
 };
 
-/// Accesses at a constant stride from lane to lane, which move vectors together (interleaved_group.cpp).
+/// An interleaved group: accesses at one constant stride, moved together by whole vectors (interleaved_group.cpp).
 struct Strided {
-    std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; and which word of each lane's they move
-    int64_t first = 0;    ///< bytes from the first access's place to the first word
+    std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; with the word of each lane's element that they access
+    int64_t first = 0;    ///< offset in bytes from the first access to the first word
     int stride = 0;       ///< words from lane to lane
-    int bytes = 0;        ///< of a word
-    int lanes = 0;        ///< of the vectors that move
+    int bytes = 0;        ///< size of a word
+    int lanes = 0;        ///< of the whole vectors
 };
 
-/// Stores that wait for the last of them.
+/// Stores of an interleaved group, delayed until the last of them.
 struct Joining {
     Strided all;
     std::string place;
     std::vector<std::string> given;
 };
 
-/// A place of a loop's body, for some iterations: in each, a vector of what the items have there (row_tile.cpp).
+/// A buffer for an access of a loop's body: for each of some iterations, a vector with the elements of all items (row_tile.cpp).
 struct Tile {
     std::vector<const ir::Inst*> accesses;
     bool loads = false, stores = false;
-    bool adds = false;   ///< to what was there, which then is not fetched: the tile takes what is added
-    std::string memory;  ///< a vector an iteration, that of the lowest index first
-    std::vector<std::string> rows;  ///< a ptr for each lane: the place at the loop's first index
+    bool adds = false;   ///< for additions: the tile collects the addends, and old values are not loaded first
+    std::string memory;  ///< one vector an iteration, that of the lowest index first
+    std::vector<std::string> rows;  ///< a ptr for each lane: the address at the loop's first index
 };
 
 /// The tiles of a loop (row_tile.cpp).
 struct Tiling {
     std::vector<Tile> tiles;
-    int step = 0;            ///< of the loop: 1 or -1
+    int step = 0;            ///< the loop's step: 1 or -1
     std::string first;       ///< the loop's first index
-    ir::Value index;         ///< of the loop
-    std::string stop;        ///< i32 on the stack: the index behind the tile's last iteration
-    std::string lowest, count;  ///< i32s: its lowest index, and its iterations
-    std::string column;      ///< from the first index to the lowest, an i64
+    ir::Value index;         ///< the loop's index
+    std::string stop;        ///< i32 on the stack: the index after the tile's last iteration
+    std::string lowest, count;  ///< i32s: the tile's lowest index, and its number of iterations
+    std::string column;      ///< distance from the first index to the lowest, an i64
 };
 
-/// A place that grows from row to row (pointer_strength_reduction.cpp).
+/// An address that is incremented from row to row (pointer_strength_reduction.cpp).
 struct Walk {
-    std::string first;  ///< ptr: the place in the first row
-    std::string pitch;  ///< bytes to the next row's, an i64
-    std::string slot;   ///< where the row's place is kept, for the packet at `x`
+    std::string first;  ///< ptr: the address in the first row
+    std::string pitch;  ///< bytes from row to row, an i64
+    std::string slot;   ///< the slot of the row's address, for the packet at `x`
     std::string x;
 };
 
-/// The adds of one instruction in the last iterations of a loop, to elements side by side: a vector each (emit_private_sums.cpp).
+/// The addends of one instruction in the last iterations of a loop, to adjacent elements: a vector each (emit_private_sums.cpp).
 struct Row {
     ir::InstId loop;
-    int64_t step = 0;                    ///< of the place, in elements an iteration: 1 or -1
-    std::string vectors, last, filled;   ///< width of them; the last place; how many there are (the loop's)
-    ir::Value factor;                    ///< where products are added: what is the same in all iterations,
-    ir::InstId load;                     ///< and where the other factor comes from
-    std::vector<std::string> lines;      ///< of it, transposed, for the region that is being written
+    int64_t step = 0;                    ///< step of the address, in elements an iteration: 1 or -1
+    std::string vectors, last, filled;   ///< `width` vectors; the last address; the number of vectors filled (in the loop)
+    ir::Value factor;                    ///< of products: the loop-invariant factor
+    ir::InstId load;                     ///< and the load of the other factor
+    std::vector<std::string> lines;      ///< that factor, transposed, for the current region
 };
 
-/// A loop within a packet (emit_control.cpp).
+/// A loop within a packet (emit_masked_control.cpp).
 struct Loop {
     const ir::Inst* inst = nullptr;
-    bool masked = false;   ///< its jumps are masks
+    bool masked = false;   ///< its jumps are masked
     bool tracked = false;  ///< items leave it at different times
     Mask entered;
     std::vector<Slot> carried, results;
     std::vector<bool> captured;  ///< the results that are used
     Slot alive, continued, left;
     std::string latch, exit;
-    std::string body;  ///< of a while, where its test block goes on
+    std::string body;  ///< of a while: the block after the test
 };
 
-/// An if whose arms are masks (emit_branches.cpp).
+/// An if with masked arms (emit_branches.cpp).
 struct Arm {
     const ir::Inst* inst = nullptr;
     std::vector<Slot> results;
-    Mask only;  ///< whose results are written
+    Mask only;  ///< the items whose results are written
 };
 
-/// An index bent at a rim (boundary_index.cpp).
+/// An index wrapped or clamped at the boundary (boundary_index.cpp).
 struct Bend {
-    ir::Value value, straight;  ///< the latter is what the former is away from the rim (of rem: its rest is),
+    ir::Value value, straight;  ///< in the interior, `value` equals `straight` (for rem, its remainder does)
     ir::Op op;                  ///< a comparison, min, max or rem
-    ir::Value x, limit;         ///< as the one, which counts on from lane to lane, compares with the other
-    bool x_first = true;        ///< of the comparison's operands
-    bool holds = false;         ///< the comparison, away from the rim
-    std::vector<ir::Value> inner = {};  ///< bent values that are taken to be straight for this one to be
+    ir::Value x, limit;         ///< compares the affine value `x` with `limit`
+    bool x_first = true;        ///< order of the comparison's operands
+    bool holds = false;         ///< outcome of the comparison in the interior
+    std::vector<ir::Value> inner = {};  ///< other bends that must be in the interior, too
 };
 
-/// Where a value is kept that items need behind a barrier (emit_barrier_regions.cpp).
+/// The place of a value that items need after a barrier (emit_barrier_regions.cpp).
 struct Keep {
     bool outer = false;     ///< computed once for the group, outside of packets
-    bool spilled = false;   ///< in the packet's part of the scratch memory, from `place` on
-    bool exported = false;  ///< a slot has what the packets' first items computed
+    bool spilled = false;   ///< saved in the packet's part of the scratch memory, at `place`
+    bool exported = false;  ///< a slot has the value of the packets' first active items
     int64_t place = -1;
     Slot slot;
 };
 
-/// A loop with a barrier inside: it runs once for the group (emit_region_constructs.cpp).
+/// A loop that contains a barrier: it runs once for the group (emit_region_constructs.cpp).
 struct OpenLoop {
     const ir::Inst* inst = nullptr;
     std::string latch, exit, body;

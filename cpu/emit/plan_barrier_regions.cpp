@@ -1,5 +1,5 @@
-// The plan of a kernel with barriers: which constructs are open, which instructions make a region, and what is kept where for
-// another region (see emit_barrier_regions.cpp).
+// Plan of a kernel with barriers: the open constructs, the instructions of each region, and where values for other regions are
+// saved (see emit_barrier_regions.cpp).
 #include <algorithm>
 #include <climits>
 
@@ -10,7 +10,7 @@ namespace pumice::cpu {
 using namespace ir;
 
 namespace {
-constexpr int most_recomputed = 8;  ///< instructions that a region computes again rather than keep their result
+constexpr int most_recomputed = 8;  ///< instructions to rematerialise a value instead of saving it
 }
 
 void Emitter::plan_regions() {
@@ -26,7 +26,7 @@ void Emitter::plan_regions() {
         const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
         if (k[i].op == Op::barrier || together) open_around(i);
     }
-    // A jump of an open loop ends the group's iteration.
+    // A jump of an open loop ends an iteration of the whole group.
     for (const InstId i : where.order())
         if (open_inst[i.id] && is_loop(k[i].op))
             for (const InstId jump : where.jumps_to(i)) open_around(jump);
@@ -52,7 +52,7 @@ void Emitter::plan_regions() {
         Keep& keep = keeps[m];
         const Value v{uint32_t(m)};
         if (keep.outer) keep.spilled = keep.exported = false;
-        // What is uniform goes by a slot, the rest to its packet's memory.
+        // Uniform values go through a slot, others through the packet's memory.
         if (keep.spilled && kind_of(v) == Kind::uniform && uniformity.of(v) <= Scope::group)
             keep.spilled = false, keep.exported = true;
         if (keep.spilled && keep.place < 0) keep.place = spill_place(v);
@@ -72,7 +72,7 @@ int64_t Emitter::spill_place(Value v) {
     return place;
 }
 
-/// Numbers the regions of an open block, and finds what is computed once for the group.
+/// Numbers the regions of an open block, and finds the values computed once for the group.
 void Emitter::plan_block(BlockId b, int& region) {
     const auto assign = [&](InstId i) {
         inst_region[i.id] = region;
@@ -108,13 +108,13 @@ void Emitter::plan_block(BlockId b, int& region) {
     }
 }
 
-/// Values that a region uses (-2: the code outside of packets) and does not compute.
+/// Marks values that a region (-2: the code outside of packets) uses but does not compute.
 void Emitter::plan_uses(std::span<const Value> v, int region) {
     for (const Value o : v) {
         Keep& keep = keeps[o.id];
         if (keep.outer || region_of[o.id] == region) continue;
         if (computable_again(o)) {
-            // Its operands are needed where it is computed again, and those that it has may be too far.
+            // Rematerialisation needs the operands, which may be from other regions themselves.
             if (k[o].inst.id != none) plan_uses(k.operands(k[k[o].inst]), region);
             continue;
         }
@@ -122,7 +122,7 @@ void Emitter::plan_uses(std::span<const Value> v, int region) {
     }
 }
 
-/// Cheap and without effect, down to the indices and to what is there for the whole group.
+/// True if the value can be rematerialised cheaply from indices and values of the group.
 bool Emitter::computable_again(Value v) const {
     int budget = most_recomputed;
     return computable_within(budget, v);
@@ -137,7 +137,7 @@ bool Emitter::computable_within(int& budget, Value v) const {
     return true;
 }
 
-/// Where an open construct's results and carried values are: in slots what the group shares, else in the packets' memory.
+/// Places an open construct's results and carried values: in slots if uniform in the group, else in the packets' memory.
 void Emitter::plan_columns(InstId id) {
     const Inst& i = k[id];
     for (uint32_t c = 0; c < i.result_count; ++c) {
@@ -150,7 +150,7 @@ void Emitter::plan_columns(InstId id) {
             continue;
         }
         const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
-        // A for's results are what it carries when it ends, and so are a while's that its test hands through.
+        // The result is the carried value at the end: of a for, and of a while whose test passes it on unchanged.
         const bool one = i.op == Op::for_ || k.operands(last_inst(k, i.blocks[0]))[1 + c] == param;
         for (const Value v : {param, result}) {
             Keep& keep = keeps[v.id];
@@ -164,10 +164,10 @@ void Emitter::plan_columns(InstId id) {
     }
 }
 
-/// What an iteration carries on lies where the carried value does, once that is not needed any more: nothing is copied then.
+/// Gives the next carried value the place of the current one, if that is dead by then, which saves the copy.
 void Emitter::share_columns() {
     const Structure& where = uniformity.structure();
-    std::vector<int> last(k.values.size(), -1);  // the regions that need the values last
+    std::vector<int> last(k.values.size(), -1);  // the region of each value's last use
     for (const InstId i : where.order())
         for (const Value v : k.operands(k[i])) last[v.id] = std::max(last[v.id], open_inst[i.id] ? INT_MAX : inst_region[i.id]);
     for (const InstId id : where.order()) {
