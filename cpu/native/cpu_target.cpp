@@ -8,8 +8,8 @@
 namespace pumice::cpu {
 namespace {
 
-// The levels of the psABI (https://gitlab.com/x86-psABIs/x86-64-ABI), each with the one before it, in LLVM's words. OSXSAVE is
-// xsave to LLVM.
+// The levels of the psABI (https://gitlab.com/x86-psABIs/x86-64-ABI), each after the one before it, by LLVM's feature names. LLVM
+// calls OSXSAVE xsave.
 constexpr std::string_view v2 = "+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2";
 constexpr std::string_view v3 = ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave";
 constexpr std::string_view v4 = ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl";

@@ -1,4 +1,4 @@
-// What compiled code calls for ops that neither LLVM nor SLEEF has: the interpreter's loops.
+// Functions that compiled code calls for ops that neither LLVM nor SLEEF has: the interpreter's loops.
 #include "cpu/native/host_function.h"
 
 #include "core/host/ring.h"
@@ -9,7 +9,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// One item's print or failed requirement: its global index, then `words` words of values.
+/// Writes one item's print or failed requirement: the record is its global index, then `words` words of values.
 void report(const Frame* frame, int32_t failure, uint32_t format, const int32_t* record, uint32_t words) {
     const int32_t index[3] = {record[0], record[1], record[2]};
     ring::write(reinterpret_cast<uint32_t*>(frame->ring), failure != 0, frame->launch, format, index,

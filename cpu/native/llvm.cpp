@@ -38,7 +38,7 @@ int native_width(const Machine& machine) {
 #ifdef PUMICE_HAVE_LLVM
 namespace {
 
-// The functions that are used, by the names of LLVM's C API.
+// The functions used of LLVM's C API.
 #define PUMICE_LLVM_FUNCTIONS(X)                                                                                                 \
     X(LLVMDisposeMessage) X(LLVMGetErrorMessage) X(LLVMDisposeErrorMessage) X(LLVMConsumeError)                \
     X(LLVMContextCreate) X(LLVMContextDispose) X(LLVMParseIRInContext) X(LLVMDisposeModule) X(LLVMCloneModule)                   \
@@ -64,7 +64,7 @@ namespace {
     X(LLVMFloatTypeInContext) X(LLVMDoubleTypeInContext) X(LLVMCreateBuilderInContext) X(LLVMDisposeBuilder)                     \
     X(LLVMPositionBuilderBefore) X(LLVMBuildBitCast) X(LLVMBuildSelect) X(LLVMReplaceAllUsesWith) X(LLVMInstructionEraseFromParent)
 
-/// In the order of preference: the one that most tests run with, then newer and older ones.
+/// In order of preference: the version of most tests, then newer and older ones.
 constexpr int versions[] = {19, 20, 21, 22, 18, 17, 16, 15};
 
 struct Llvm {
@@ -72,7 +72,7 @@ struct Llvm {
     PUMICE_LLVM_FUNCTIONS(X)
 #undef X
     decltype(&::LLVMGetVersion) LLVMGetVersion = nullptr;  ///< null before version 16
-    // For version 17 alone: create_jit().
+    // For version 17 only: see create_jit().
     decltype(&::LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator) LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator = nullptr;
     decltype(&::LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
         LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager = nullptr;
@@ -82,7 +82,7 @@ struct Llvm {
     std::string version;
     unsigned major = 0;
 
-    /// The first version that is installed and whole, unless the debug switch asks for one.
+    /// Loads the first version that is installed and complete, or the one that the debug switch names.
     Llvm() {
         const std::string& asked = debug::value("PUMICE_CPU_LLVM");
         std::string absent;
@@ -107,14 +107,14 @@ struct Llvm {
         host = {taken(LLVMGetDefaultTargetTriple()), taken(LLVMGetHostCPUName()), taken(LLVMGetHostCPUFeatures())};
     }
 
-    /// RTLD_LOCAL, so that drivers with an LLVM of their own (lavapipe) are not given this one's functions.
+    /// RTLD_LOCAL keeps these symbols from drivers with an LLVM of their own (lavapipe).
     static void* loaded(int version) {
         for (const std::string& name : {text("libLLVM.so.", version, ".1"), text("libLLVM-", version, ".so.1"),
                                         text("libLLVM-", version, ".so"), text("libLLVM.so.", version)})
             if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
         return nullptr;
     }
-    /// False, with the reason in `unavailable`, for a library that lacks a function.
+    /// Returns false, with the reason in `unavailable`, if the library lacks a function.
     bool take_functions(void* library, int version) {
         const char* lacks = nullptr;
 #define X(function)                                                             \
@@ -143,13 +143,13 @@ struct Llvm {
         return text("LLVM ", asked, ", which PUMICE_CPU_LLVM asks for, is not installed (", absent, ").");
     }
 
-    /// A string that LLVM allocated.
+    /// Takes a string that LLVM allocated.
     std::string taken(char* message) const {
         std::string copy = message ? message : "";
         if (message) LLVMDisposeMessage(message);
         return copy;
     }
-    /// "" where there is no error.
+    /// The message of an error; "" if there is none.
     std::string taken(LLVMErrorRef error) const {
         if (!error) return "";
         char* message = LLVMGetErrorMessage(error);
@@ -174,22 +174,22 @@ const Llvm& required() {
     return llvm();
 }
 
-// What pays on text that is vectorised already: slots become values, loops turn and are unrolled, equal values meet. default<O2>
-// takes two to three times as long for code of the same speed: its passes between functions find one function only.
+// The passes that pay on vectorised text: mem2reg, loop rotation and unrolling, CSE. default<O2> takes two to three times as long
+// for code of the same speed: its interprocedural passes find one function only.
 std::string pipeline(unsigned major) {
-    // Before version 18 instcombine looked for no fixed point, and had no such option.
+    // Before version 18 instcombine did not check for a fixpoint, and lacks the option.
     const char* const instcombine = major >= 18 ? "instcombine<no-verify-fixpoint>" : "instcombine";
     return text("function(sroa,early-cse<memssa>,simplifycfg,", instcombine, ",loop-mssa(loop-rotate,licm),simplifycfg,",
                 "loop(indvars,loop-unroll-full),sroa,gvn,", instcombine, ",simplifycfg,loop-unroll<O2>,loop-mssa(licm))");
 }
 
-/// Versions 15 and 16 crash on some shuffles of bytes by AVX-512BW (a null node in the x86 DAG combiner); AVX2 has others.
+/// Versions 15 and 16 crash on some byte shuffles with AVX-512BW (a null node in the x86 DAG combiner); AVX2 uses other shuffles.
 std::string features_for_version(const Machine& machine, unsigned major) {
     if (major >= 17 || !machine.has("avx512bw")) return machine.features;
     return machine.features + ",-avx512bw";
 }
 
-/// One text on its way to an object.
+/// Compiles one text to an object.
 class Compilation {
 public:
     Compilation(const Llvm& l, const std::string& given, const Machine& machine)
@@ -227,9 +227,9 @@ public:
         l.LLVMDisposePassBuilderOptions(options);
         if (!problem.empty()) refuse("optimise", problem);
     }
-    /// With AVX-512, LLVM up to version 22 gives a masked vpternlog with an operand in memory another table of bits than the text's
-    /// (llvm-project issue 157929): `select c, (a & M) | (b & ~M), b` is wrong. Such selections of integers are made ones of floats,
-    /// which are not merged with the operation. The last pass: instcombine would undo it.
+    /// Works around llvm-project issue 157929: with AVX-512, LLVM up to version 22 gives a masked vpternlog with a memory operand
+    /// a wrong truth table, as for `select c, (a & M) | (b & ~M), b`. Turns such integer selects into float selects, which are
+    /// not merged with the operation. Runs last, since instcombine would undo it.
     void part_selections_from_logic() const {
         const LLVMBuilderRef builder = l.LLVMCreateBuilderInContext(context);
         for (LLVMValueRef function = l.LLVMGetFirstFunction(module); function; function = l.LLVMGetNextFunction(function))
@@ -242,7 +242,7 @@ public:
         l.LLVMDisposeBuilder(builder);
     }
     std::string readable() const { return l.taken(l.LLVMPrintModuleToString(module)); }
-    /// Making code changes the module, so what is wanted twice is made of a copy.
+    /// Code generation changes the module, so a second use needs a copy.
     std::string code(LLVMCodeGenFileType kind, bool of_a_copy) const {
         const LLVMModuleRef from = of_a_copy ? l.LLVMCloneModule(module) : module;
         LLVMMemoryBufferRef buffer = nullptr;
@@ -258,8 +258,8 @@ private:
         library_bug(text("LLVM cannot ", step, " the text that Pumice made of a kernel: ", why, "\n", source));
     }
 
-    /// The vector of floats of the same size where the instruction selects between vectors of integers, one of which logic makes, or
-    /// what the code generator may turn into logic. Else null.
+    /// The float vector type of the same size, if the instruction selects between integer vectors made by logic, or by
+    /// instructions that the code generator may turn into logic. Else null.
     LLVMTypeRef floats_to_select(LLVMValueRef instruction) const {
         if (l.LLVMGetInstructionOpcode(instruction) != LLVMSelect) return nullptr;
         const LLVMTypeRef type = l.LLVMTypeOf(instruction);
@@ -290,7 +290,7 @@ private:
     LLVMModuleRef module = nullptr;
 };
 
-/// ORC, with a library of its own for each object, so that their names never meet.
+/// The ORC JIT, with one library for each object, so that their names do not clash.
 class OrcLoader final : public Loader, public std::enable_shared_from_this<OrcLoader> {
 public:
     OrcLoader(const Llvm& l, Resolve resolve) : l(l), resolve(std::move(resolve)) {
@@ -335,8 +335,8 @@ private:
 
     LLVMErrorRef create_jit() {
         const LLVMOrcLLJITBuilderRef builder = l.LLVMOrcCreateLLJITBuilder();
-        // JITLink, which version 17 took for x86-64, asks the process for a function that is in libLLVM: dlopen has kept it local.
-        // Versions before it take RTDyld by themselves, and later ones do not ask.
+        // JITLink, the default of version 17 for x86-64, looks in the process for a function of libLLVM, which dlopen keeps
+        // local. Earlier versions use RTDyld by default, and later ones do not need the function.
         if (l.major == 17 && l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator &&
             l.LLVMOrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager)
             l.LLVMOrcLLJITBuilderSetObjectLinkingLayerCreator(builder, [](void* self, LLVMOrcExecutionSessionRef made, const char*) {
@@ -344,7 +344,7 @@ private:
             }, this);
         return l.LLVMOrcCreateLLJIT(&jit, builder);
     }
-    /// A library without code. ORC cannot remove one, so they are used again.
+    /// Returns an empty library. ORC cannot remove libraries, so they are reused.
     LLVMOrcJITDylibRef take_library() {
         if (!unused.empty()) {
             const LLVMOrcJITDylibRef library = unused.back();
@@ -372,7 +372,7 @@ private:
         LLVMOrcCJITDylibSearchOrderElement order{library, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
         LLVMOrcCLookupSetElement wanted{l.LLVMOrcLLJITMangleAndIntern(jit, symbol.c_str()),
                                         LLVMOrcSymbolLookupFlagsRequiredSymbol};
-        // LLJIT has no thread of its own: the answer comes before the call returns.
+        // LLJIT has no thread of its own: the callback runs before the call returns.
         l.LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, &wanted, 1,
             [](LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void* context) {
                 Found& out = *static_cast<Found*>(context);
@@ -382,7 +382,7 @@ private:
         return found.problem;
     }
 
-    /// ORC asks for the functions that an object calls.
+    /// Called by ORC for the functions that an object calls.
     static LLVMErrorRef define(LLVMOrcDefinitionGeneratorRef, void* self, LLVMOrcLookupStateRef*, LLVMOrcLookupKind,
                                LLVMOrcJITDylibRef library, LLVMOrcJITDylibLookupFlags, LLVMOrcCLookupSet wanted, size_t count) {
         const OrcLoader& loader = *static_cast<OrcLoader*>(self);
@@ -406,7 +406,7 @@ private:
     const Resolve resolve;
     LLVMOrcLLJITRef jit = nullptr;
     LLVMOrcExecutionSessionRef session = nullptr;
-    std::mutex mutex;  ///< over all below
+    std::mutex mutex;  ///< guards all members below
     std::vector<LLVMOrcJITDylibRef> unused;
     int libraries = 0;
     std::string reported;

@@ -1,5 +1,5 @@
-// Everything that Pumice uses of LLVM: text to native code. LLVM (any version from 15 to 22) is loaded when the first device asks for
-// it, through its C API; no other file knows of it.
+// The interface to LLVM: from text to native code. LLVM (any version from 15 to 22) is loaded through its C API when the first
+// device needs it. No other file uses LLVM.
 #pragma once
 #include <functional>
 #include <memory>
@@ -7,51 +7,52 @@
 
 namespace pumice::cpu {
 
-/// Why there is no LLVM, as a sentence: Pumice was built without its headers, or the machine has no such library. "" where there is.
+/// The reason why LLVM is unavailable, as a sentence: built without its headers, or no library on the machine. "" if it is
+/// available.
 const std::string& llvm_unavailable();
-/// "19.1.7": part of the names of cached objects.
+/// "19.1.7"; part of the names of cached objects.
 std::string llvm_version();
 
-/// The processor that code is made for, in LLVM's words.
+/// A target processor, by LLVM's names.
 struct Machine {
     std::string triple;    ///< "x86_64-pc-linux-gnu"
     std::string cpu;       ///< "znver4", "generic"
     std::string features;  ///< "+avx2,+fma,...", without spaces
     bool has(std::string_view feature) const;
 };
-/// The processor of this machine. Throws Error where there is no LLVM.
+/// The processor of this machine. Throws Error if LLVM is unavailable.
 const Machine& host_machine();
 /// float elements in the machine's widest vectors: 16, 8 or 4.
 int native_width(const Machine& machine);
 
-/// Machine code as the bytes of an object file, and what a dump shows of it.
+/// Machine code as the bytes of an object file, and its dumps.
 struct Object {
     std::string bytes;
     std::string optimised;  ///< LLVM IR after the passes; only where `readable`
     std::string assembly;   ///< only where `readable`
 };
-/// Parses LLVM text, verifies it, optimises it (O2 without the vectorisers: the text is vectorised already) and makes an object.
-/// Text that LLVM refuses is a fault of the library: it aborts with LLVM's message and the text. Any thread may call it.
+/// Parses, verifies and optimises LLVM text (without the vectorisers, since it is vectorised already), and makes an object. If
+/// LLVM rejects the text, aborts with LLVM's message and the text, since that is a bug of the library. Thread-safe.
 Object make_object(const std::string& text, const Machine& machine, bool readable = false);
 
-/// Native code in memory, which lives as long as this does.
+/// Native code in memory; unloaded by its destructor.
 class Code {
 public:
     virtual ~Code() = default;
     void* entry = nullptr;
 };
 
-/// Loads objects into the process. Any thread may use it.
+/// Loads objects into the process. Thread-safe.
 class Loader {
 public:
-    /// Gives the address of a function that code calls by name, or null where there is none.
+    /// Returns the address of a function that code calls by name, or null.
     using Resolve = std::function<void*(const char* name)>;
 
     virtual ~Loader() = default;
-    /// Null where the object is none, or calls a function that does not exist; `reason` then says why. Objects may define equal names.
+    /// Returns null, with the `reason`, if the object is invalid or calls an unknown function. Objects may define equal names.
     virtual std::shared_ptr<Code> load(const std::string& object, const std::string& symbol, std::string& reason) = 0;
 };
-/// Throws Error where there is no LLVM.
+/// Throws Error if LLVM is unavailable.
 std::shared_ptr<Loader> make_loader(Loader::Resolve resolve);
 
 }  // namespace pumice::cpu

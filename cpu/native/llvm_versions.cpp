@@ -8,7 +8,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// The N of the last `<N x` before `at`; the search ends with the line.
+/// The N of the last `<N x` before `at` on its line.
 int lanes_before(const std::string& text, size_t at) {
     const size_t line = text.rfind('\n', at);
     const size_t begin = line == text.npos ? 0 : line + 1;

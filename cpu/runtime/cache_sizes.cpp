@@ -22,9 +22,8 @@ void store_past_caches(Part* to, Part value) {
 }  // namespace
 #endif
 
-/// Those of the last-level cache. A virtual machine reports its host's, of which it has a part that nobody names: no more is taken for
-/// ours than machines have for so many cores. Past the caches twice the time is lost by stores through them, before that a quarter by
-/// stores past them.
+/// The size of the last-level cache. A virtual machine reports its host's, of which it has an unknown part; the limit a core is
+/// that of real machines. Too large a limit costs a factor of two beyond the caches; too small a limit costs a quarter.
 int64_t bytes_in_caches(int threads) {
     constexpr int64_t most_for_a_core = 32 << 20, unknown = 64 << 20;
 #ifdef _SC_LEVEL3_CACHE_SIZE

@@ -7,12 +7,12 @@
 
 namespace pumice::cpu {
 
-/// Why the device cannot be used, as a sentence; "" where it can.
+/// The reason why the device cannot be used, as a sentence; "" if it can.
 std::string unavailable_reason();
-/// "cpu (znver4, 16 wide, 2 threads)", after the debug switches PUMICE_CPU_WIDTH and PUMICE_CPU_THREADS.
+/// "cpu (znver4, 16 wide, 2 threads)", as PUMICE_CPU_WIDTH and PUMICE_CPU_THREADS request.
 std::string name();
 Limits limits();
-/// Opens the device. Throws Error where it cannot be used, or where a debug switch has no meaning.
+/// Opens the device. Throws Error if it cannot be used, or if a debug switch is invalid.
 std::shared_ptr<Backend> open();
 
 }  // namespace pumice::cpu

@@ -31,7 +31,7 @@ struct PointEvent final : EventState {
     const Point point;
 };
 
-/// A debug switch that is a number, or `fallback` where it is not set.
+/// The number in a debug switch, or `fallback` if it is not set.
 int number(std::string_view name, int fallback, std::string_view meaning, bool (*allowed)(int)) {
     const std::string& set = debug::value(name);
     if (set.empty()) return fallback;
@@ -72,7 +72,7 @@ Limits limits() { return limits_for(target_machine(), settings().width); }
 std::shared_ptr<Backend> open() {
     const Settings s = settings();
     try {
-        std::thread([] {}).join();  // oneTBB asks for its threads only when there is work, and cannot do without
+        std::thread([] {}).join();  // oneTBB starts its threads only on demand, and cannot work without
     } catch (const std::system_error& e) {
         fail("the device cpu cannot be opened: the system gives no thread (", e.what(), ")");
     }
@@ -90,7 +90,7 @@ Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
 
 Device::~Device() {
     const auto end = [streams = owned_streams.release(), team = owned_team.release()] {
-        delete streams;  // waits for its work, which the team does
+        delete streams;  // waits for its work, which the team runs
         delete team;
     };
     try {
@@ -98,7 +98,7 @@ Device::~Device() {
         std::vector<Point> unfinished;
         if (take_reports(unfinished)) reports.deliver_lines();
     } catch (...) {
-        // Nobody is left to be told.
+        // Nobody is left to receive the error.
     }
     // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
     if (!Team::on_its_thread()) {
@@ -108,7 +108,7 @@ Device::~Device() {
     try {
         std::thread(end).detach();
     } catch (const std::system_error&) {
-        // No thread is to be had: they stay.
+        // No thread can be started: both are leaked.
     }
 }
 
@@ -229,7 +229,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     }
     if (!program.reports) return void(submit(launch.stream, work, uses, followed));
     std::vector<Point> unfinished;
-    // Room is made first where what earlier launches print may fill the ring.
+    // Drains the ring first if earlier launches may have filled it.
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
     const int64_t words = words_printed(kernel) * items;
@@ -249,7 +249,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     reported = true;
 }
 
-/// Takes what was reported where no launch that reports is unfinished; else gives those.
+/// Takes the reports if all launches that report are finished. Returns false with the unfinished launches otherwise.
 bool Device::take_reports(std::vector<Point>& unfinished) {
     const std::lock_guard lock(reporting);
     std::erase_if(reporting_work, [](const Point& point) { return point.reached(); });
@@ -266,7 +266,7 @@ void Device::settle() {
     if (!reported) return;
     std::vector<Point> unfinished;
     while (!take_reports(unfinished)) {
-        if (CallWork::inside()) return;  // another wait hands them over
+        if (CallWork::inside()) return;  // another wait delivers them
         for (const Point& point : unfinished) streams.wait(point);
     }
     reports.deliver();

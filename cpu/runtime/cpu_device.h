@@ -1,4 +1,4 @@
-// The CPU device: memory, streams and launches put together.
+// The CPU device: combines memory, streams and launches.
 #pragma once
 #include "cpu/native/cpu_target.h"
 #include "cpu/runtime/cpu.h"
@@ -37,7 +37,7 @@ public:
     void wait_for(int stream, const std::shared_ptr<EventState>& event) override;
     void synchronize() override;
 
-    /// After a wait: hands over what kernels have reported; throws Error for a requirement that failed.
+    /// After a wait: delivers the reports of kernels; throws Error for a failed requirement.
     void settle();
 
 private:
@@ -45,19 +45,19 @@ private:
         Memory* memory = nullptr;
         bool write = false;
     };
-    /// Gives the stream work that uses memory. `Kind` is copied where it is not done at once.
+    /// Gives the stream work that uses memory. `Kind` is copied unless it is done at once.
     template <class Kind>
     Point submit(int stream, Kind& work, std::span<const Use> uses, bool followed = false);
-    /// Blocks until the memory's uses that conflict with the host's are done.
+    /// Blocks until uses of the memory that conflict with the host's are done.
     void wait_for_uses(Memory& memory, bool write);
     void transfer(void* to, const void* from, int64_t bytes);
 
     const std::shared_ptr<Compiler> compiler;
     bool take_reports(std::vector<Point>& unfinished);
 
-    std::mutex reporting;              ///< over the next two, and while a launch that reports is given to its stream
-    std::vector<uint32_t> ring;        ///< where kernels report to; empty until one does
-    std::atomic<int64_t> expected = 0; ///< words that launches since then write if every item prints each line once
+    std::mutex reporting;              ///< guards the next members, also while a reporting launch is submitted
+    std::vector<uint32_t> ring;        ///< the ring for reports; empty until a kernel reports
+    std::atomic<int64_t> expected = 0; ///< words that later launches write if every item prints each line once
     std::vector<Point> reporting_work; ///< launches since the ring was last taken
     std::atomic<bool> reported = false;
 
@@ -69,7 +69,7 @@ private:
     Streams& streams;
 };
 
-/// What the debug switches ask for. Throws Error for what they cannot be.
+/// Values of the debug switches. Throws Error for invalid ones.
 struct Settings {
     int width = 0;    ///< 0: the machine's own
     int threads = 1;

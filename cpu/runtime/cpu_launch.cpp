@@ -13,13 +13,13 @@
 namespace pumice::cpu {
 namespace {
 
-// Work for less than this is not shared between threads; a range of groups takes about as long as the second at least.
+// Less work than this stays on one thread; a range of groups takes at least about range_ns.
 constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 
-/// Where rows of one array are columns of another, groups are taken by patches of so many items along the axes: of the one array come
-/// few rows at a time, as many as the processor foresees side by side, and long pieces of them; of the other some lines of many rows. The
-/// pieces begin with pages where the array's rows do: the processor foresees no further than a page, which is 1024 floats. Groups that
-/// begin early load again what those before them did, which is still in a cache where the pieces are shorter.
+/// Loop tiling where rows of one array are columns of another: groups are run by patches of this many items along the axes. Of
+/// the one array, a patch takes few rows, which the hardware prefetcher can follow, and long pieces of them; of the other, some
+/// lines of many rows. Pieces begin at pages where the array's rows do, since the prefetcher stops at a page of 1024 floats.
+/// Groups that begin early load elements of their predecessors again, which are still cached if the pieces are shorter.
 constexpr int64_t patch_columns = 32, patch_rows = 4096, patch_rows_with_lead = 1024;
 
 struct Free {
@@ -57,7 +57,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         arguments[i].extents = extents[i].data();
     }
     for (size_t axis = 0; axis < 3; ++axis) {
-        // What a row's groups begin early, its last one lacks at the end: that may take one more.
+        // Groups that begin early leave a rest at the end of a row, which may take one more group.
         const int64_t extent = launch.extent[axis] + (axis == 0 && native->lead ? most_lead - 1 : 0);
         const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
         frame.start[axis] = int32_t(launch.start[axis]);
@@ -78,7 +78,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
         const int64_t elements = std::max<int64_t>(1, std::accumulate(e.begin(), e.end(), int64_t(1), std::multiplies<>()));
         const int64_t bytes = std::max<int64_t>(1, launch.arguments[size_t(crosses)].array.bytes / elements) * launch.group[1];
         const int64_t phase = int64_t(arguments[size_t(crosses)].bits) % (patch[1] * bytes) / bytes;
-        // Of the short ones at both ends, one goes with its neighbour.
+        // Of the short patches at both ends, one is merged with its neighbour.
         begin = phase <= patch[1] / 2 ? -phase : patch[1] - phase;
         down = std::max<int64_t>(1, (frame.count[1] - begin + patch[1] / 2) / patch[1]);
         units = across * down * frame.count[2];
@@ -95,10 +95,10 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 
-// The vectors' elements stay where they are, and with them what points to them.
+// Moving a vector keeps its elements' addresses, and so the pointers to them.
 LaunchWork::LaunchWork(LaunchWork&& other) = default;
 
-/// The patch's groups, row by row; their number.
+/// Runs the patch's groups, row by row; returns their number.
 int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
     const int64_t x = number % across * patch[0], at = number / across % down, z = number / across / down;
     const int64_t y = at == 0 ? 0 : begin + at * patch[1], end = at == down - 1 ? frame.count[1] : begin + (at + 1) * patch[1];
@@ -108,7 +108,7 @@ int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
     return wide * (end - y);
 }
 
-/// A share's groups, plane by plane; their number.
+/// Runs a share's groups, plane by plane; returns their number.
 int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
     const Shares::Box box = shares.share(phase, number);
     const int64_t wide = box.end[0] - box.begin[0], high = box.end[1] - box.begin[1], deep = box.end[2] - box.begin[2];
@@ -118,7 +118,7 @@ int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
     return wide * high * deep;
 }
 
-/// `some` runs groups in a frame of the thread's and gives their number.
+/// Calls `some`, which runs groups in the thread's frame and returns their number; times it.
 template <class Some>
 void LaunchWork::run_some(const Some& some) const {
     Frame own = frame_with(thread_scratch(native->scratch_bytes));
@@ -140,9 +140,9 @@ void LaunchWork::run_groups(int64_t first, int64_t count) const {
 
 void LaunchWork::note_group(float took) const {
     const float known = native->group_ns.load(std::memory_order_relaxed);
-    // Other threads read it all the time, and would miss it in their caches.
+    // Avoids a store for small changes, since it would invalidate the line in other threads' caches.
     if (took > known * 0.9f && took < known * 1.1f) return;
-    // Follows what takes less at once, and what takes more slowly: a thread may have been kept from running.
+    // Takes lower times at once and averages higher ones: the thread may have been preempted.
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }
 
@@ -174,7 +174,7 @@ void LaunchWork::run_all(const Crew& crew) {
 
 bool LaunchWork::worth_sharing() const { return cost() >= worth_sharing_ns; }
 
-/// Whether rows may be done in any order.
+/// True if rows may run in any order.
 bool LaunchWork::in_rows() const { return patch[0] == 0 && !sums && !frame.ring && !native->streaming; }
 
 LaunchWork::Rows LaunchWork::rows() const {
@@ -231,7 +231,7 @@ void FillWork::run(const Crew& crew) {
         std::byte* const begin = to->data + offset + first * size;
         const int64_t all = count * size, step = std::min<int64_t>(all, 8192 / size * size);
         if (size == 1 && !past_caches) return void(std::memset(begin, int(pattern[0]), size_t(all)));
-        // Doubles what is filled: few long copies instead of many short ones, in steps that stay within the first-level cache.
+        // Doubles the filled part: few long copies instead of many short ones, in steps within the first-level cache.
         std::memcpy(begin, pattern.data(), size_t(size));
         for (int64_t done = size; done < step;) {
             const int64_t next = std::min(done, step - done);

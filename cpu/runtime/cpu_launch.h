@@ -1,4 +1,4 @@
-// The kinds of work that streams of the CPU device do.
+// The kinds of work on streams of the CPU device.
 #pragma once
 #include <array>
 #include <functional>
@@ -12,37 +12,37 @@
 
 namespace pumice::cpu {
 
-/// Host copies and fills move as many bytes in a nanosecond, roughly, for one thread.
+/// Bytes that one thread copies or fills in a nanosecond, roughly.
 inline constexpr double bytes_per_ns = 8;
-/// The fewest bytes that are worth another thread.
+/// Fewest bytes that are worth another thread.
 inline constexpr int64_t bytes_piece = 256 << 10;
 
-/// All groups of a kernel.
+/// A launch of a kernel.
 class LaunchWork final : public Work {
 public:
-    /// `across`: the argument whose rows the kernel goes through along axis 1 of the range; -1: there is none.
+    /// `across`: the argument whose rows the kernel walks along axis 1 of the range, or -1.
     LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const Shares& shares, const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
-    /// The kernel reports into this ring, as the launch of this number.
+    /// Makes the kernel report into this ring, under this launch number.
     void report(uint32_t* ring, uint32_t number);
     void run(const Crew& crew) override;
     std::unique_ptr<Work> with(const Work& next, int threads) const override;
     double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
 
-    /// Groups as rows across the slowest axis of the range.
+    /// The groups as rows along the slowest axis of the range.
     struct Rows {
-        int64_t start = 0;  ///< the first item's place along it
-        int64_t items = 1;  ///< places of a row
-        int64_t early = 0;  ///< a row may begin and end so many places earlier
+        int64_t start = 0;  ///< index of the first item along the axis
+        int64_t items = 1;  ///< items of a row along the axis
+        int64_t early = 0;  ///< number of items by which a row may begin and end early
         int64_t count = 1;
     };
     Rows rows() const;
-    /// A thread's own frame, with scratch() bytes of its memory.
+    /// A thread's own frame, with scratch() bytes at `memory`.
     Frame frame_with(std::byte* memory) const;
     int64_t scratch() const { return native->scratch_bytes; }
     void run_rows(const Frame& own, int64_t first, int64_t count) const;
     double row_ns() const { return cost() / double(frame.count[slowest]); }
-    /// Notes that a row took so many times as long as row_ns().
+    /// Records that a row took `times` times as long as row_ns().
     void note_pace(double times) const;
 
 private:
@@ -58,22 +58,24 @@ private:
     int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
-    std::unique_ptr<SumCopies> sums;  ///< where the kernel has some
+    std::unique_ptr<SumCopies> sums;  ///< if the kernel has sums
     Shares shares;
     std::vector<FrameArgument> arguments;
-    std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point here
+    std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point into this
     Frame frame;
     int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
-    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along the axes 0 and 1, and patches side by side; 0: none
+    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along axes 0 and 1 (0: no patches); number of patches along
+                                            ///< axis 0
     size_t slowest = 0;                    ///< axis of the range
-    int64_t row_items = 1;                 ///< of a group along that axis
-    int64_t begin = 0, down = 1;           ///< along axis 1 patch n begins at `begin` + n * patch[1]; the first and last go to the ends
+    int64_t row_items = 1;                 ///< items of a group along that axis
+    int64_t begin = 0, down = 1;           ///< patch n begins at `begin` + n * patch[1] along axis 1; the first and last extend
+                                           ///< to the ends
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done
 };
 
-/// `bytes` of memory that hold a pattern again and again.
+/// Fills `bytes` of memory with a repeated pattern.
 struct FillWork final : Work {
     std::shared_ptr<Memory> to;
     int64_t offset = 0, bytes = 0, pattern_size = 1;
@@ -82,7 +84,7 @@ struct FillWork final : Work {
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };
 
-/// Bytes from one place to another; within one allocation they may overlap.
+/// Copies bytes; within one allocation the two may overlap.
 struct CopyWork final : Work {
     std::shared_ptr<Memory> held[2];
     std::byte* to = nullptr;
@@ -92,18 +94,18 @@ struct CopyWork final : Work {
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };
 
-/// A function of the user's.
+/// A call of the user's function.
 struct CallWork final : Work {
     std::function<void()> act;
     void run(const Crew&) override;
-    /// Whether the calling thread is in such a function: it may not wait for what comes after it.
+    /// True if the calling thread runs such a function, which may not wait for later work.
     static bool inside();
-    double cost() const override { return 1e6; }  // unknown: never on the thread that gives it
+    double cost() const override { return 1e6; }  // unknown; high, so that the submitting thread never runs it
 };
 
-/// The calling thread's memory for kernels, at least so long, aligned to 64 bytes.
+/// The calling thread's scratch memory, at least this large, aligned to 64 bytes.
 std::byte* thread_scratch(int64_t bytes);
-/// Since some moment.
+/// A steady clock, in nanoseconds.
 double now_ns();
 
 }  // namespace pumice::cpu

@@ -10,7 +10,7 @@
 namespace pumice::cpu {
 namespace {
 
-// From here on memory is mapped of its own.
+// Allocations from this size on get mapped pages of their own.
 constexpr int64_t large = 256 << 10;
 
 constexpr size_t most_few = 16;
@@ -26,7 +26,7 @@ std::shared_ptr<Pool> new_pool() { return std::make_shared<Pool>(std::min<int64_
 
 Memory::Memory(InUse counter, std::shared_ptr<Pool> given_pool, int64_t size, const std::string& device)
     : in_use(std::move(counter)), pool(std::move(given_pool)) {
-    // The system would promise more than there is, and end the process when it is used.
+    // The system overcommits, and kills the process when the memory is used.
     if (size > physical_memory() - *in_use)
         fail("cannot allocate ", size, " bytes on ", device, ": of the machine's ", physical_memory(),
              " bytes of memory its arrays take ", in_use->load(), " already");

@@ -1,4 +1,4 @@
-// Arrays of the CPU device.
+// Memory of the CPU device.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,42 +11,42 @@
 
 namespace pumice::cpu {
 
-/// Bytes that a device's memory holds. It may outlive the device.
+/// Bytes allocated on a device. Shared, since allocations may outlive the device.
 using InUse = std::shared_ptr<std::atomic<int64_t>>;
 
-/// The pool of a device: it keeps a sixteenth of the machine's memory at most, and not more than 256 MiB.
+/// The pool of a device: keeps at most a sixteenth of the machine's memory, and at most 256 MiB.
 std::shared_ptr<Pool> new_pool();
 
-/// The last uses of some memory, by stream, that may not be done. Most memory is used by few streams; each call takes the same time
-/// for any number of them, but all(), which looks at each of what is not done.
+/// The last uses of some memory by each stream, as far as they may be unfinished. Calls take constant time in the number of
+/// streams, except all(), which visits each unfinished use.
 class Uses {
 public:
     void put(const Point& point);
-    /// Adds those that are not done, but the stream's.
+    /// Adds the unfinished uses, except those of the stream.
     void all(const Stream* except, std::vector<Point>& to);
-    /// Adds the stream's, where it is not done.
+    /// Adds the stream's use if it is unfinished.
     void of(const Stream& stream, std::vector<Point>& to) const;
 
 private:
-    std::vector<Point> few;                         // empty where there are
+    std::vector<Point> few;                         // unused once `many` is
     std::unordered_map<const Stream*, Point> many;
-    size_t prune_at = 0;                            // so many of `many`
+    size_t prune_at = 0;                            // size of `many` at which finished ones are removed
 };
 
-/// Host memory, aligned to 64 bytes or more. Large memory is mapped, or comes from the pool and goes back to it. New pages are first
-/// touched by what uses them: with several memory banks each lies near the thread whose part it is.
+/// Host memory, aligned to at least 64 bytes. Large memory is mapped, or comes from the pool and returns to it. New pages are
+/// touched first by the threads that use them, so that on NUMA machines each page is near its thread.
 class Memory final : public Allocation, public std::enable_shared_from_this<Memory> {
 public:
-    /// Throws Error naming the bytes and the device when there is no such memory.
+    /// Throws Error naming the bytes and the device if there is no memory.
     Memory(InUse in_use, std::shared_ptr<Pool> pool, int64_t bytes, const std::string& device);
     ~Memory() override;
     Memory(const Memory&) = delete;
 
-    /// Whether it is all zeros as it comes.
+    /// True if new memory is all zeros.
     bool zero() const { return block.zero; }
 
     std::byte* data = nullptr;
-    Uses reads, writes;  ///< under Streams::mutex
+    Uses reads, writes;  ///< guarded by Streams::mutex
 
 private:
     InUse in_use;
@@ -56,10 +56,10 @@ private:
 
 inline Memory& memory_of(Allocation& allocation) { return static_cast<Memory&>(allocation); }
 
-/// Notes that the point's work uses the memory.
+/// Records that the point's work uses the memory.
 void note_use(Memory& memory, const Point& point, bool write);
-/// Adds what work that uses the memory waits for: unfinished uses that conflict with it, a write with any. Work on two streams of
-/// the user's is ordered by events alone; work on the default stream, and host copies (stream null), with that of every stream.
+/// Adds the points for which work on the memory must wait: unfinished uses that conflict, a write with any use. User streams are
+/// ordered among each other by events alone; the default stream and host copies (stream null) are ordered after every stream.
 void conflicts(Memory& memory, const Stream* stream, const Stream& standard, bool write, std::vector<Point>& after);
 
 int64_t physical_memory();

@@ -30,7 +30,7 @@ Isa isa_of(const Machine& machine) {
     return machine.has("sse2") ? Isa::sse2 : Isa::none;
 }
 
-/// Nanoseconds that a group may take, from the number of instructions: good enough until one was timed.
+/// Estimate of a group's time in nanoseconds from the number of instructions, until one is measured.
 double guess(const ir::Kernel& k, ir::BlockId block, double times) {
     double sum = 0;
     for (const ir::InstId id : k[block].insts) {
@@ -43,7 +43,7 @@ double guess(const ir::Kernel& k, ir::BlockId block, double times) {
     return sum;
 }
 
-constexpr std::string_view layout = "pumice cpu object 2";  // changes with the order of what follows
+constexpr std::string_view layout = "pumice cpu object 2";  // must change with the layout that follows
 
 }  // namespace
 
@@ -135,7 +135,7 @@ std::shared_ptr<Native> Compiler::load(const Unloaded& unloaded, std::string& re
 
 std::shared_ptr<Native> Compiler::compile(const ir::Kernel& kernel, const Variant& variant) {
     std::string reason;
-    // What is to be dumped has to be compiled.
+    // A dump needs a compilation.
     const bool cached = cache.on() && debug::value("PUMICE_DUMP").empty();
     const std::string entry = cached ? key(kernel, variant) : "";
     std::shared_ptr<Native> native;
@@ -165,8 +165,8 @@ std::vector<int> owners_of(const ir::Kernel& k, std::span<const ir::MemoryId> ar
     return any ? owners : std::vector<int>();
 }
 
-/// Whether a kernel, whose items may run in any order, has rows of an array along axis 2 of the range, and none along axis 1. Where axis 2
-/// stands for several dimensions, items that follow each other along it are not side by side.
+/// True if axes 1 and 2 should be swapped: items may run in any order, and rows of an array are along axis 2 but none along axis
+/// 1. Not if axis 2 is folded from several dimensions, since its successive items are not adjacent.
 bool gains_by_swap(const ir::Kernel& k) {
     return k.rank == 3 && k.folded == 1 && movable(k) && !reports(k) && argument_across(k, 1) < 0 && argument_across(k, 2) >= 0;
 }
@@ -186,7 +186,7 @@ Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::K
 
 namespace {
 
-/// Whether what is only written goes past the caches: the launch's arrays are more than these hold.
+/// True if stores to arrays that are only written should bypass the caches: the launch's arrays exceed these.
 bool streams(const Launch& launch, int threads) {
     int64_t bytes = 0;
     for (const Launch::Argument& argument : launch.arguments) bytes += argument.array.memory ? argument.array.bytes : 0;
@@ -206,13 +206,15 @@ Launch Program::arranged(const Launch& asked, int threads, bool followed) const 
 std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
     if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
-    // One by one, too, rows are still in the first-level cache when they are needed again, and what follows finds all that was touched there.
+    // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
+    // all there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
     if (across >= 0 && worth_lead(*kernel, launch, streams(launch, threads))) return group_across_with_lead;
     return swapped ? group_across : launch.group;
 }
 
-/// None for arrays that are small beside the range: copies of these cost little, and threads go on in the order in which memory lies.
+/// No shares if the arrays are small compared to the range: private copies are cheap then, and threads keep to the order of
+/// memory.
 Shares Program::shares(const Launch& launch, int threads) const {
     constexpr int64_t most_items_an_element = 16;
     if (owners.empty() || across >= 0 || !alone(launch)) return {};
@@ -232,7 +234,7 @@ Shares Program::shares(const Launch& launch, int threads) const {
 std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     Variant wanted;
     wanted.group = launch.group;
-    // Half the code and half the time to make it: no masked packets at a row's end, no form of its own for the last group.
+    // Halves the code and its compile time: no masked packets at a row's end, no version for the last group.
     wanted.full = asks_range;
     for (size_t axis = 0; axis < 3; ++axis) wanted.full = wanted.full && launch.extent[axis] % launch.group[axis] == 0;
     for (const Launch::Argument& argument : launch.arguments) {
@@ -242,7 +244,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     const Shares shared = shares(launch, threads);
     if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, shared, launch, compiler->target.width, threads);
     wanted.streaming = streams(launch, threads);
-    // Groups that begin early are not those of the same places in all rows.
+    // Groups that begin early do not cover the same columns in all rows.
     wanted.lead = movable && !shared.any() && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
                   worth_lead(*kernel, launch, wanted.streaming);
     wanted.full = wanted.full && !wanted.lead;

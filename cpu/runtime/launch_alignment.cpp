@@ -10,12 +10,13 @@ namespace {
 using namespace ir;
 
 constexpr int64_t line_bytes = 64;
-/// Shorter rows, and ranges of fewer items, gain less by whole lines than rows' ends cost; what longer rows gain costs nothing.
+/// Shorter rows, and ranges of fewer items, gain less by aligned stores than the rows' ends cost; from long_row on the ends cost
+/// nothing.
 constexpr int64_t least_row = 128, least_items = 16384, long_row = 4096;
-constexpr int64_t most_loads = 2;  ///< for each store, where stores matter
+constexpr int64_t most_loads = 2;  ///< loads for each store, above which stores do not matter
 
-/// Whether a row that a recorded kernel stores, or loads where it stores none, does not begin with a line, as far as indices and the
-/// launch's arrays tell; taken to be so where they do not.
+/// True if some row that the kernel stores (or loads, if it stores none) may not begin at a cache line, from its indices and the
+/// launch's arrays. Unknown cases count as true.
 bool begins_within_lines(const Kernel& k, const Launch& launch) {
     for (const Op op : {Op::store, Op::load})
         for (const Inst& i : k.insts) {
@@ -34,7 +35,7 @@ bool begins_within_lines(const Kernel& k, const Launch& launch) {
 
 bool worth_lead(const ir::Kernel& k, const Launch& launch, bool streaming) {
     if (launch.extent[0] < least_row || launch.extent[0] * launch.extent[1] * launch.extent[2] < least_items) return false;
-    // Loads from both sides of a row's items cross lines in any case.
+    // Loads of both neighbours of an item cross lines in any case.
     return (streaming || launch.extent[0] >= long_row || mostly_stores(k, most_loads)) && begins_within_lines(k, launch);
 }
 

@@ -1,11 +1,11 @@
-// For which launches it is worth it to lay packets out by lines of memory (cpu/plan/alignment_peeling.h).
+// Cost model: the launches for which alignment peeling pays (cpu/plan/alignment_peeling.h).
 #pragma once
 #include "core/host/backend.h"
 
 namespace pumice::cpu {
 
-/// Whether a launch of a kernel, as it was recorded, gains by packets that lie in whole lines. `streaming`: stores go past the caches, which
-/// takes whole lines.
+/// True if a launch of a kernel, as recorded, gains by packets aligned to cache lines. `streaming`: it has non-temporal stores,
+/// which want whole lines.
 bool worth_lead(const ir::Kernel& kernel, const Launch& launch, bool streaming);
 
 }  // namespace pumice::cpu

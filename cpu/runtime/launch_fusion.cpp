@@ -1,4 +1,5 @@
-// Two launches of which the second follows the first through the rows of arrays (cpu/plan/dependence_distance.h), as one piece of work.
+// Launch fusion: two launches, of which the second follows the first through the rows of arrays (cpu/plan/dependence_distance.h),
+// run as one piece of work.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -11,9 +12,10 @@ namespace pumice::cpu {
 
 namespace {
 
-constexpr int64_t ranges_a_thread = 16;  ///< fewer than of one launch: where ranges meet, the second launch waits for rows of both
-constexpr int64_t seam_share = 4;        ///< of a thread's rows those where it meets another are one in so many, or fewer
-constexpr int64_t seams_at_once = 16;    ///< more are shared between threads
+constexpr int64_t ranges_a_thread = 16;  ///< fewer than for one launch: at a seam of two ranges, rows of the second launch wait
+                                         ///< for both
+constexpr int64_t seam_share = 4;        ///< at most one in this many of a thread's rows is at a seam
+constexpr int64_t seams_at_once = 16;    ///< seams a thread takes at once
 
 int64_t divide_down(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t divide_up(int64_t a, int64_t b) { return -divide_down(-a, b); }
@@ -25,11 +27,11 @@ public:
 
     double cost() const override { return first.cost() + second.cost(); }
 
-    /// The fewest rows of the first launch that are worth a thread.
+    /// Fewest rows of the first launch that are worth a thread.
     int64_t piece() const { return divide_up(seam_share * (lag.last - lag.first + a.items + b.items), a.items); }
 
     void run(const Crew& crew) override {
-        // Few rows at once: stores that find their lines in the first-level cache cost next to nothing beside the loads that wait for memory.
+        // Few rows at once: stores that hit the first-level cache are nearly free beside loads that wait for memory.
         const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / lag.bytes);
         std::mutex mutex;
         std::vector<Run> runs;
@@ -65,11 +67,11 @@ public:
     }
 
 private:
-    /// Rows of the first launch that are done, one behind the other, and those of the second that could be done meanwhile.
+    /// Contiguous rows [begin, end) of the first launch that are done, with the rows [from, next) of the second that are done.
     struct Run {
         int64_t begin = 0, end = 0, from = 0, next = 0;
     };
-    /// The run that ends at this row, or a new one.
+    /// Takes the run that ends at this row, or makes a new one.
     Run take(std::vector<Run>& runs, std::mutex& mutex, int64_t row) const {
         const std::lock_guard lock(mutex);
         const auto before = std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return run.end == row; });
@@ -78,12 +80,12 @@ private:
         runs.erase(before);
         return run;
     }
-    /// The first row of the second launch that has nothing to do with the first one's rows before this one.
+    /// The first row of the second launch that does not depend on rows of the first before this one.
     int64_t free_from(int64_t row) const {
         if (row == 0) return 0;
         return std::clamp<int64_t>(divide_up(a.start + row * a.items - lag.first + b.early - b.start, b.items), 0, b.count);
     }
-    /// The row of the second launch before which none has to do with the first one's rows from this one on.
+    /// The end of the rows of the second launch that do not depend on rows of the first from this one on.
     int64_t free_until(int64_t row) const {
         if (row == a.count) return b.count;
         return std::clamp<int64_t>(divide_down(a.start + row * a.items - a.early - lag.last - b.start, b.items), 0, b.count);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t huge_page = 2 << 20, line_bytes = 64;
 
-/// How far into its first page memory begins: elsewhere than what was mapped before and after it, by about the golden ratio of a page.
-/// Where arrays lie alike in their pages, loads wait for stores to others, from whose addresses they differ in the high bits alone. In pairs of
-/// lines, which the processor fetches together.
+/// Offset of memory in its first page. It differs from that of the mappings before and after by about the golden ratio of a page:
+/// if arrays have equal page offsets, a load waits for stores to other arrays, from whose addresses it differs only in the high
+/// bits (4K aliasing). In pairs of lines, which the processor fetches together.
 size_t next_shift() {
     static std::atomic<size_t> count = 0;
     constexpr size_t pairs = 32, apart = 19;
@@ -23,7 +23,7 @@ size_t next_shift() {
 
 size_t page_bytes() { return size_t(sysconf(_SC_PAGESIZE)); }
 
-/// Memory in whole pages, from a huge one on where it fills some: the processor then looks up far fewer addresses.
+/// Maps whole pages; huge ones if the memory fills some, which saves TLB misses.
 std::byte* map(size_t bytes) {
     const size_t slack = bytes >= huge_page ? huge_page : 0;
     void* const mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -37,12 +37,12 @@ std::byte* map(size_t bytes) {
     return begin + before;
 }
 
-/// A block is a page longer than it says, for its shift.
+/// Unmaps a block, which is a page longer than `bytes` for its shift.
 void unmap(const Pool::Block& block) {
     munmap(block.data - reinterpret_cast<uintptr_t>(block.data) % page_bytes(), size_t(block.bytes) + page_bytes());
 }
 
-/// Eight sizes from a power of two to the next, in whole pages: what is asked for again in about the same size finds a block.
+/// Rounds up to whole pages, with eight sizes from one power of two to the next, so that requests of similar size find a block.
 int64_t rounded(int64_t bytes) {
     const int64_t step = std::max(int64_t(page_bytes()), int64_t(std::bit_floor(uint64_t(bytes))) / 8);
     return (bytes + step - 1) / step * step;
@@ -54,7 +54,7 @@ Pool::Block Pool::take(int64_t bytes) {
     const int64_t wanted = rounded(bytes);
     {
         const std::lock_guard lock(mutex);
-        // The youngest: the likeliest to be in a cache.
+        // The youngest block is the likeliest to be cached.
         for (size_t n = blocks.size(); n-- > 0;) {
             if (blocks[n].bytes != wanted) continue;
             const Block found = blocks[n];

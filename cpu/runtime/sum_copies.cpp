@@ -12,8 +12,8 @@ using namespace ir;
 
 namespace {
 
-/// Between copies, so that elements of the same number do not lie whole pages apart: a load that follows a store to such a place waits
-/// until the machine knows that they differ.
+/// Gap between copies, so that equal elements are not whole pages apart: a load after a store with the same page offset stalls
+/// until the processor knows that the addresses differ.
 constexpr int64_t apart = 17 * 64;
 
 uint64_t next_number() {
@@ -32,8 +32,8 @@ SumCopies::~SumCopies() {
         if (copy->memory.data) pool->give(copy->memory);
 }
 
-/// `first`: of all threads. It adds to the arrays themselves where nothing else uses them and they are laid out as copies are; so do the
-/// others where they meet in no element.
+/// Makes a thread's copies; `first`: of the first thread. The first thread adds to the arrays themselves if nothing else uses
+/// them and they have the layout of a copy; the others do too if threads own disjoint elements.
 std::unique_ptr<SumCopies::Copy> SumCopies::make(bool first) const {
     auto copy = std::make_unique<Copy>();
     copy->arguments.assign(arguments.begin(), arguments.end());
@@ -77,7 +77,7 @@ const FrameArgument* SumCopies::own() {
 
 namespace {
 
-/// The sum of n numbers, by halves.
+/// The sum of n numbers, by pairwise halving.
 template <int n, class T>
 T total(T* numbers) {
     if constexpr (n == 1) return numbers[0];
@@ -85,10 +85,10 @@ T total(T* numbers) {
     return total<std::max(n / 2, 1)>(numbers);
 }
 
-/// to[n] += the sum over all of `from` of their elements n * lanes, ..., n * lanes + lanes - 1.
+/// to[n] += the sum, over all copies in `from`, of elements n * lanes, ..., n * lanes + lanes - 1.
 template <int lanes, class T>
 void add(T* to, const std::vector<const T*>& from, int64_t count, bool alone) {
-    constexpr int together = lanes < 16 ? 16 / lanes : 1;  // elements; what is left at the end goes one by one
+    constexpr int together = lanes < 16 ? 16 / lanes : 1;  // elements at once; the rest goes one by one
     const auto add_some = [&](int64_t n, auto some) {
         constexpr int elements = decltype(some)::value;
         T sums[lanes * elements] = {};
@@ -125,7 +125,7 @@ void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, boo
 
 void SumCopies::add_up(const Crew& crew) {
     constexpr int64_t piece = 16 << 10;  // numbers
-    std::vector<int64_t> first{0};       // of each sum's elements among all that have copies
+    std::vector<int64_t> first{0};       // the first element of each sum among all that have copies
     int lanes = 1;
     for (size_t s = 0; s < sums.size(); ++s) {
         const bool copied = std::any_of(copies.begin(), copies.end(), [&](const auto& copy) { return copy->offsets[s] >= 0; });
@@ -140,7 +140,7 @@ void SumCopies::add_up(const Crew& crew) {
     });
 }
 
-/// So many elements of one sum.
+/// Adds up `count` elements of one sum.
 void SumCopies::add_up(size_t s, int64_t first, int64_t count) const {
     const ArraySum& sum = sums[s];
     const auto all = [&](auto type) {

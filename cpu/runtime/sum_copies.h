@@ -1,4 +1,4 @@
-// The copies of arrays that a kernel only adds to (cpu/plan/reduction_privatisation.h), one a thread, and their sums.
+// Private copies, one a thread, of arrays that a kernel only adds to (cpu/plan/reduction_privatisation.h), and their summation.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -14,32 +14,32 @@
 
 namespace pumice::cpu {
 
-/// Whether nothing else uses a launch's arrays meanwhile: other streams' work is ordered before and after that of the default stream; two
-/// others may add at the same time.
+/// True if nothing else uses a launch's arrays meanwhile: work on the default stream is ordered with that of all streams, but two
+/// other streams may add at the same time.
 inline bool alone(const Launch& launch) { return launch.stream == 0; }
 
-/// The copies of one launch: one of each thread that runs it, but for the first where it adds to the arrays themselves.
+/// The copies of one launch: one for each thread that runs it, except that the first may add to the arrays themselves.
 class SumCopies {
 public:
     /// An array of a launch.
     struct Array {
         int64_t elements = 0;
-        bool shared = false;  ///< threads add to elements of their own, and so to the array itself (cpu/plan/ownership_partition.h)
+        bool shared = false;  ///< threads own disjoint elements, and add to the array itself (cpu/plan/ownership_partition.h)
     };
-    /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and outlive this.
+    /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and must outlive this.
     SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays, bool alone,
               std::shared_ptr<Pool> pool);
     ~SumCopies();
 
-    /// Arguments whose summed arrays are copies that no other thread adds to.
+    /// Arguments for the calling thread, in which summed arrays are its own copies.
     const FrameArgument* own();
-    /// Adds the copies to the arrays, when all threads are done.
+    /// Adds the copies to the arrays, after all threads are done.
     void add_up(const Crew& crew);
 
 private:
     struct Copy {
         std::vector<FrameArgument> arguments;
-        std::vector<int64_t> offsets;  ///< bytes into the memory, of each sum; -1: it is added to the array
+        std::vector<int64_t> offsets;  ///< offset of each sum's copy in the memory; -1: it adds to the array
         Pool::Block memory;
         std::thread::id user;
     };
@@ -48,13 +48,13 @@ private:
 
     const std::span<const ArraySum> sums;
     const std::span<const FrameArgument> arguments;
-    const std::vector<Array> arrays;  ///< of each sum
+    const std::vector<Array> arrays;  ///< for each sum
     const bool alone;
     const std::shared_ptr<Pool> pool;
     std::mutex mutex;
-    int users = 0;  ///< who have a copy, or are making one
+    int users = 0;  ///< threads that have a copy, or are making one
     std::vector<std::unique_ptr<Copy>> copies;
-    const uint64_t number;  ///< no other launch's
+    const uint64_t number;  ///< unique to the launch
 };
 
 }  // namespace pumice::cpu

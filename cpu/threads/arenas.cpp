@@ -12,12 +12,12 @@ namespace pumice::cpu {
 struct Arenas::All {
     explicit All(int threads) {
         using oneapi::tbb::global_control;
-        // Two at least: work that nobody waits for needs a thread besides those from outside.
+        // At least two: work that nobody waits for needs a thread besides those from outside.
         if (const int wanted = std::max(threads, 2); wanted > oneapi::tbb::info::default_concurrency())
             more_threads.emplace(global_control::max_allowed_parallelism, size_t(wanted));
         using Priority = oneapi::tbb::task_arena::priority;
         constexpr Priority priorities[] = {Priority::low, Priority::normal, Priority::high};
-        // One place is kept free for a thread from outside.
+        // One slot is reserved for a thread from outside.
         for (size_t p = 0; p < 3; ++p) of[p].initialize(std::max(threads, 2), 1, priorities[p]);
     }
     std::optional<oneapi::tbb::global_control> more_threads;

@@ -1,4 +1,4 @@
-// oneTBB's threads, one arena a priority: the only file that knows oneTBB.
+// oneTBB's threads, in one arena for each priority. No other file uses oneTBB.
 #pragma once
 #include <array>
 #include <memory>
@@ -9,13 +9,13 @@ namespace pumice::cpu {
 
 class Arenas {
 public:
-    /// `threads` in all, one from outside among them.
+    /// `threads` in all, including one from outside.
     explicit Arenas(int threads);
     ~Arenas();
 
-    /// Has one of the arena's threads call `act(what)` some time.
+    /// Makes one of the arena's threads call `act(what)` eventually.
     void enqueue(Priority priority, void (*act)(void*), void* what);
-    /// The calling thread's place in its arena: 0 for threads that are not oneTBB's.
+    /// The calling thread's slot in its arena; 0 for threads that are not oneTBB's.
     static int slot();
 
 private:

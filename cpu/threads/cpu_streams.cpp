@@ -5,21 +5,21 @@
 namespace pumice::cpu {
 namespace {
 
-// What it takes to wake a thread, in nanoseconds: less work than that is left to whoever waits for it.
+// Nanoseconds to wake a thread: less work is left to the thread that waits for it.
 constexpr double worth_a_thread = 20'000;
-// Work that the thread which gives it does at once.
+// Work that the submitting thread does at once.
 constexpr double done_at_once = 5'000;
-// More tasks than this are not left lying, however small they are.
+// More tasks than this wake a thread, however small they are.
 constexpr size_t many_tasks = 256;
 
-/// Work that a thread runs, the innermost first: a function that a stream calls may wait, and so run what it waits for.
+/// The work that a thread runs, innermost first: a function that a stream calls may wait, and so run other work.
 struct RunningHere {
     const Stream* stream;
     const RunningHere* outer;
 };
 thread_local const RunningHere* running_here = nullptr;
 
-/// True where the calling thread is within work of the stream's, which cannot go on before that has ended.
+/// True if the calling thread is within work of the stream, which cannot continue before that ends.
 bool within_work_of(const Stream& stream) {
     for (const RunningHere* r = running_here; r; r = r->outer)
         if (r->stream == &stream) return true;
@@ -53,7 +53,7 @@ Streams::~Streams() {
     try {
         finish();
     } catch (...) {
-        // Nobody is left to be told.
+        // Nobody is left to receive the error.
     }
     std::unique_lock lock(mutex);
     ++waiting;
@@ -64,7 +64,7 @@ int Streams::create(Priority priority) {
     const std::lock_guard lock(mutex);
     if (unused.empty()) {
         all.push_back(std::make_unique<Stream>());
-        unused.reserve(all.size());  // so that a release cannot fail
+        unused.reserve(all.size());  // so that a release cannot throw
         unused.push_back(int(all.size()) - 1);
     }
     const int number = unused.back();
@@ -115,7 +115,7 @@ Point Streams::last(int number) {
     return {&stream, stream.submitted};
 }
 
-/// Runs the work of a task, or of several, without the lock, while `running` keeps others off the stream.
+/// Runs the work of one task, or of several, without the lock; `running` keeps other threads off the stream.
 void Streams::run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::exception_ptr fault;
@@ -141,7 +141,7 @@ void Streams::completed(Stream& stream, uint64_t number) {
     for (Stream* dependent : std::exchange(stream.dependents, {})) call(*dependent);
 }
 
-/// Does the stream's work up to a number, as far as nothing keeps it from beginning. Call with the lock held.
+/// Does the stream's work up to a number, as far as it can begin. The lock is held.
 void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock) {
     stream.running = true;
     bool blocked = false;
@@ -195,9 +195,9 @@ void Streams::come(Stream& stream) {
     if (--coming == 0 && waiting) changed.notify_all();
 }
 
-/// One step towards the point: does work that it waits for, or waits until another thread has changed something.
+/// One step towards the point: does work that it waits for, or sleeps until another thread has changed something.
 void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
-    // Along what the work waits for, to something that can be done now. There is no circle: points name work given earlier.
+    // Follows the dependences to work that can be done now. There is no cycle: points name earlier work.
     Point next = point;
     while (!next.stream->running && !next.stream->pending.empty()) {
         const Point* earlier = unmet(next.stream->pending.front());
@@ -213,8 +213,8 @@ void Streams::help(const Point& point, std::unique_lock<std::mutex>& lock) {
         lock.lock();
         if (point.reached()) return;
     }
-    // What changes soon is not worth sleeping for: of a job whose ranges are all taken little is left. The next work's job may be there by
-    // now: nobody is woken for it but who sleeps.
+    // Spins before sleeping: a job whose ranges are all taken ends soon, and the next work's job may be there by then; only
+    // sleepers are woken for it.
     for (int round = 0; round < (job ? 40 : 10); ++round) {
         if (next.reached() || !next.stream->running || next.stream->current != job) return;
         lock.unlock();

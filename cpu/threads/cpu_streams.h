@@ -1,4 +1,4 @@
-// Streams of the CPU device: work in the order it was given, by whichever thread has time. Nothing here knows what the work is.
+// Streams of the CPU device: each runs its work in order, on any thread that is free. Independent of the kind of work.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace pumice::cpu {
 
 struct Stream;
 
-/// The point of a stream when its work up to this number is done.
+/// The point at which a stream's work up to this number is done.
 struct Point {
     Stream* stream = nullptr;
     uint64_t number = 0;
@@ -25,11 +25,11 @@ struct Point {
 
 class Streams;
 
-/// The threads that a piece of work may use: the team's, and those that wait for it.
+/// The threads available to a piece of work: the team's, and those that wait for it.
 struct Crew {
     Streams& streams;
     Stream& stream;
-    /// As Team::run.
+    /// See Team::run.
     void run(int64_t count, int64_t piece, Job::Body body, Order order = Order::forwards) const;
     int threads() const;
 };
@@ -38,12 +38,12 @@ struct Crew {
 class Work {
 public:
     virtual ~Work() = default;
-    /// Does all of it. What it throws is kept and thrown by whoever waits for the work.
+    /// Does all of the work. An exception is kept and thrown by the next wait for the work.
     virtual void run(const Crew& crew) = 0;
-    /// Work that is this and then `next`, in a better way than one after the other, with so many threads; null where there is none. It
-    /// needs both as long as it is there.
+    /// Returns a fusion of this work and `next` that is better than one after the other with so many threads, or null. It refers
+    /// to both works, which must outlive it.
     virtual std::unique_ptr<Work> with(const Work& /*next*/, int /*threads*/) const { return nullptr; }
-    /// Nanoseconds of one thread that it may take, roughly.
+    /// Rough time on one thread, in nanoseconds.
     virtual double cost() const = 0;
 };
 
@@ -52,7 +52,7 @@ struct Stream {
         uint64_t number = 0;
         std::unique_ptr<Work> work;
         std::vector<Point> after;
-        bool followed = false;  ///< other work is given at once: both may be done together
+        bool followed = false;  ///< other work follows at once: both may be fused
     };
     struct Fault {
         uint64_t number = 0;
@@ -61,22 +61,22 @@ struct Stream {
 
     std::atomic<uint64_t> completed = 0;
     std::atomic<bool> faulty = false;  ///< `faults` is not empty
-    // Under Streams::mutex:
+    // Guarded by Streams::mutex:
     Priority priority = Priority::normal;
-    bool running = false;              ///< a thread is doing its work; it alone takes from `pending`
-    bool called = false;               ///< a thread of the team has been asked to come
+    bool running = false;              ///< a thread is doing its work; only that thread takes from `pending`
+    bool called = false;               ///< a thread of the team has been asked to drain it
     uint64_t submitted = 0;
     double pending_cost = 0;
     std::deque<Task> pending;
-    std::vector<Point> after;          ///< what the next work waits for
+    std::vector<Point> after;          ///< points for which the next work waits
     std::vector<Stream*> dependents;   ///< streams whose next work waits for this one
-    std::shared_ptr<Job> current;      ///< what those who wait can help with
-    std::vector<Fault> faults;         ///< not yet thrown, in order
+    std::shared_ptr<Job> current;      ///< the job that waiting threads can help with
+    std::vector<Fault> faults;         ///< not yet thrown, oldest first
 };
 
-/// All streams of a device; number 0 is there from the start. Work that is small and given to an idle stream is done at once, on
-/// the thread that gives it; other work by the team's threads, and by threads that wait for it. A thread of the team is woken only
-/// when there is work for more than about 20 us.
+/// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread;
+/// other work by the team's threads and by threads that wait for it. A thread of the team is woken only for more than about 20 us
+/// of work.
 class Streams {
 public:
     explicit Streams(Team& team);
@@ -87,20 +87,20 @@ public:
     void release(int number);
     Stream& operator[](int number);
 
-    /// Gives the stream work to be done after these points. Call with `mutex` locked; it is unlocked while small work is done.
-    /// Other work is kept, as what `keep` makes of it. The number of its point. `followed`: other work is given to the stream at once, and
-    /// no thread is woken before that.
+    /// Submits work to be done after these points, and returns the number of its point. Call with `mutex` locked; it is unlocked
+    /// while small work is done at once. Other work is kept in the form that `keep` returns. `followed`: other work is submitted
+    /// to the stream at once, and no thread is woken before that.
     uint64_t submit(Stream& stream, Work& work, std::vector<Point> after, const std::function<std::unique_ptr<Work>()>& keep,
                     std::unique_lock<std::mutex>& lock, bool followed = false);
-    /// The stream's next work waits for the point.
+    /// Makes the stream's next work wait for the point.
     void wait_for(int number, const Point& point);
     Point last(int number);
 
-    /// Helps until the point is reached; throws the first fault of the stream's work up to it.
+    /// Helps until the point is reached; throws the first error of the stream's work up to it.
     void wait(const Point& point);
-    /// Whether the point is reached; makes sure that it will be.
+    /// True if the point is reached; if not, makes sure that it will be.
     bool poll(const Point& point);
-    /// Waits for all streams; throws the first fault.
+    /// Waits for all streams; throws the first error.
     void finish();
 
     std::mutex mutex;
@@ -116,10 +116,10 @@ private:
 
     Team& team;
     std::vector<std::unique_ptr<Stream>> all;  ///< never removed: points name them
-    std::vector<int> unused;                   ///< that were released
+    std::vector<int> unused;                   ///< released ones
     std::condition_variable changed;
-    int waiting = 0;  ///< threads that wait for `changed`
-    int coming = 0;   ///< calls that have not come to an end
+    int waiting = 0;  ///< threads waiting for `changed`
+    int coming = 0;   ///< calls of threads that have not ended
 };
 
 }  // namespace pumice::cpu

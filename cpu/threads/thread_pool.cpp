@@ -14,13 +14,13 @@ extern "C" void __tsan_release(void*);
 namespace pumice::cpu {
 namespace {
 
-// Times in nanoseconds. oneTBB's threads look for more for a while before they sleep.
+// Nanoseconds for which oneTBB's threads look for work before they sleep.
 constexpr int64_t awake_ns = 50'000;
-// Systems wake a thread sooner than this, even in virtual machines.
+// Nanoseconds within which systems normally wake a thread, even in virtual machines.
 constexpr int64_t late_ns = 300'000;
-// Less work than this is done before a thread has been woken on another processor.
+// Less work than this, in nanoseconds, is done before a thread wakes on another processor.
 constexpr double worth_waking_elsewhere = 120'000;
-// What takes at least so long is worth a call of its own.
+// Fewest nanoseconds that are worth a call of their own.
 constexpr double least_piece = 4'000;
 
 thread_local bool in_a_team = false;
@@ -29,7 +29,7 @@ int64_t steady_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// oneTBB is compiled without ThreadSanitizer, which is told here that what one thread gives another one takes later.
+// oneTBB is compiled without ThreadSanitizer; these annotations replace its synchronisation.
 #ifdef PUMICE_THREAD_SANITIZER
 void given(void* what) { __tsan_release(what); }
 void taken(void* what) { __tsan_acquire(what); }
@@ -70,7 +70,7 @@ bool Job::participate(int slot, const std::function<bool()>& leave) {
 }
 
 void Job::finish() {
-    // Most often the others are about to be done.
+    // Spins first, as the others usually end soon.
     for (int spin = 0; spin < 2000 && remaining.load(std::memory_order_acquire) > 0; ++spin) pause();
     for (int64_t left; (left = remaining.load(std::memory_order_acquire)) > 0;) remaining.wait(left);
 }
@@ -82,18 +82,18 @@ Team::~Team() {
 
 bool Team::on_its_thread() { return in_a_team; }
 
-/// What a thread of the team is given. It belongs to nobody until the thread begins, and then to it.
+/// A task of the team. It owns itself: the thread that runs it deletes it.
 struct Team::Task {
     std::function<void()> act;
     Priority priority;
     std::shared_ptr<Count> count;
-    int64_t given;  ///< when; 0: while the team's threads may have been awake
+    int64_t given;  ///< time of submission; 0 if the team's threads may have been awake
 };
 
 void Team::enqueue(Priority priority, double cost, std::function<void()> act) {
     const int64_t now = steady_ns(), silent_for = now - count->last_seen.load(std::memory_order_relaxed);
     const bool asleep = silent_for > awake_ns && count->unfinished == 0;
-    // What has not begun for so long waits for a thread that was woken where it gets no turn.
+    // A task that has not begun for this long waits for a thread that was woken on a busy processor.
     const bool stuck = silent_for > late_ns && awaited();
     if (count->woken_late && (stuck || (asleep && cost >= worth_waking_elsewhere))) wake_elsewhere();
     if (asleep || stuck) count->last_seen = now;
@@ -113,10 +113,10 @@ void Team::run_task(void* what) {
     if (task->given && now - task->given > late_ns) task->count->woken_late = true;
     --task->count->awaited[size_t(task->priority)];
     const bool before = std::exchange(in_a_team, true);
-    std::exchange(task->act, nullptr)();  // what it holds goes while the team is there
+    std::exchange(task->act, nullptr)();  // destroys the function while the team still exists
     in_a_team = before;
     task->count->last_seen = steady_ns();
-    if (task->count->woken_late && task->count->unfinished == 1) wake_anywhere();  // those who were not needed
+    if (task->count->woken_late && task->count->unfinished == 1) wake_anywhere();  // the threads that were not needed
     if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
 }
 
@@ -130,7 +130,7 @@ bool Team::more_urgent(Priority than) const {
     return false;
 }
 
-/// oneTBB looks for more urgent arenas only between tasks, so a task ends when there is something in one.
+/// oneTBB looks for more urgent arenas only between tasks, so a task ends when a more urgent one waits.
 void Team::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
     enqueue(priority, cost, [this, priority, job] {
         if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
@@ -142,7 +142,7 @@ void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
     piece = std::max<int64_t>(piece, 1);
     const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
     if (helpers <= 0) return body(0, total);
-    // Sixty-four ranges a thread: where groups take unequal time, the last ones are short.
+    // 64 ranges a thread: if groups take unequal times, the last ranges are short.
     const int64_t chunk = fixed ? 0 : std::max(piece, total / (int64_t(threads) * 64));
     const auto job = std::make_shared<Job>(total, threads, chunk, std::move(body), order);
     if (publish) publish(job);

@@ -1,5 +1,5 @@
-// The threads of the CPU device. A piece of work is cut into ranges that whoever comes takes: oneTBB's threads, and the threads
-// that wait for the work.
+// The thread pool of the CPU device. A piece of work is cut into ranges, which oneTBB's threads and the threads that wait for the
+// work take.
 #pragma once
 #include <array>
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace pumice::cpu {
 
-/// A short rest in a loop that waits for another thread.
+/// A short pause in a spin loop.
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -21,24 +21,24 @@ inline void pause() {
 #endif
 }
 
-/// Where each thread begins in its part of the work.
+/// The end of its part at which each thread begins.
 enum class Order {
     forwards,
-    backwards,  ///< at the end: for what only clears, and finds in the caches what the work before it touched last
+    backwards,  ///< for work that only clears: the caches hold what earlier work touched last
 };
 
-/// Work on [0, count) that several threads do together, each a range at a time.
+/// Work on [0, count) that several threads do together, range by range.
 class Job {
 public:
     using Body = std::function<void(int64_t first, int64_t count)>;
 
     /// `parts` contiguous parts of nearly equal length, one a thread; a thread begins with its own and then helps with others.
-    /// `chunk`: how many it takes at once; 0 takes a part whole, so that one thread does all of it in order.
+    /// `chunk`: the size of a range; 0 takes a part whole, so that one thread does it in order.
     Job(int64_t count, int parts, int64_t chunk, Body body, Order order = Order::forwards);
-    /// Takes ranges until none is left, or until `leave` says so between two of them; false then. `slot` is the thread's part,
-    /// modulo their number.
+    /// Takes ranges until none is left, or until `leave` is true between two of them; returns false then. `slot` is the thread's
+    /// part, modulo their number.
     bool participate(int slot, const std::function<bool()>& leave = {});
-    /// Blocks until the ranges that other threads have taken are done, too.
+    /// Blocks until the ranges that other threads took are done, too.
     void finish();
 
 private:
@@ -51,23 +51,23 @@ private:
     const int64_t chunk;
     const Order order;
     std::vector<Part> parts;
-    std::atomic<int64_t> remaining;  ///< what nobody has taken, or those have taken who still take part
+    std::atomic<int64_t> remaining;  ///< items that nobody has taken, or that are not reported as done
 };
 
 class Team {
 public:
-    /// `threads` in all, the one that waits among them. With `fixed` parts, a thread does a part whole and nobody helps it.
+    /// `threads` in all, including the one that waits. With `fixed` parts, each part is done whole by one thread.
     Team(int threads, bool fixed);
-    /// Waits for what was enqueued; so not on one of the team's own threads.
+    /// Waits for all tasks, and so must not run on one of the team's own threads.
     ~Team();
 
-    /// Calls body for ranges that cover [0, total) once, on this thread and others, and returns when all are done. `piece`: the
-    /// fewest that are worth a call of their own. `publish` is given the job before it begins.
+    /// Calls body for ranges that cover [0, total) once, on this and other threads, and returns when all are done. `piece`: the
+    /// smallest range worth a call. `publish` gets the job before it begins.
     void run(Priority priority, int64_t total, int64_t piece, Job::Body body,
              const std::function<void(const std::shared_ptr<Job>&)>& publish = {}, Order order = Order::forwards);
-    /// Has a thread of the priority's arena do this some time. `cost`: nanoseconds of one thread that the work takes, roughly.
+    /// Runs the function on a thread of the priority's arena eventually. `cost`: rough time on one thread, in nanoseconds.
     void enqueue(Priority priority, double cost, std::function<void()> act);
-    /// Whether the calling thread is doing what was enqueued.
+    /// True if the calling thread runs an enqueued task.
     static bool on_its_thread();
 
     const int threads;
@@ -80,12 +80,13 @@ private:
     bool more_urgent(Priority than) const;
 
     const bool fixed;
-    /// Shared with what was enqueued, whose last step comes after the team knows that it is done.
+    /// Shared with tasks, whose last step may come after the team's destruction.
     struct Count {
-        std::array<std::atomic<int>, 3> awaited{};  ///< by priority: what has not begun
+        std::array<std::atomic<int>, 3> awaited{};  ///< by priority: tasks not yet begun
         std::atomic<int> unfinished = 0;
-        std::atomic<int64_t> last_seen = 0;    ///< when, in nanoseconds, a thread began or ended something, or was woken
-        std::atomic<bool> woken_late = false;  ///< a thread has taken long to wake, as it does beside who wakes it
+        std::atomic<int64_t> last_seen = 0;    ///< time, in nanoseconds, at which a thread last began or ended a task, or was
+                                               ///< woken
+        std::atomic<bool> woken_late = false;  ///< a thread took long to wake, as happens on the processor of the waking thread
     };
     const std::shared_ptr<Count> count = std::make_shared<Count>();
     Arenas arenas;

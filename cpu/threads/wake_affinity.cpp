@@ -15,14 +15,13 @@ namespace pumice::cpu {
 #ifdef __linux__
 namespace {
 
-constexpr int few = 8;  ///< processors; where there are more, the next one is rarely the only one that is free
+constexpr int few = 8;  ///< processors; with more, the next one is rarely the only free one
 
-/// A thread that is at work now and then. Systems count from 0 what a thread may run on, up to CPU_SETSIZE; where there may be more, their
-/// calls fail, and nothing is done.
+/// A thread of the pool. The affinity mask holds CPU_SETSIZE processors; on larger systems the calls fail, and nothing is done.
 struct Worker {
     const pid_t id = gettid();
     bool resting = false, moved = false;
-    cpu_set_t usual{}, narrow{};  ///< of a thread that is `moved`: what it might run on before, and what was made of that
+    cpu_set_t usual{}, narrow{};  ///< if `moved`: the affinity before, and the one set here
 
     Worker();
     ~Worker();
@@ -51,7 +50,7 @@ Worker::~Worker() {
     std::erase(workers().all, this);
 }
 
-/// What somebody else has allowed the thread meanwhile stays.
+/// Excludes the processor from the thread's affinity; keeps changes that others made meanwhile.
 void Worker::leave(int processor) {
     cpu_set_t now;
     if (sched_getaffinity(id, sizeof now, &now) != 0) return;
