@@ -16,7 +16,7 @@ std::string shader_key(const std::string& device, const ir::Kernel& kernel, cons
     CacheKey key;
     key.add(device);
     key.add(options);
-    if (options.comments) key.add(ir::print(kernel));  // with the source lines
+    if (options.comments) key.add(ir::print(kernel));  // the comments contain the source lines, which the hash leaves out
     key.add(kernel);
     return key.hash();
 }

@@ -1,4 +1,4 @@
-// The names and bytes of what a Vulkan device keeps in the disk cache: compiled shaders and the driver's pipeline cache.
+// Names and bytes of a Vulkan device's entries in the disk cache: compiled shaders and the driver's pipeline cache.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace pumice::vulkan {
 
-/// What a device's entries depend on: device, driver and this build of the library.
+/// The part of the name that identifies the device, its driver and this build of the library.
 std::string device_key(const Snapshot& snapshot);
-/// The name of a kernel's shader: everything of the recorded kernel but its source lines, the options, and the device.
+/// The name of a kernel's shader: a hash of the recorded kernel without source lines, the options, and the device.
 std::string shader_key(const std::string& device_key, const ir::Kernel& kernel, const codegen::Options& options);
 
-/// A shader as bytes and back; nothing where the bytes are no shader.
+/// Converts a shader to bytes and back; none for bytes that are no shader.
 std::string pack(const codegen::Shader& shader);
 std::optional<codegen::Shader> unpack(const std::string& bytes);
 

@@ -23,7 +23,7 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(Messages& messages) {
     VkDebugUtilsMessengerCreateInfoEXT info{};
     info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-    // Not the general type: the loader uses it to complain of other vendors' drivers that find no device here.
+    // Without the general type, by which the loader reports other vendors' drivers that find no device.
     info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
     info.pfnUserCallback = on_message;
     info.pUserData = &messages;
@@ -93,7 +93,7 @@ std::string Instance::create(const GlobalFunctions& global, bool validate) {
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pEngineName = "pumice";
-    application.apiVersion = VK_API_VERSION_1_3;  // the highest that is used; devices of 1.2 are taken too
+    application.apiVersion = VK_API_VERSION_1_3;  // the highest version used; devices of 1.2 work too
 
     std::vector<const char*> extensions, layers;
     VkInstanceCreateInfo info{};
@@ -103,7 +103,7 @@ std::string Instance::create(const GlobalFunctions& global, bool validate) {
         extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
         info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
     }
-    // Synchronisation validation finds missing barriers that the drivers of software devices never show.
+    // Synchronisation validation finds missing barriers that have no effect on software drivers.
     const VkValidationFeatureEnableEXT enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
     VkValidationFeaturesEXT features{};
     features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
@@ -216,13 +216,14 @@ VkBufferCreateInfo Context::buffer_info(int64_t bytes) const {
     info.size = VkDeviceSize(bytes);
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     if (plan.device_addresses) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    if (wrapped)  // for what the application does with it
+    if (wrapped)  // the application may use it in any way
         info.usage |= VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
                       VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
     return info;
 }
 
-/// The specification has them depend on a buffer's usage and flags alone, not on its size. All of them where the driver does not say.
+/// A bit for each memory type that buffers may have. By the specification, it depends only on a buffer's usage and flags, not on
+/// its size. All bits if the driver does not say.
 uint32_t Context::buffer_memory_types() {
     const VkBufferCreateInfo info = buffer_info(plan.alignment);
     VkBuffer buffer{};
@@ -244,7 +245,7 @@ VkResult Context::submit(const VkSubmitInfo& info) {
     return result;
 }
 
-/// Not vkDeviceWaitIdle, which needs all of an application's queues.
+/// Not vkDeviceWaitIdle, which would need all of an application's queues.
 VkResult Context::wait_idle() {
     if (lock) lock();
     const VkResult result = vk.QueueWaitIdle(queue);

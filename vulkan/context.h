@@ -11,11 +11,11 @@
 
 namespace pumice::vulkan {
 
-/// What the validation layer said, of all devices. Any thread may add.
+/// Messages of the validation layer, of all devices. Thread-safe.
 class Messages {
 public:
     void add(std::string message);
-    /// Everything since the last call, one message a line; "" when there is none.
+    /// All messages since the last call, one a line; "" if there are none.
     std::string take();
 
 private:
@@ -23,11 +23,11 @@ private:
     std::vector<std::string> waiting;
 };
 
-/// One for the process (and one with validation), made at the first use and never destroyed: at exit the drivers' own static
-/// objects may already be gone.
+/// One for the process (and one with validation), made at the first use and never destroyed: at exit, the static objects of
+/// drivers may be gone already.
 class Instance {
 public:
-    /// Null with `reason` set where there is no loader, no driver, or validation is asked for and its layer is missing.
+    /// Null with `reason` set if there is no loader or driver, or if validation is requested and its layer is missing.
     static Instance* get(bool validate, std::string& reason);
     std::vector<VkPhysicalDevice> physical_devices() const;
 
@@ -43,18 +43,18 @@ private:
     VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
 };
 
-/// Where a logical device comes from: it is made on the physical one, or an application's.
+/// The source of a logical device: made from the physical one, or an application's.
 struct Origin {
     InstanceFunctions vk;
     VkPhysicalDevice physical = nullptr;
-    Messages* messages = nullptr;              ///< null: nothing validates
-    const Application* application = nullptr;  ///< null: it is made
+    Messages* messages = nullptr;              ///< null: no validation
+    const Application* application = nullptr;  ///< null: the device is to be made
 };
 
-/// A logical device and its one queue. Destroying it needs an idle queue and no objects left.
+/// A logical device and its one queue. Destruction needs an idle queue and no remaining objects.
 class Context {
 public:
-    /// Makes the device by the plan, where it is to be made; throws Error where the driver refuses.
+    /// Makes the device by the plan, unless it is an application's; throws Error if the driver refuses.
     Context(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
     ~Context();
     Context(const Context&) = delete;
@@ -62,21 +62,21 @@ public:
 
     /// Throws an Error that names the call and its result, unless it is VK_SUCCESS. Remembers a lost device.
     void check(VkResult result, const char* call);
-    /// Throws when the device was lost.
+    /// Throws if the device was lost.
     void require_alive() const;
-    /// Throws what the validation layer has said since the last time.
+    /// Throws the validation messages since the last call.
     void raise_messages();
-    // The queue's two functions. They do not throw.
+    // The queue's two functions; they do not throw.
     VkResult submit(const VkSubmitInfo& info);
     VkResult wait_idle();
-    /// Of the buffers that arrays and staging are in, of so many bytes.
+    /// The description of a buffer for arrays or staging, of this size.
     VkBufferCreateInfo buffer_info(int64_t bytes) const;
 
     const std::string name;      ///< "vulkan:0 llvmpipe (...)"
-    Snapshot snapshot;           ///< this and the plan stay as the constructor has made them
+    Snapshot snapshot;           ///< this and the plan do not change after construction
     Plan plan;
-    const bool validates;        ///< messages are collected
-    const bool wrapped;          ///< device and queue are an application's, which uses them too
+    const bool validates;        ///< validation messages are collected
+    const bool wrapped;          ///< device and queue are an application's, which uses them, too
     DeviceFunctions vk;
     VkDevice device = nullptr;
     VkQueue queue = nullptr;
@@ -85,8 +85,8 @@ private:
     void make_device(const Origin& origin);
     uint32_t buffer_memory_types();
 
-    Messages* const messages;            // where it validates
-    std::function<void()> lock, unlock;  // the queue, where the application uses it, too
+    Messages* const messages;            // null without validation
+    std::function<void()> lock, unlock;  // lock the queue if the application uses it, too
     std::atomic<bool> lost = false;
 };
 

@@ -7,7 +7,7 @@
 namespace pumice::vulkan {
 namespace {
 
-/// A VkBool32 of a structure that a VkDeviceCreateInfo may point to, and what it enables.
+/// A VkBool32 in a structure that a VkDeviceCreateInfo may chain, and the features that it enables.
 struct Switch {
     VkStructureType type;
     size_t offset;
@@ -16,7 +16,7 @@ struct Switch {
 
 #define PUMICE_SWITCH(TYPE, structure, member, feature) \
     {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE, offsetof(VkPhysicalDevice##structure, member), &Snapshot::feature}
-/// Vulkan has most features in two structures: that of their extension, and that of the version that took the extension in.
+/// Most features are in two structures: that of the extension, and that of the Vulkan version that includes it.
 constexpr Switch switches[] = {
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderInt16, shader_int16),
     PUMICE_SWITCH(FEATURES_2, Features2, features.shaderInt64, shader_int64),
@@ -62,7 +62,7 @@ Enabled enabled_by(const VkDeviceCreateInfo& created) {
 Snapshot enabled(Snapshot s, const Enabled& by, uint32_t api_version) {
     s.api_version = std::min(s.api_version, api_version);
 
-    Snapshot on;  // has no feature
+    Snapshot on;  // initially without features
     const auto add = [&](const VkBaseInStructure* structure) {
         for (const Switch& one : switches) {
             if (one.type != structure->sType) continue;

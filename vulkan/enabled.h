@@ -1,4 +1,4 @@
-// What an application has enabled of its device.
+// The features and extensions that an application has enabled on its device.
 #pragma once
 #include <span>
 
@@ -8,15 +8,15 @@ namespace pumice::vulkan {
 
 /// The features and extensions that an application says it has enabled.
 struct Enabled {
-    const void* features = nullptr;                 ///< a chain of structures
-    const VkPhysicalDeviceFeatures* old = nullptr;  ///< besides
+    const void* features = nullptr;                 ///< a pNext chain of structures
+    const VkPhysicalDeviceFeatures* old = nullptr;  ///< additional features
     std::span<const char* const> extensions;
 };
-/// The features that the arguments of a device's creation enable.
+/// The features that these creation arguments of a device enable.
 Enabled enabled_by(const VkDeviceCreateInfo& created);
 
-/// The physical device less the features and extensions that are not enabled, and at most of the version that the application asked
-/// Vulkan for. A pure function.
+/// The physical device without the features and extensions that are not enabled, and of at most the Vulkan version that the
+/// application requested. A pure function.
 Snapshot enabled(Snapshot physical, const Enabled& by, uint32_t api_version);
 
 }  // namespace pumice::vulkan

@@ -66,7 +66,7 @@ std::shared_ptr<Backend> open(int index) {
     if (!plan.unusable.empty()) fail("the device ", name, " cannot be used: ", plan.unusable);
     const Origin origin{instance->vk, devices[size_t(index)], instance->validates ? &instance->messages : nullptr};
     auto device = std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name));
-    codegen::warm_up();  // shaderc's slow first compile, beside whatever the caller does next
+    codegen::warm_up();  // shaderc's slow first compilation, in the background
     return device;
 }
 

@@ -6,7 +6,7 @@
 namespace pumice::vulkan {
 namespace {
 
-// Changes whenever the layout below does.
+// Must change with the layout below.
 constexpr uint32_t layout_version = 5;
 
 struct Writer {
@@ -25,7 +25,7 @@ struct Writer {
     }
 };
 
-/// Reads what Writer wrote. Past the end `good` is false and everything reads as zero or empty.
+/// Reads the output of Writer. Past the end, `good` is false and everything reads as zero or empty.
 struct Reader {
     const std::string& bytes;
     size_t at = 0;
@@ -54,7 +54,7 @@ struct Reader {
     }
 };
 
-/// The one list of what is kept, for both directions.
+/// Lists the stored fields, for both directions.
 template <class Archive, class Shader>
 void visit(Archive&& archive, Shader& shader) {
     archive(shader.name);

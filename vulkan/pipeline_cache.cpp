@@ -31,7 +31,7 @@ void PipelineCache::save() {
     const std::lock_guard lock(mutex);
     size_t bytes = 0;
     if (!disk.on() || context.vk.GetPipelineCacheData(context.device, handle, &bytes, nullptr) != VK_SUCCESS) return;
-    // Some drivers keep nothing but the header; then there is no file.
+    // Some drivers store only the header; then no file is written.
     if (bytes <= sizeof(VkPipelineCacheHeaderVersionOne) || bytes == saved_bytes) return;
     std::string data(bytes, '\0');
     if (context.vk.GetPipelineCacheData(context.device, handle, &bytes, data.data()) != VK_SUCCESS) return;

@@ -8,19 +8,19 @@
 
 namespace pumice::vulkan {
 
-/// Any thread.
+/// Thread-safe.
 class PipelineCache {
 public:
-    /// Begins with what the disk has of this device and driver. The driver ignores data that is not its own.
+    /// Begins with the disk's data for this device and driver. The driver ignores foreign data.
     PipelineCache(Context& context, DiskCache& disk, const std::string& device_key);
     PipelineCache(const PipelineCache&) = delete;
     PipelineCache& operator=(const PipelineCache&) = delete;
     ~PipelineCache();
 
-    /// Throws Error where the driver refuses. Behind the first pipeline, the second, the fourth and so on it saves, so that a process that
-    /// is killed loses no more than half of its work.
+    /// Throws Error if the driver refuses. Saves after the first pipeline, the second, the fourth and so on, so that a killed
+    /// process loses at most half of its work.
     VkPipeline make(const VkComputePipelineCreateInfo& info);
-    /// Writes to the disk what is new since the last time.
+    /// Writes new data to the disk.
     void save();
 
 private:
@@ -28,7 +28,7 @@ private:
     DiskCache& disk;
     const std::string name;  // of the file
     VkPipelineCache handle = VK_NULL_HANDLE;
-    std::mutex mutex;        // over all below
+    std::mutex mutex;        // guards all members below
     size_t saved_bytes = 0;
     uint64_t made = 0, save_at = 1;
 };

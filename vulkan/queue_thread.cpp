@@ -1,4 +1,4 @@
-// The queue's own thread: submits what nobody does, and runs what is called between commands.
+// The queue's own thread: submits batches that nobody else submits, and runs host calls between commands.
 #include <unistd.h>
 
 #include <chrono>
@@ -13,21 +13,21 @@
 namespace pumice::vulkan {
 namespace {
 
-// Often enough that a device does not idle for long, and seldom enough that it costs nothing.
+// Short enough that a device does not idle for long, and long enough to cost nothing.
 constexpr std::chrono::milliseconds tick{1};
-constexpr int idle_ticks = 50;      // without a command; then the thread sleeps until it is woken
-constexpr int longest_open = 8;     // ticks that a batch stays open while commands come
+constexpr int idle_ticks = 50;      // ticks without a command, after which the thread sleeps until woken
+constexpr int longest_open = 8;     // ticks that a batch stays open while commands arrive
 // Values in front of a call's, for what goes ahead of what it holds back; and how far the timeline may stay behind: a signal may be no
 // more than 2^31 - 1 ahead of it on any device.
 constexpr uint64_t reserved = 1 << 24, longest_leap = 1 << 30;
 
-/// The queues that there are. At exit static objects go in the reverse order of their making, those of drivers and layers too: our
-/// handler is registered after the first device was used, so that it runs while they are all there.
+/// All existing queues. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers.
+/// Our handler is registered after the first use of a device, and so runs while they still exist.
 struct Running {
     std::mutex mutex;
     std::set<Queue*> queues;
     bool ended = false;
-    pid_t process = 0;  // a forked child has the list, and none of the threads
+    pid_t process = 0;  // a forked child has the list, but not the threads
 };
 Running& running() {
     static Running& all = *new Running;  // never destroyed
@@ -62,7 +62,7 @@ void Queue::end_all() {
     }
 }
 
-/// With the mutex held: makes sure that the thread looks after the queue.
+/// Makes sure that the thread serves the queue. The mutex is held.
 void Queue::attend() {
     if (serving != std::thread::id()) {
         if (asleep) {
@@ -81,11 +81,11 @@ void Queue::attend() {
         thread = std::thread([this] { serve(); });
         serving = thread.get_id();
     } catch (const std::system_error&) {
-        // No thread is to be had now: what it would do is done by who waits for it.
+        // No thread can be started now: waiting threads do its work.
     }
 }
 
-/// Ends the thread. What it was to do is done by who waits for it. Without the mutex.
+/// Ends the thread; waiting threads do its work from now on. Without the mutex.
 void Queue::stop() {
     {
         const std::lock_guard lock(mutex);
@@ -98,7 +98,7 @@ void Queue::stop() {
         running().queues.erase(this);
     }
     if (!thread.joinable()) return;
-    if (thread.get_id() == std::this_thread::get_id()) {  // a call has let go of the device, or ends the program
+    if (thread.get_id() == std::this_thread::get_id()) {  // a call has released the device, or ends the program
         *gone = true;
         thread.detach();
     } else {
@@ -149,13 +149,14 @@ void Queue::call(std::function<void()> act) {
     wake.notify_one();
 }
 
-/// Runs the first of the held, a call, and hands over what follows up to the next. Gives up the lock meanwhile. False where the
-/// queue is being stopped, or gone: then the lock is not held any more.
+/// Runs the first held step, which is a call, and submits the batches up to the next call. Releases the lock meanwhile. Returns
+/// false, without the lock, if the queue is being stopped or is destroyed.
 bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     const std::shared_ptr<bool> ended = gone;
     const bool on_thread = serving == std::this_thread::get_id();
     const uint64_t value = held.front().value;
-    const std::thread::id outer = caller.exchange(std::this_thread::get_id());  // with the lock: nobody else runs the same call
+    const std::thread::id outer = caller.exchange(std::this_thread::get_id());  // under the lock, so that no other thread runs
+                                                                                // the same call
     std::function<void()> act;
     try {
         if (!await_submitted(lock, on_thread)) {
@@ -167,7 +168,7 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
         call_now(act);
         if (*ended) return false;
         lock.lock();
-        // Work that went ahead has lower values than the call, which the timeline skips.
+        // Commands that went ahead have lower values than the call, which the timeline skips.
         await_submitted(lock, false);
     } catch (...) {
         if (!lock.owns_lock()) lock.lock();
@@ -193,7 +194,7 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
         }
     }
     passed.notify_all();
-    // What the call holds may be the last of this device.
+    // The call may hold the last handle of this device.
     lock.unlock();
     act = nullptr;
     if (*ended) return false;
@@ -201,8 +202,8 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     return true;
 }
 
-/// Blocks until everything that was submitted is done. Gives up the lock meanwhile. False, without the lock, where the thread is to stop
-/// before that.
+/// Blocks until everything submitted is done. Releases the lock meanwhile. Returns false, without the lock, if the thread must
+/// stop before that.
 bool Queue::await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopped) {
     while (completed < submitted) {
         const uint64_t value = submitted;
@@ -214,7 +215,7 @@ bool Queue::await_submitted(std::unique_lock<std::mutex>& lock, bool until_stopp
     return true;
 }
 
-/// On a lost device: nothing of what is held is reached any more.
+/// After a device loss: drops the held steps, whose values are never reached.
 void Queue::drop_held(std::unique_lock<std::mutex>& lock) {
     keep_fault(std::current_exception());
     for (Step& step : held)
@@ -224,7 +225,7 @@ void Queue::drop_held(std::unique_lock<std::mutex>& lock) {
     completed = submitted = assigned;
     passed.notify_all();
     lock.unlock();
-    dropped.clear();  // what calls hold may be memory, which goes with the lock
+    dropped.clear();  // calls may hold memory, whose release takes the lock
     lock.lock();
 }
 
@@ -239,7 +240,7 @@ void Queue::call_now(const std::function<void()>& act) {
     }
 }
 
-/// Before a wait: blocks until all calls up to the value have run; where there is no thread that runs them, this one does.
+/// Before a wait: blocks until all calls up to the value have run; runs them here if there is no thread for them.
 void Queue::run_calls(uint64_t value) {
     std::unique_lock lock(mutex);
     if (!waits_for_call(value)) return;
@@ -247,12 +248,12 @@ void Queue::run_calls(uint64_t value) {
     const bool own = serving == std::this_thread::get_id();
     while (submitted < value && !held.empty()) {
         const bool theirs = !own && (serving != std::thread::id() || caller.load() != std::thread::id());
-        if (theirs) passed.wait_for(lock, tick);  // the thread may end instead
+        if (theirs) passed.wait_for(lock, tick);  // a timeout, since the thread may end
         else if (!run_call(lock)) return;
     }
 }
 
-/// With the mutex held: the next wait throws it. The first fault is the one that explains.
+/// Keeps the first exception, which the next wait throws. The mutex is held.
 void Queue::keep_fault(std::exception_ptr what) {
     if (!fault) fault = std::move(what);
     faulty = true;

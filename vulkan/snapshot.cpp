@@ -8,7 +8,7 @@
 namespace pumice::vulkan {
 namespace {
 
-/// Puts `item` in front of a pNext chain. VkBaseOutStructure is what all chained structures begin with.
+/// Prepends `item` to a pNext chain. All chained structures begin as VkBaseOutStructure does.
 template <class Item>
 void chain(void*& head, Item& item) {
     item.pNext = head;

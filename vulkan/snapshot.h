@@ -1,4 +1,4 @@
-// What a physical device says of itself, as plain data: all that the plan is made from.
+// A snapshot of a physical device's properties as plain data: the input of the plan.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,26 +15,27 @@ struct Snapshot {
     VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
     uint32_t api_version = 0;
     uint32_t vendor = 0, device = 0, driver_version = 0;
-    VkDriverId driver_id{};   ///< 0: not known
+    VkDriverId driver_id{};   ///< 0: unknown
     std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{};
 
     VkPhysicalDeviceLimits limits{};
     int64_t max_allocation_bytes = 0;  ///< of one VkDeviceMemory
-    int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 where the device does not say
+    int64_t max_buffer_bytes = 0;      ///< of one VkBuffer; 0 if unknown
     uint32_t max_push_descriptors = 0;
     int subgroup_size = 1;
-    int min_subgroup_size = 0, max_subgroup_size = 0;  ///< that a compute pipeline may require; 0: none
-    uint32_t max_group_subgroups = 0;                  ///< of one work-group, where a size is required
+    int min_subgroup_size = 0, max_subgroup_size = 0;  ///< sizes that a compute pipeline may require; 0: none
+    uint32_t max_group_subgroups = 0;                  ///< of one work-group with a required size
     uint32_t subgroup_operations = 0;  ///< VkSubgroupFeatureFlagBits of compute shaders
 
-    uint32_t float_modes = 0;          ///< bits of codegen::FloatModes that shaders may ask for, whatever they ask for other floats
+    uint32_t float_modes = 0;          ///< bits of codegen::FloatModes that shaders may request independently of other float
+                                       ///< types
 
     std::vector<std::string> extensions;
     std::vector<VkQueueFamilyProperties> queue_families;
     VkPhysicalDeviceMemoryProperties memory{};
     uint32_t buffer_memory_types = ~0u;  ///< a bit for each memory type that a buffer may have: known once the device is open
 
-    // features, by the names that Vulkan gives them
+    // features, by Vulkan's names
     bool timeline_semaphore = false, buffer_device_address = false, scalar_block_layout = false;
     bool shader_int8 = false, shader_int16 = false, shader_int64 = false, shader_float16 = false, shader_float64 = false;
     bool storage_8bit = false, storage_16bit = false;
@@ -43,12 +44,12 @@ struct Snapshot {
     bool subgroup_extended_types = false, subgroup_size_control = false, full_subgroups = false;
 
     bool has(const char* extension) const;
-    /// Its version or an extension knows of required subgroup sizes; whether it has them is said by the features.
+    /// True if its version or an extension defines required subgroup sizes; the features say whether they are supported.
     bool sizes_subgroups() const;
     bool software() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU; }
 };
 
-/// Reads it. A device below Vulkan 1.1 yields its name, version and limits only: the plan refuses it anyway.
+/// Reads a snapshot. Below Vulkan 1.1 only name, version and limits: the plan rejects such a device anyway.
 Snapshot read_snapshot(const InstanceFunctions& vk, VkPhysicalDevice device);
 
 }  // namespace pumice::vulkan

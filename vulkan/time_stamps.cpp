@@ -37,7 +37,8 @@ Stamp::~Stamp() {
     open->queue.retire(value, [queries = &open->queries, query = query] { queries->give_back(query); });
 }
 
-/// Between queries whose values are reached. Nothing where they were never written: their commands were lost, and a wait would not end.
+/// Seconds between two queries whose values are reached. None if they were never written because their commands were lost; a wait
+/// would not end.
 std::optional<double> Device::seconds_between(const Query& begin, const Query& end) {
     bool written = true;
     const auto ticks = [&](const Query& query) {
@@ -52,7 +53,7 @@ std::optional<double> Device::seconds_between(const Query& begin, const Query& e
     const uint64_t mask = bits < 64 ? (uint64_t(1) << bits) - 1 : ~uint64_t(0);
     const uint64_t past = (ticks(end) - ticks(begin)) & mask;
     if (!written) return std::nullopt;
-    // The upper half of the clock's range is time that went backwards.
+    // Differences in the upper half of the clock's range are negative.
     const double signed_past = past > mask / 2 ? -double((~past & mask) + 1) : double(past);
     return signed_past * double(context.snapshot.limits.timestampPeriod) * 1e-9;
 }

@@ -1,4 +1,4 @@
-// Times that the device's own clock tells.
+// Time stamps of the device's own clock.
 #pragma once
 #include <memory>
 #include <vector>
@@ -16,14 +16,14 @@ struct Query {
     uint32_t index = 0;
 };
 
-/// The queries of a device, used again and again. Guarded by the queue's mutex.
+/// Recycled queries of a device. Guarded by the queue's mutex.
 class Queries {
 public:
     explicit Queries(Context& context) : context(context) {}
     ~Queries();
     Queries(const Queries&) = delete;
     Queries& operator=(const Queries&) = delete;
-    /// Throws Error where the driver refuses.
+    /// Throws Error if the driver refuses.
     Query take();
     void give_back(const Query& query) { unused.push_back(query); }
 
@@ -33,7 +33,7 @@ private:
     std::vector<Query> unused;
 };
 
-/// It does not keep the device; what it reads after the device is gone is an Error.
+/// Does not keep the device alive; a read after its end throws Error.
 class Stamp : public TimeStamp {
 public:
     Stamp(std::weak_ptr<Device> device, Query query, uint64_t value) : device(std::move(device)), query(query), value(value) {}
@@ -43,7 +43,7 @@ public:
 private:
     const std::weak_ptr<Device> device;
     const Query query;
-    const uint64_t value;  ///< of the timeline, when it is written
+    const uint64_t value;  ///< timeline value at which the query is written
 };
 
 }  // namespace pumice::vulkan

@@ -9,7 +9,7 @@
 namespace pumice::vulkan {
 namespace {
 
-// A write to an array that the device still uses goes through staging memory up to this size, and waits for the device above.
+// Up to this size, a write to an array in use goes through staging memory; above, it waits for the device.
 constexpr int64_t small_write = 256 << 10;
 
 Access access(const Buffer& buffer, int64_t offset, int64_t bytes, bool write) {
@@ -23,14 +23,15 @@ Access access(const Staging::Piece& piece, bool write) {
 
 }  // namespace
 
-/// The command being recorded uses the buffer. One that goes ahead does not hide those behind it.
+/// Marks the buffer as used by the command being recorded. The values are a maximum, since a command that goes ahead has a lower
+/// one than those held back.
 void Device::used(Buffer& buffer, bool write) {
     buffer.last_use = std::max(buffer.last_use, queue.value());
     if (write) buffer.last_write = std::max(buffer.last_write, queue.value());
 }
 
-/// The value that a command comes after: what has used the buffer in a way that conflicts with it, and the stream's last work. Of the
-/// default stream only what conflicts can tell.
+/// The value that a command must follow: that of the last conflicting use of the buffer, and of the stream's last command. On the
+/// default stream, conflicts alone decide.
 uint64_t Device::after(const Buffer& buffer, bool write, int stream) const {
     return std::max(write ? buffer.last_use : buffer.last_write, stream > 0 ? streams.at(size_t(stream)).last : 0);
 }
@@ -49,14 +50,14 @@ void Device::write(Allocation& to, int64_t offset, const void* from, int64_t byt
         last = std::max(buffer.last_use, queue.awaited());
         busy = last > queue.poll();
     }
-    // Inside a call the device may be busy with what comes after it. A card takes a copy in its own time.
+    // Inside a call the device may be busy with work that follows the call. A card copies without keeping the host waiting.
     if (busy && (bytes <= small_write || queue.in_call() || !buffer.range.block->is_cached)) return write_staged(buffer, offset, data, bytes, 0);
     if (busy) queue.wait(last);
-    // Coherent memory: the device sees it with the next submission.
+    // Coherent memory: the next submission makes the write visible.
     std::memcpy(mapped + buffer.range.offset + offset, data, size_t(bytes));
 }
 
-/// True where work given inside of a call need not wait for it, so that it is done at once.
+/// True if work given inside a call depends on nothing that the call holds back, so that it is done at once.
 bool Device::goes_ahead(const Buffer& buffer, bool write, int stream) {
     if (!queue.in_call()) return false;
     const std::lock_guard lock(queue.mutex);
@@ -89,7 +90,7 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
         buffer.last_use = streams.at(size_t(stream)).last = queue.last();
         return;
     }
-    // The ring would have to wait for the host to take earlier pieces out: a block of its own.
+    // In the ring, later pieces would wait for the host to empty this one: takes a block of its own.
     std::shared_ptr<Block> block = own_blocks.take(bytes);
     if (!block) return Backend::read_async(from, offset, to, bytes, stream);
     const std::lock_guard lock(queue.mutex);
@@ -144,7 +145,7 @@ void Device::read(Allocation& from, int64_t offset, void* to, int64_t bytes) {
     settle();
 }
 
-/// The device copies a piece while the host takes the one before out of the ring.
+/// Pipelined: the device copies one piece while the host empties the previous one.
 void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t bytes) {
     struct Pending {
         Staging::Piece piece;
@@ -173,7 +174,7 @@ void Device::read_staged(Buffer& from, int64_t offset, std::byte* to, int64_t by
     take_out();
 }
 
-/// With the queue's mutex: has the device copy into a piece; the value reached when it is done.
+/// Records a copy of the device into a piece; returns its value. The queue's mutex is held.
 uint64_t Device::copy_out(Buffer& from, int64_t offset, Staging::Piece& piece, bool ahead) {
     const Access both[] = {access(from, offset, piece.bytes, false), access(piece, true)};
     const VkBufferCopy region{VkDeviceSize(both[0].begin), VkDeviceSize(piece.offset), VkDeviceSize(piece.bytes)};
@@ -191,7 +192,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     if (bytes == 0) return;
     auto& buffer = static_cast<Buffer&>(to);
     const auto* data = static_cast<const std::byte*>(pattern);
-    // vkCmdFillBuffer takes a pattern of four bytes: shorter ones are repeated, longer ones may repeat within.
+    // vkCmdFillBuffer takes a pattern of four bytes: shorter ones are repeated; longer ones may be periodic.
     std::byte word[4];
     for (int64_t i = 0; i < 4; ++i) word[i] = data[i % pattern_size];
     bool repeats = pattern_size % 4 == 0 || 4 % pattern_size == 0;
@@ -209,7 +210,7 @@ void Device::fill(Allocation& to, int64_t offset, int64_t bytes, const void* pat
     queue.end();
 }
 
-/// Any pattern at any place: a piece of staging memory is filled with it and copied as often as it takes.
+/// Fills with any pattern at any offset: copies a piece of staging memory that holds the repeated pattern.
 void Device::fill_staged(Buffer& to, int64_t offset, int64_t bytes, const std::byte* pattern, int64_t pattern_size, int stream) {
     const int64_t most = std::min(bytes, Staging::largest_piece / 4);
     const int64_t part = std::max(most / pattern_size, int64_t(1)) * pattern_size;
@@ -236,7 +237,7 @@ void Device::copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t
     auto& source = static_cast<Buffer&>(from);
     auto& target = static_cast<Buffer&>(to);
     if (&source == &target && from_offset < to_offset + bytes && to_offset < from_offset + bytes) {
-        // Vulkan's regions may not overlap.
+        // Vulkan's copy regions may not overlap.
         Buffer between(self(), allocate_range(bytes), bytes);
         copy_between(source, from_offset, between, 0, bytes, stream);
         copy_between(between, 0, target, to_offset, bytes, stream);

@@ -10,7 +10,7 @@
 namespace pumice::vulkan {
 namespace {
 
-// Of the staging memory's blocks in the hazard tracker; arrays' blocks count up from 1.
+// First number of staging blocks in the hazard tracker; blocks of arrays count from 1.
 constexpr uint64_t first_staging_id = uint64_t(1) << 63;
 
 constexpr int64_t dummy_bytes = 256;
@@ -69,7 +69,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
       streams(1) {
     push.resize(context.snapshot.limits.maxPushConstantsSize);
     dummy = allocate_range(dummy_bytes);
-    if (!context.wrapped)  // what an application's device is made of is the application's to order
+    if (!context.wrapped)  // the application orders work on memory of its own device
         queue.at_exit = [this] {
             pipelines.save();
             keep_objects(context.vk);
@@ -86,7 +86,7 @@ Device::~Device() {
         take_reports();
         reports.deliver_lines();
     } catch (...) {
-        // A lost device, or what a call threw and nobody waited for. What it held goes below all the same.
+        // The device is lost, or a call threw and nobody waited. Its objects are destroyed below in any case.
     }
     context.wait_idle();
     reporting.rings.clear();
@@ -116,7 +116,7 @@ Range Device::allocate_range(int64_t bytes) {
         return attempt();
     };
     if (const auto range = attempt()) return *range;
-    // Memory that is retired but still in use, empty blocks and the staging memory can be given back; memory that calls hold back, last.
+    // Retired memory still in use, empty blocks and staging memory can be freed; memory that calls hold back comes last.
     queue.finish_unheld();
     if (const auto range = release_and_attempt()) return *range;
     if (!queue.in_call()) {
@@ -135,7 +135,7 @@ std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
              context.plan.limits.max_array_bytes, " bytes there");
     auto buffer = std::make_shared<Buffer>(self(), allocate_range(bytes), bytes);
     if (!zero) return buffer;
-    // Nothing uses a new range, so mapped memory is cleared in place.
+    // A new range is unused, so mapped memory is cleared in place.
     if (const Range& range = buffer->range; range.block->mapped) {
         std::memset(range.block->mapped + range.offset, 0, size_t(bytes));
     } else {
@@ -149,7 +149,7 @@ int Device::create_stream(Priority priority) {
     const std::lock_guard lock(queue.mutex);
     if (unused_streams.empty()) {
         streams.emplace_back();
-        unused_streams.reserve(streams.size());  // so that a release cannot fail
+        unused_streams.reserve(streams.size());  // so that a release cannot throw
         unused_streams.push_back(int(streams.size()) - 1);
     }
     const int id = unused_streams.back();
@@ -163,7 +163,7 @@ void Device::release_stream(int stream) {
     unused_streams.push_back(stream);
 }
 
-/// The command being recorded belongs to the stream.
+/// Assigns the command being recorded to the stream.
 void Device::touched(int stream) {
     uint64_t& last = streams.at(size_t(stream)).last;
     last = std::max(last, queue.value());
@@ -179,7 +179,7 @@ std::shared_ptr<EventState> Device::record(int stream) {
 void Device::wait_for(int stream, const std::shared_ptr<EventState>& event) {
     const auto* own = dynamic_cast<const Event*>(event.get());
     if (!own || own->device.lock().get() != this) return event->wait();
-    // The queue is in order, so only the stream's own point moves.
+    // The queue is in order, so only the stream's own value changes.
     const std::lock_guard lock(queue.mutex);
     uint64_t& last = streams.at(size_t(stream)).last;
     last = std::max(last, own->value);
@@ -197,7 +197,7 @@ void Device::call(int stream, std::function<void()> act) {
         }
         before = last;
     }
-    // Inside of a call of another stream, which may wait for it.
+    // A call of another stream is running, which may wait for this one.
     queue.wait(before);
     queue.call_now(act);
 }

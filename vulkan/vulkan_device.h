@@ -1,4 +1,4 @@
-// The Vulkan backend: everything one open device consists of.
+// The Vulkan backend: the parts of one open device.
 #pragma once
 #include <atomic>
 #include <map>
@@ -20,22 +20,23 @@ namespace pumice::vulkan {
 
 class Device;
 
-/// A range of device memory. Its end gives the range back once the device is done with it.
+/// A range of device memory. The destructor releases the range once the device is done with it.
 class Buffer : public Allocation {
 public:
     Buffer(std::shared_ptr<Device> device, Range range, int64_t bytes);
-    /// One of an application's.
+    /// A buffer of an application.
     Buffer(std::shared_ptr<Device> device, std::unique_ptr<Block> lent);
     ~Buffer() override;
 
     const std::shared_ptr<Device> device;
-    const std::unique_ptr<Block> lent;  ///< the range's block, where it is an application's
+    const std::unique_ptr<Block> lent;  ///< the range's block, if it is an application's
     const Range range;
-    /// Timeline values of the last command that wrote, and of the last that touched. Guarded by the queue's mutex.
+    /// Timeline values of the last command that wrote, and of the last that accessed. Guarded by the queue's mutex.
     uint64_t last_write = 0, last_use = 0;
 };
 
-/// A kernel on a device. It does not keep the device: kernels are often global objects, which end after the driver's own ones.
+/// A kernel on a device. Does not keep the device alive: kernels are often global objects, which are destroyed after the
+/// driver's.
 class Program : public Executable {
 public:
     Program(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
@@ -45,7 +46,7 @@ public:
     const std::shared_ptr<Variants> variants;
 };
 
-/// It does not keep the device, which finishes all of its work before it closes.
+/// Does not keep the device alive, which finishes all work before it closes.
 class Event : public EventState {
 public:
     Event(std::weak_ptr<Device> device, uint64_t value) : device(std::move(device)), value(value) {}
@@ -56,7 +57,7 @@ public:
     const uint64_t value;
 };
 
-/// All streams feed the one queue in the order of the calls, so that each is in order, and so is everything between them.
+/// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
 class Device : public Backend {
 public:
     Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
@@ -73,7 +74,7 @@ public:
     void copy(Allocation& from, int64_t from_offset, Allocation& to, int64_t to_offset, int64_t bytes, int stream) override;
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override;
-    /// The same for a shader from elsewhere; the kernel gives the parameters.
+    /// The same for an existing shader; the kernel defines the parameters.
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel, Variants::Source source);
     std::array<int64_t, 3> choose_group(const ir::Kernel& kernel, const Launch& launch) const override;
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override;
@@ -88,15 +89,15 @@ public:
     void read_async(Allocation& from, int64_t offset, void* to, int64_t bytes, int stream) override;
     void synchronize() override;
 
-    /// The application's buffer as memory of this device: for one buffer, always the same one. `bytes`: how far it reaches.
+    /// An application's buffer as memory of this device: always the same object for one buffer. `bytes`: the size used.
     std::shared_ptr<Buffer> lend(VkBuffer buffer, int64_t bytes, bool addressable);
 
     Context context;
     DiskCache cache;
     const std::string cache_key;   ///< device and driver
     PipelineCache pipelines;
-    Memory memory;                 ///< with queue.mutex
-    Queries queries;               ///< with queue.mutex
+    Memory memory;                 ///< guarded by queue.mutex
+    Queries queries;               ///< guarded by queue.mutex
     Queue queue;
 
 private:
@@ -127,13 +128,15 @@ private:
     Box take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
-    Query write_time(VkCommandBuffer commands);  // with queue.mutex
+    Query write_time(VkCommandBuffer commands);  // queue.mutex is held
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
-    // launching, with queue.mutex held
+    // launching; queue.mutex is held
     void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
-    void make_locks();  // without it
-    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without it
+    void make_locks();  // without the mutex
+    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without
+                                                                                                                       // the
+                                                                                                                       // mutex
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
@@ -144,14 +147,14 @@ private:
     struct Ring {
         std::unique_ptr<Buffer> buffer;
         struct Launched {
-            uint32_t number;              // of Reports::add
+            uint32_t number;              // from Reports::add
             uint64_t value;
         };
-        std::vector<Launched> launches;   // since it was emptied, and not taken yet
-        int beginning = 0;                // launches that are not among these yet
-        int64_t expected = 0;             // words that launches write since then if every item prints each line once
-        Reports::Taken taken;             // since then
-        const bool of_calls;              // for launches that calls make, which may go ahead of all others
+        std::vector<Launched> launches;   // since the ring was cleared, and not taken yet
+        int beginning = 0;                // launches that are not in `launches` yet
+        int64_t expected = 0;             // words that these launches write if every item prints each line once
+        Reports::Taken taken;             // since the ring was cleared
+        const bool of_calls;              // for launches of calls, which may go ahead of all others
     };
     void launch_reporting(const Program& program, const Launch& launch);
     Ring& ring_for(int64_t words);
@@ -163,36 +166,37 @@ private:
     void take_reports();
     void settle();
 
-    /// A launch that reports is given one ring, or, where that has no room before a call returns, one more. Nothing waits
-    /// with `mutex` held. `taking` is held by who reads the rings, over copies that wait for no call.
+    /// A launch that reports uses one ring, or another one if that has no room until a call returns. Nothing waits with `mutex`
+    /// held. Readers of the rings hold `taking`, also during copies that wait for no call.
     struct {
-        std::mutex taking, mutex;  // in this order, and before the queue's
+        std::mutex taking, mutex;  // locked in this order, before the queue's mutex
         std::vector<std::unique_ptr<Ring>> rings;
         std::atomic<bool> used = false;
     } reporting;
-    /// For atomics of 64 bits on a device without them (codegen/glsl/emit_locks.cpp): zeros whenever no kernel runs. Made at first use.
+    /// Locks for 64-bit atomics on a device without them (codegen/glsl/emit_locks.cpp): zero whenever no kernel runs. Made at
+    /// first use.
     struct {
         std::atomic<bool> made = false;
-        std::unique_ptr<Buffer> words;  // with queue.mutex
+        std::unique_ptr<Buffer> words;  // guarded by queue.mutex
     } locks;
-    std::atomic<uint64_t> staging_ids;              // of the blocks that copies pass through, in the hazard tracker
+    std::atomic<uint64_t> staging_ids;              // numbers of staging blocks in the hazard tracker
     Staging upload, download;
-    StagingBlocks own_blocks;                       // of asynchronous reads
-    std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // by the application; with queue.mutex
-    Range dummy;                                    // what an array of no elements is bound to
+    StagingBlocks own_blocks;                       // for asynchronous reads
+    std::map<VkBuffer, std::weak_ptr<Buffer>> lent; // application's buffers; guarded by queue.mutex
+    Range dummy;                                    // bound for an array of no elements
     std::vector<Stream> streams;                    // by id; 0 is the default one
-    std::vector<int> unused_streams;                // that were released
-    std::shared_ptr<Event> last_event;              // most launches share theirs with the launch before
-    std::vector<std::shared_ptr<Variants>> kernels; // alive; with queue.mutex
+    std::vector<int> unused_streams;                // released ones
+    std::shared_ptr<Event> last_event;              // most launches share that of the previous launch
+    std::vector<std::shared_ptr<Variants>> kernels; // alive ones; guarded by queue.mutex
     std::vector<Access> accesses;                   // of the command being recorded
     std::vector<std::byte> push;                    // its push constants
 
-    /// What the batch being recorded has bound last: drivers copy descriptors and push constants at every call, so that a launch like
-    /// the one before says them once.
+    /// Last bindings of the batch being recorded. Drivers copy descriptors and push constants at every call, so a launch like the
+    /// previous one skips them.
     struct Bound {
         uint64_t batch = 0;
-        const Variant* variant = nullptr;           // the one whose buffers are bound
-        std::vector<std::byte> push;                // empty where nothing was pushed for it
+        const Variant* variant = nullptr;           // the variant whose buffers are bound
+        std::vector<std::byte> push;                // empty if nothing was pushed for it
     } bound;
 };
 

@@ -1,5 +1,5 @@
-// What tests of the backend share: a device of every driver in each way that it can be made to work, and a kernel.
-// The kernel is hand-written GLSL: these are the backend's own tests, and not the code generator's.
+// Helpers for tests of the backend: a device of every driver in each mode of operation, and a kernel. The kernel is hand-written
+// GLSL, to be independent of the code generator.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ inline Launch::Argument scalar(float value) {
 class DeviceTest : public testing::TestWithParam<Case> {
 protected:
     void SetUp() override { device = open_again(); }
-    /// Everything is released, and whatever the validation layer said late shows here.
+    /// Releases everything; late validation messages appear here.
     void TearDown() override {
         if (device) device->synchronize();
         device.reset();
@@ -140,7 +140,7 @@ protected:
         l.arguments = {whole(y), whole(x), scalar(a)};
         return l;
     }
-    std::vector<std::unique_ptr<tests::VulkanApplication>> applications;  // whose devices are wrapped
+    std::vector<std::unique_ptr<tests::VulkanApplication>> applications;  // owners of wrapped devices
     std::shared_ptr<Device> device;
 };
 

@@ -1,8 +1,8 @@
 // Vulkan's entry points, looked up at run time.
 //
-// Nothing here links to libvulkan: a program starts where there is none. The tables are ours, and not volk's global variables,
-// since a library must not define symbols such as vkCreateInstance: they would take the place of the functions that a host
-// application links to. A table a device also lets a test put a failing function in place of one entry.
+// Nothing here links to libvulkan, so that a program starts without it. The tables are our own instead of volk's global
+// variables: a library must not define symbols such as vkCreateInstance, which would replace functions that a host application
+// links to. A table a device also lets a test replace an entry by a failing function.
 #pragma once
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
@@ -19,7 +19,7 @@ namespace pumice::vulkan {
     X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties) \
     X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
 
-// Present with VK_EXT_debug_utils only.
+// Only with VK_EXT_debug_utils.
 #define PUMICE_VULKAN_DEBUG_FUNCTIONS(X) X(CreateDebugUtilsMessengerEXT) X(DestroyDebugUtilsMessengerEXT)
 
 #define PUMICE_VULKAN_DEVICE_FUNCTIONS(X) \
@@ -37,7 +37,7 @@ namespace pumice::vulkan {
     X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData) \
     X(CreateDescriptorPool) X(DestroyDescriptorPool) X(ResetDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets)
 
-// Present with VK_KHR_push_descriptor only.
+// Only with VK_KHR_push_descriptor.
 #define PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(X) X(CmdPushDescriptorSetKHR)
 
 #define PUMICE_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
@@ -58,18 +58,18 @@ struct DeviceFunctions {
 };
 #undef PUMICE_VULKAN_MEMBER
 
-/// The loader's own functions, or null with `reason` set where there is no Vulkan loader. Loaded once a process, never unloaded.
+/// The loader's own functions, or null with `reason` set if there is no Vulkan loader. Loaded once a process, never unloaded.
 const GlobalFunctions* global_functions(std::string& reason);
 InstanceFunctions instance_functions(const GlobalFunctions& global, VkInstance instance);
 DeviceFunctions device_functions(const InstanceFunctions& functions, VkDevice device);
-/// Functions that do nothing take the place of those that destroy objects or wait for the queue: for the end of the process, when
-/// static objects of an application are destroyed after those of drivers and layers.
+/// Replaces the functions that destroy objects or wait for the queue by ones that do nothing: for static objects of an
+/// application that are destroyed at exit after those of drivers and layers.
 void keep_objects(DeviceFunctions& functions);
-/// The name of the first one that is not there and not said above to be optional; "" where none is missing.
+/// The name of the first missing function that is not optional as marked above; "" if none is missing.
 std::string missing(const InstanceFunctions& functions);
 std::string missing(const DeviceFunctions& functions);
 
-/// "VK_ERROR_DEVICE_LOST" and so on; a number where the result is unknown.
+/// "VK_ERROR_DEVICE_LOST" and so on; a number for unknown results.
 std::string name_of(VkResult result);
 
 }  // namespace pumice::vulkan

@@ -22,8 +22,8 @@ int64_t floor_power(int64_t n) {
     return int64_t(std::bit_floor(uint64_t(std::max<int64_t>(n, 1))));
 }
 
-/// The largest power of two up to `most` whose multiple past `extent` wastes at most a quarter of it. Rows of 8 and single items
-/// of the other axes are taken whatever they waste.
+/// The largest power of two up to `most` whose next multiple exceeds `extent` by at most a quarter of it. A row of 8 items, and
+/// one item along the other axes, is always taken.
 int64_t fitting(int64_t extent, int64_t most, int axis) {
     int64_t group = std::min(most, int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(extent, 1)))));
     const auto padded = [&] { return (extent + group - 1) / group * group; };
@@ -47,9 +47,9 @@ int64_t local_memory(const ir::Kernel& kernel, const Extents& group) {
 
 Extents choose_group(const ir::Kernel& kernel, const Extents& extent, int rank, const GroupLimits& with) {
     const Limits& limits = with.limits;
-    // Axis 0 gets a row of items first, for contiguous access; what short rows leave goes to the other axes. Measured on lavapipe
-    // and SwiftShader, elementwise kernels are fastest in rows as long as a group may be (2-D 256 x 1 takes 0.93 and 0.72 of the
-    // time of 32 x 8); GPUs like squarer groups, for their caches.
+    // Axis 0 gets a row of items first, for contiguous access; the other axes get the rest. Measured on lavapipe and SwiftShader,
+    // elementwise kernels are fastest in rows as long as a group may be (2-D 256 x 1 takes 0.93 and 0.72 of the time of 32 x 8);
+    // GPUs prefer squarer groups, for their caches.
     int64_t left = floor_power(std::min<int64_t>(limits.max_group_size, 256));
     const int64_t wanted[3] = {rank == 1 || with.on_host ? left : 32, rank == 2 ? left : 4, left};
     Extents group{1, 1, 1};
@@ -57,9 +57,9 @@ Extents choose_group(const ir::Kernel& kernel, const Extents& extent, int rank, 
         group[axis] = fitting(extent[axis], std::min({wanted[axis], left, floor_power(limits.max_group_extent[axis])}), axis);
         left /= group[axis];
     }
-    // Where later axes are short, axis 0 takes what they leave.
+    // If later axes are short, axis 0 takes the rest.
     group[0] = fitting(extent[0], std::min(group[0] * left, floor_power(limits.max_group_extent[0])), 0);
-    // Larger groups where the range would otherwise not fit one dispatch.
+    // Larger groups if the range would otherwise not fit one dispatch.
     const auto count = [&](int axis) { return (extent[axis] + group[axis] - 1) / group[axis]; };
     for (int axis = 0; axis < 3; ++axis)
         while (count(axis) > with.max_count[axis] && items(group) * 2 <= limits.max_group_size &&

@@ -15,7 +15,7 @@
 namespace pumice::vulkan {
 namespace {
 
-/// A scalar argument as it lies in the push-constant block: integers widened by their sign, all else by zeros.
+/// A scalar argument in the push-constant block: sign-extended integers, all else zero-extended.
 uint64_t widened(Scalar type, uint64_t bits) {
     const int unused = 64 - 8 * size_of(type);
     if (is_signed_int(type)) return uint64_t(int64_t(bits << unused) >> unused);
@@ -28,9 +28,9 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
     if (const int64_t limit = context.plan.most_iterations)
         kernel = std::make_shared<const ir::Kernel>(codegen::require_loops(ir::inlining(*kernel), limit, context.name));
     const ir::Kernel* recorded = kernel.get();
-    // The variants hold the kernel, and so the source may point to it; the device outlives the variants' use.
+    // The variants keep the kernel, so the source may refer to it; the device outlives them.
     return compile(std::move(kernel), [this, recorded](const codegen::Options& options) -> codegen::Shader {
-        // What is to be dumped has to be compiled.
+        // A dump needs a compilation.
         if (!cache.on() || !debug::value("PUMICE_DUMP").empty()) return codegen::compile(*recorded, options);
         const std::string entry = shader_key(cache_key, *recorded, options) + ".shader";
         if (const auto stored = cache.read(entry))
@@ -71,7 +71,7 @@ void Device::launch(const std::shared_ptr<Executable>& executable, const Launch&
     else launch_now(program, launch);
 }
 
-/// The value reached when it is done.
+/// Records a launch; returns its value.
 uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*variant, launch);
@@ -84,17 +84,17 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
     if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
         timed.lock();
         read_pace(*pipeline.pace);
-        // An application's device may wait for what it has not submitted.
+        // An application's device may depend on work that is not submitted yet.
         const bool waits = !context.wrapped && !queue.held_back();
         if (waits && pipeline.pace->seconds_a_group == 0 && !pipeline.pace->timing.is_on) groups = take_probe(recorded, launch, *pipeline.pace);
     }
     return record_slices(recorded, launch, groups, *pipeline.pace);
 }
 
-/// The groups in as many submissions as they need, of which the first is timed. The value reached when they are done.
+/// Records the groups in as many submissions as needed, and times the first. Returns the value of the last.
 uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace) {
     Variant& variant = recorded.variant;
-    // Without this nobody holds the pace.
+    // If not timed, nobody holds the lock of the pace.
     const bool timed = context.plan.most_seconds > 0 && Box{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
     const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
@@ -104,7 +104,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
     if (recorded.block) also_read(*recorded.block->block, recorded.block->offset, recorded.block->bytes);
-    // A read: launches that share the locks need no order.
+    // Counts as a read: launches that share the locks need no order.
     if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
     uint64_t value = 0;
     Box slice;
@@ -131,7 +131,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     return value;
 }
 
-/// Inside of a call: whether the launch depends on nothing that the call holds back.
+/// True if a launch inside a call depends on nothing that the call holds back.
 bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
     uint64_t last = 0;
     for (const Variant::Use& use : variant.uses)
@@ -143,16 +143,16 @@ bool Device::may_go_ahead(const Variant& variant, const Launch& launch) const {
 
 void Device::make_locks() {
     const std::vector<std::byte> zeros(codegen::Binding::lock_count * sizeof(uint32_t));
-    // Not a reference that would keep the device for ever.
+    // Not an owning reference, which would be a cycle.
     const std::shared_ptr<Device> unowned(std::shared_ptr<Device>(), this);
     auto words = std::make_unique<Buffer>(unowned, allocate_range(int64_t(zeros.size())), int64_t(zeros.size()));
     write(*words, 0, zeros.data(), int64_t(zeros.size()));
     const std::lock_guard lock(queue.mutex);
-    if (!locks.words) locks.words.swap(words);  // another thread may have been faster
+    if (!locks.words) locks.words.swap(words);  // another thread may have made them first
     locks.made = true;
 }
 
-/// What an application lends may have no address.
+/// Throws Error if an array's address is needed and missing: an application's buffer may have none.
 void Device::require_addresses(const Variant& variant, const Launch& launch) const {
     for (const auto* fields : {&variant.shader.push, &variant.shader.block})
         for (const codegen::Field& field : *fields) {
@@ -164,7 +164,7 @@ void Device::require_addresses(const Variant& variant, const Launch& launch) con
         }
 }
 
-/// The arguments that push constants have no room for, where the host writes them in place: no copy, and nothing to wait for.
+/// Writes the arguments that do not fit the push constants into mapped staging memory: no copy, and no wait.
 std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
     if (variant.shader.block_bytes == 0) return std::nullopt;
     Staging::Piece piece = upload.take((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
@@ -175,10 +175,10 @@ std::optional<Staging::Piece> Device::argument_block(const Variant& variant, con
     return piece;
 }
 
-/// Arrays that are reached by their addresses, and the whole of each binding, since the validation layer counts it so.
+/// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it.
 void Device::list_accesses(const Variant& variant, const Launch& launch, const Places& places) {
     accesses.clear();
-    // Shaders may reach small elements through whole words.
+    // Shaders may access small elements as whole words.
     const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
         accesses.push_back({block.id, begin / 4 * 4, (end + 3) / 4 * 4, write});
     };
@@ -200,7 +200,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
         bound.push.clear();
     }
     if (variant.buffers.empty()) return;
-    const Variant* const now = std::exchange(bound.variant, nullptr);  // until nothing can fail any more
+    const Variant* const now = std::exchange(bound.variant, nullptr);  // null until nothing can fail any more
     const auto whole = [](const auto& range, int64_t bytes) { return Variant::Place{&*range.block, range.offset, range.offset + bytes}; };
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         const int argument = variant.bound[i].arguments.front();
@@ -208,7 +208,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
                                      : argument == codegen::Binding::locks        ? whole(locks.words->range, locks.words->bytes)
                                      : places[i].block                            ? places[i]
                                                                                   : whole(dummy, dummy.bytes);
-        // Shaders may reach small elements through whole words: the last one is within the range, whose size is rounded up.
+        // Shaders may access small elements as whole words: the last one is within the range, whose size is rounded up.
         const int64_t bytes = (place.end - place.begin + 3) / 4 * 4;
         const VkDescriptorBufferInfo info{place.block->buffer, VkDeviceSize(place.begin), VkDeviceSize(bytes)};
         VkDescriptorBufferInfo& last = variant.buffers[i];
@@ -229,7 +229,7 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
     bound.variant = now;
 }
 
-/// What a launch gives a field that is the same for all its dispatches.
+/// The value of a field that is the same for all dispatches of a launch.
 uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const {
     using Kind = codegen::Field::Kind;
     const size_t axis = size_t(field.axis);
@@ -239,7 +239,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
         case Kind::extent: return uint64_t(launch.arguments[size_t(field.index)].array.extents[axis]);
         case Kind::argument:
             return widened(variant.argument_types[size_t(field.index)], launch.arguments[size_t(field.index)].bits);
-        case Kind::launch: return launch.arguments.back().bits;  // with_ring put it there
+        case Kind::launch: return launch.arguments.back().bits;  // appended by with_ring
         case Kind::address: {
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             const Range& range = array.memory ? static_cast<const Buffer*>(array.memory)->range : dummy;
@@ -258,7 +258,7 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
     library_bug("a field that each dispatch has of its own is asked for of a launch");
 }
 
-/// Writes the fields for the dispatch whose first group is `base`, of `groups` in all.
+/// Pushes the fields for the dispatch whose first group is `base`, of `groups` in all.
 void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
                          const Extents& base) {
     using Kind = codegen::Field::Kind;
@@ -280,7 +280,7 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
     context.vk.CmdPushConstants(commands, variant.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes, push.data());
 }
 
-/// One dispatch, or several where there are more groups along an axis than a dispatch may have.
+/// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
 void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& box) {
     const Variant& variant = recorded.variant;
     const Extents groups = groups_of(launch);
@@ -301,7 +301,8 @@ void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorde
     for (base[2] = box.begin[2]; base[2] < box.end[2]; base[2] += most[2])
         for (base[1] = box.begin[1]; base[1] < box.end[1]; base[1] += most[1])
             for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
-                // A shared binding has the launch's inputs and outputs, so that the dispatches conflict for the validation layer.
+                // A shared binding contains inputs and outputs of the launch, so that the validation layer sees a conflict of its
+                // dispatches.
                 if (variant.shares_bindings && base != box.begin) queue.order();
                 push_fields(commands, variant, launch, recorded.places, groups, base);
                 uint32_t count[3];

@@ -64,9 +64,9 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
     if (map) {
         void* data = nullptr;
         result = context.vk.MapMemory(context.device, block->memory, 0, VK_WHOLE_SIZE, 0, &data);
-        if (result == VK_ERROR_MEMORY_MAP_FAILED || out_of_memory(result)) return nullptr;  // no address space left
+        if (result == VK_ERROR_MEMORY_MAP_FAILED || out_of_memory(result)) return nullptr;  // no address space
         context.check(result, "vkMapMemory");
-        // lavapipe of Mesa 25 has no memory, and does not say so: mmap's MAP_FAILED is its address.
+        // lavapipe of Mesa 25 reports success without memory; the address is mmap's MAP_FAILED.
         if (data == reinterpret_cast<void*>(intptr_t(-1))) return nullptr;
         block->mapped = static_cast<std::byte*>(data);
     }
@@ -82,7 +82,7 @@ std::optional<Range> Memory::allocate(int64_t wanted, bool spare) {
     const int64_t bytes = (wanted + granularity - 1) / granularity * granularity;
     for (const auto& block : blocks) {
         if (block->is_spare && !spare) continue;
-        // A block made for one big array takes no small ones, which would keep it alive.
+        // A block made for one large array takes no small ones, which would keep it alive.
         if (block->bytes > block_bytes && bytes <= block->bytes / 2) continue;
         if (const auto offset = block->ranges.allocate(bytes)) return Range{block.get(), *offset, bytes};
     }
@@ -91,7 +91,7 @@ std::optional<Range> Memory::allocate(int64_t wanted, bool spare) {
     return Range{block, *block->ranges.allocate(bytes), bytes};
 }
 
-/// Where memory is short, smaller blocks are tried before the request fails.
+/// If memory is short, tries smaller blocks before the request fails.
 Block* Memory::new_block(int64_t bytes) {
     const int64_t granularity = context.plan.alignment;
     for (int64_t size = std::min(block_bytes, context.plan.max_block_bytes);; size /= 4) {
@@ -105,7 +105,7 @@ Block* Memory::new_block(int64_t bytes) {
     }
 }
 
-/// Of exactly this size, since it takes from a heap that others need, too.
+/// Allocates exactly this size, since it takes from a heap that others need, too.
 Block* Memory::new_spare_block(int64_t bytes) {
     for (size_t i = 1; i < context.plan.arrays.size(); ++i) {
         const Plan::ArrayMemory& other = context.plan.arrays[i];
@@ -128,7 +128,7 @@ void Memory::release_empty() {
     trim(0);
 }
 
-/// Gives empty blocks back, the newest first, until the rest hold at most `keep` bytes: making them anew costs page faults.
+/// Frees empty blocks, newest first, until the rest hold at most `keep` bytes: new blocks cost page faults.
 void Memory::trim(int64_t keep) {
     int64_t kept = 0;
     std::erase_if(blocks, [&](const std::unique_ptr<Block>& block) {

@@ -1,4 +1,4 @@
-// Device memory in big blocks, and the ranges that arrays get of them.
+// Device memory in large blocks, from which arrays get ranges.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -13,7 +13,7 @@ namespace pumice::vulkan {
 struct Block;
 std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
 
-/// One allocation from the driver with one buffer over all of it; or an application's buffer.
+/// One allocation of the driver with one buffer over all of it; or an application's buffer.
 struct Block {
     Block(Context& context, uint64_t id, int64_t bytes) : id(id), bytes(bytes), ranges(bytes), context(context) {}
     Block(Context& context, uint64_t id, int64_t bytes, VkBuffer lent) : Block(context, id, bytes) { buffer = lent, owned = false; }
@@ -21,18 +21,18 @@ struct Block {
     Block(const Block&) = delete;
     Block& operator=(const Block&) = delete;
 
-    const uint64_t id;                 ///< never used twice on one device
+    const uint64_t id;                 ///< unique on one device
     const int64_t bytes;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkBuffer buffer = VK_NULL_HANDLE;
-    std::byte* mapped = nullptr;       ///< where the memory type is host-visible and mapping was asked for
-    bool is_cached = false;            ///< for the host, which else reads it slowly
-    bool is_spare = false;             ///< of arrays for which the best memory had no room
-    /// Before the host reads what the device has written there: drops the host's stale copies where memory is not coherent.
+    std::byte* mapped = nullptr;       ///< null unless mapped
+    bool is_cached = false;            ///< cached for the host, which otherwise reads it slowly
+    bool is_spare = false;             ///< for arrays that did not fit the best memory
+    /// Before the host reads data of the device: drops the host's stale copies if memory is not coherent.
     void invalidate(int64_t offset, int64_t size);
-    /// The mapped memory where the host reads arrays in place, else null.
+    /// The mapped memory if the host reads arrays in place, else null.
     const std::byte* readable() const { return is_cached ? mapped : nullptr; }
-    VkDeviceAddress address = 0;       ///< where the device has addresses
+    VkDeviceAddress address = 0;       ///< 0 if the device has no addresses
     Suballocator ranges;
 
 private:
@@ -46,18 +46,18 @@ struct Range {
     int64_t offset = 0, bytes = 0;     ///< both multiples of Plan::alignment
 };
 
-/// A new block, or null where the driver has no memory for it. Throws on any other failure.
+/// A new block, or null if the driver has no memory for it. Throws on any other failure.
 std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory_type, int64_t bytes, bool map);
 
-/// The arrays' memory. Guarded by the queue's mutex.
+/// The memory of arrays. Guarded by the queue's mutex.
 class Memory {
 public:
     explicit Memory(Context& context) : context(context) {}
-    /// `bytes` > 0 and at most Plan::max_block_bytes; nothing where the driver has no memory left. `spare`: in memory of any type for
+    /// `bytes` > 0 and at most Plan::max_block_bytes; none if the driver has no memory left. `spare`: in memory of any type for
     /// arrays, else in the best.
     std::optional<Range> allocate(int64_t bytes, bool spare = false);
     void release(const Range& range);
-    /// Gives every block without a range back to the driver.
+    /// Frees every block without a range.
     void release_empty();
 
 private:

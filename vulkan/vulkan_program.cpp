@@ -39,7 +39,7 @@ void check_limits(const Context& context, const codegen::Shader& shader, const i
              context.name, " has ", most);
 }
 
-/// They are numbered without a gap.
+/// Bindings are numbered without gaps.
 size_t binding_count(const codegen::Shader& shader) {
     int count = 0;
     for (const codegen::Binding& binding : shader.bindings) count = std::max(count, binding.binding + 1);
@@ -56,14 +56,14 @@ bool uses_subgroups(const codegen::Shader& shader) {
                        [](const std::string& c) { return c.starts_with("GroupNonUniform"); });
 }
 
-/// Atomics of 64 bits on memory of the kind.
+/// True if the kernel has 64-bit atomics on memory of this kind.
 bool has_wide_atomics(const ir::Kernel& kernel, ir::MemoryKind kind) {
     return std::any_of(kernel.insts.begin(), kernel.insts.end(), [&](const ir::Inst& i) {
         return ir::is_atomic(i.op) && size_of(i.type) == 8 && kernel[i.memory].kind == kind;
     });
 }
 
-/// For a message: ", which needs Float64 and Int64", where a driver may have promised more than it does.
+/// Part of a message: ", which needs Float64 and Int64", for drivers that promise more than they support.
 std::string needs_of(const codegen::Shader& shader) {
     std::string out;
     for (const std::string& capability : shader.capabilities)
@@ -80,14 +80,14 @@ const Block* block_of(const Launch::Array& array) {
     return array.memory && array.bytes > 0 ? static_cast<const Buffer*>(array.memory)->range.block : nullptr;
 }
 
-/// The specialisation constants of these values are numbered in their order.
+/// Specialisation constants with their numbers, in order.
 std::vector<std::pair<uint32_t, uint32_t>> numbered(const std::vector<uint32_t>& values) {
     std::vector<std::pair<uint32_t, uint32_t>> out;
     for (const uint32_t value : values) out.emplace_back(uint32_t(out.size()), value);
     return out;
 }
 
-/// The module of one pipeline, which goes once that is made; none where there is no SPIR-V.
+/// The module of one pipeline, destroyed after the pipeline is made; none without SPIR-V.
 struct OwnModule {
     OwnModule(Context& context, const std::vector<uint32_t>& spirv) : context(context) {
         VkShaderModuleCreateInfo info{};
@@ -117,7 +117,7 @@ std::optional<int64_t> common_begin(std::span<const Placed> arrays, const VkPhys
     for (const Placed& array : arrays) {
         first = std::min(first, array.begin);
         end = std::max(end, array.end);
-        period = std::lcm(period, array.element_bytes);  // after so many steps the rests repeat
+        period = std::lcm(period, array.element_bytes);  // after this many steps the remainders repeat
     }
     for (int64_t begin = first / step * step, n = 0; begin >= 0 && n < period; begin -= step, ++n) {
         if (end - begin > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
@@ -148,7 +148,7 @@ Variant::Variant(Context& context, codegen::Shader with, const ir::Kernel& kerne
         if (binding.argument < 0) continue;
         const bool write = binding.access != ir::Access::in;
         bound[number].write |= write;
-        binding_of.resize(std::max(binding_of.size(), size_t(binding.argument) + 1), -1);  // the ring is behind the parameters
+        binding_of.resize(std::max(binding_of.size(), size_t(binding.argument) + 1), -1);  // the ring follows the parameters
         binding_of[size_t(binding.argument)] = binding.binding;
         uses.push_back({binding.argument, write});
     }
@@ -199,7 +199,7 @@ void Variant::make_layouts(Context& context) {
 void Variant::destroy(Context& context) {
     for (const Made& one : made) context.vk.DestroyPipeline(context.device, one.pipeline, nullptr);
     made.clear();
-    // Vulkan ignores null handles here.
+    // Vulkan ignores null handles.
     context.vk.DestroyPipelineLayout(context.device, layout, nullptr);
     context.vk.DestroyDescriptorSetLayout(context.device, set_layout, nullptr);
     context.vk.DestroyShaderModule(context.device, module, nullptr);
@@ -218,7 +218,7 @@ Variant::Places Variant::places(const Launch& launch, const VkPhysicalDeviceLimi
             const Block* const block = block_of(array);
             if (!block) continue;
             place.block = block;
-            const bool is_parameter = size_t(argument) < element_bytes.size();  // else the ring
+            const bool is_parameter = size_t(argument) < element_bytes.size();  // otherwise the ring
             within = within || (is_parameter && shifted[size_t(argument)]);
             arrays.push_back(placed(array, is_parameter ? element_bytes[size_t(argument)] : 4));
         }
@@ -267,21 +267,21 @@ Variant::Pipeline Variant::pipeline(Context& context, PipelineCache& cache, cons
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &specialization;
     info.layout = layout;
-    // Slices count from the first group.
+    // Slices do not begin at the first group.
     if (at_origin && context.plan.most_seconds > 0) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
     size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
     size.requiredSubgroupSize = uint32_t(context.plan.required_subgroup_size);
-    // A device that allows fewer subgroups of a required size than a group has is taken to have one size only (lavapipe).
+    // If a device allows fewer subgroups of a required size than a group has, no size is required (lavapipe).
     const uint64_t items = uint64_t(group[0] * group[1] * group[2]);
     const uint64_t most_items = uint64_t(size.requiredSubgroupSize) * context.snapshot.max_group_subgroups;
     if (subgroups && size.requiredSubgroupSize > 0 && items <= most_items) {
         info.stage.pNext = &size;
-        // Work-items are put into subgroups along axis 0.
+        // Work-items are assigned to subgroups along axis 0.
         if (context.plan.full_subgroups && group[0] % int64_t(size.requiredSubgroupSize) == 0)
             info.stage.flags |= VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     }
-    // Not every driver makes arrays whose length is a specialisation constant (spirv.h).
+    // Some drivers do not support arrays whose length is a specialisation constant (spirv.h).
     const OwnModule fixed(context, shader.sized_locals.empty() ? std::vector<uint32_t>() : codegen::with_constants(shader.spirv, numbered(values)));
     if (fixed.module) info.stage.module = fixed.module;
     VkPipeline pipeline = VK_NULL_HANDLE;
@@ -306,7 +306,7 @@ Variants::Variants(std::shared_ptr<const ir::Kernel> k, Source from)
         if (kernel->params[i].is_array) arrays.push_back(int(i));
 }
 
-/// True where every array fits a binding and 32-bit offsets.
+/// True if every array fits a binding and 32-bit offsets.
 bool Variants::ordinary(const Context& context, const Launch& launch) const {
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     for (const int parameter : arrays) {
@@ -318,7 +318,7 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
     return true;
 }
 
-/// Those that arrays can have: others are the ring's, the locks' and the argument block's.
+/// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
 size_t Variants::bindings(const Context& context) const {
     const Plan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
@@ -326,12 +326,12 @@ size_t Variants::bindings(const Context& context) const {
     return plan.max_bindings - std::min<size_t>(plan.max_bindings, taken);
 }
 
-/// There are more arrays than bindings, and those of one block have to share.
+/// True if there are more arrays than bindings, so that those of one block must share.
 bool Variants::crowded(const Context& context) const {
     return !context.plan.device_addresses && arrays.size() > bindings(context);
 }
 
-/// Arrays of one block share a binding, as long as it is not too long.
+/// Makes arrays of one block share a binding, as long as it is not too long.
 void Variants::share_bindings(const Context& context, const Launch& launch, codegen::Options& options) const {
     struct One {
         int parameter;
@@ -362,7 +362,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
         groups.back().push_back(all[i].parameter);
         options.shifted[size_t(all[i].parameter)] = true;
     }
-    // Arrays without elements are bound with any other.
+    // Arrays without elements share any binding.
     if (groups.empty()) groups.push_back({});
     for (const int parameter : arrays)
         if (!block_of(launch.arguments[size_t(parameter)].array)) {
@@ -448,7 +448,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
     return options;
 }
 
-/// Null where it takes a launch to tell which arrays share a binding.
+/// Returns null if the launch is needed to know which arrays share a binding.
 Variant* Variants::variant(Context& context, const Launch* launch) {
     const Plan& plan = context.plan;
     if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))

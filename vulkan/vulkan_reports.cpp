@@ -1,4 +1,4 @@
-// What kernels print and require: the device's ring (core/host/ring.h), an array behind the kernel's own arguments.
+// Reports of print and require: the device's ring (core/host/ring.h), bound as an array after the kernel's arguments.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
 }
 
-/// The launch with one more argument: a ring, and the launch's number.
+/// Adds an argument to the launch: a ring, with the launch's number.
 void Device::launch_reporting(const Program& program, const Launch& launch) {
     const std::shared_ptr<const ir::Kernel>& kernel = program.variants->kernel;
     // A range has at most 2^48 items; a ring holds less.
@@ -41,8 +41,8 @@ void Device::launch_reporting(const Program& program, const Launch& launch) {
     reports.deliver_lines();
 }
 
-/// A ring with room for what a launch prints, which begins: what earlier launches have printed may fill those that there are. Waits for
-/// launches that wait for no call.
+/// Returns a ring with room for a launch that begins; earlier launches may have filled the existing ones. Waits for launches that
+/// wait for no call.
 Device::Ring& Device::ring_for(int64_t words) {
     uint64_t last = 0;
     {
@@ -69,13 +69,13 @@ Device::Ring& Device::ring_for(int64_t words) {
     }
 }
 
-/// With reporting.mutex.
+/// reporting.mutex is held.
 Device::Ring* Device::ring_with_room(int64_t words) {
     for (const auto& ring : reporting.rings) {
         const bool idle = ring->launches.empty() && ring->beginning == 0 && ring->expected == 0;
         if (!idle && ring->expected + words > int64_t(ring::words)) continue;
         if (ring->of_calls != queue.in_call()) continue;
-        if (ring->of_calls) {  // the call may wait for the launch, but not for what it would come after
+        if (ring->of_calls) {  // the call may wait for this launch, but not for work that must follow the call
             const std::lock_guard lock(queue.mutex);
             if (!queue.ahead(ring->buffer->last_use)) continue;
         }
@@ -88,14 +88,14 @@ Device::Ring* Device::ring_with_room(int64_t words) {
 
 std::unique_ptr<Device::Ring> Device::new_ring() {
     auto ring = std::unique_ptr<Ring>(new Ring{{}, {}, 0, 0, {}, queue.in_call()});
-    // Not a reference that would keep the device for ever.
+    // Not an owning reference, which would be a cycle.
     ring->buffer = std::make_unique<Buffer>(std::shared_ptr<Device>(std::shared_ptr<Device>(), this), allocate_range(ring_bytes), ring_bytes);
     clear_ring(*ring, ring::words);
     reporting.used = true;
     return ring;
 }
 
-/// Its first words; nothing that is not done uses it.
+/// Clears its first words; no unfinished command uses the ring.
 void Device::clear_ring(Ring& ring, size_t words) {
     ring.taken = {};
     ring.expected = 0;
@@ -119,7 +119,7 @@ void Device::clear_ring(Ring& ring, size_t words) {
     fill(ring::capacity, 1, capacity);
 }
 
-/// Copies words of a ring. While launches write to it: what they have not written yet may be anything that they will.
+/// Copies words of a ring. Words that launches are still writing may have their old or new values.
 void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     const Range& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
@@ -134,7 +134,7 @@ void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     std::memcpy(to.data(), piece.received(), to.size_bytes());
 }
 
-/// Takes what launches up to this value, which is reached, have reported. With reporting.taking.
+/// Takes the reports of launches up to this value, which is reached. reporting.taking is held.
 void Device::take_ring(Ring& ring, uint64_t done) {
     std::vector<uint32_t> ended;
     bool all;
@@ -143,7 +143,7 @@ void Device::take_ring(Ring& ring, uint64_t done) {
         for (const Ring::Launched& launched : ring.launches)
             if (launched.value <= done) ended.push_back(launched.number);
         all = ended.size() == ring.launches.size() && ring.beginning == 0;
-        if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // behind launches that failed
+        if (all && ended.empty() && ring.expected > 0) clear_ring(ring, ring::words);  // after launches that failed
     }
     if (ended.empty()) return;
     std::sort(ended.begin(), ended.end());
@@ -177,7 +177,7 @@ void Device::take_reports() {
         done = queue.poll();
     }
     for (Ring* ring : rings) take_ring(*ring, done);
-    // More than one of a kind were for a call's time.
+    // More than one ring of a kind was needed only during a call.
     const std::lock_guard lock(reporting.mutex);
     int kept[2] = {0, 0};
     std::erase_if(reporting.rings, [&](const auto& ring) {
@@ -186,7 +186,7 @@ void Device::take_reports() {
     });
 }
 
-/// After every wait: hands over what was reported by launches that are done.
+/// After every wait: delivers the reports of launches that are done.
 void Device::settle() {
     if (!reporting.used) return;
     take_reports();

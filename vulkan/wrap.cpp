@@ -9,7 +9,7 @@
 namespace pumice::vulkan {
 namespace {
 
-/// Throws where the application has not said what is needed, or the queue is none that it made.
+/// Throws unless the application has given all necessary data, and the queue is one that it made.
 void check(const Application& application) {
     const auto require = [](bool given, const char* what) {
         if (!given) fail("an application's Vulkan device cannot be wrapped: Application::", what, " is not set");
@@ -56,7 +56,7 @@ Enabled enabled_by(const Application& application) {
     return {application.features, nullptr, application.extensions};
 }
 
-/// How the application's device is used: its queue, and of features what it enabled.
+/// The plan for the application's device: its queue, and only the features that it enabled.
 Plan plan_for(const Application& application, const Snapshot& snapshot, const std::string& name) {
     const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
     Plan plan = make_plan(snapshot, Switches::from_environment());
@@ -65,7 +65,7 @@ Plan plan_for(const Application& application, const Snapshot& snapshot, const st
     if (!plan.unusable.empty()) refuse(plan.unusable);
     plan.queue_family = application.queue_family;
     plan.time_stamp_bits = snapshot.queue_families[plan.queue_family].timestampValidBits;
-    // The application says when a frame is complete.
+    // The application decides when a frame is complete.
     plan.batching = {.when_idle = false, .by_thread = false, .most_commands = 1024};
     if (plan.queue_family >= snapshot.queue_families.size() ||
         !(snapshot.queue_families[plan.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
@@ -111,7 +111,7 @@ Place place_of(const detail::ArrayState& array) {
     if (array.released) throw Error("vulkan::place is called for an array that was released");
     if (!array.memory) return {};
     const auto& buffer = static_cast<const Buffer&>(*array.memory);
-    // The application's submissions come behind all commands on the array so far, the one that fills it with zeros among them.
+    // The application's submissions follow all commands on the array so far, including the one that zeroes it.
     uint64_t last_use;
     {
         const std::lock_guard lock(backend.queue.mutex);
@@ -148,13 +148,13 @@ std::shared_ptr<detail::ArrayState> lend(const pumice::Device& device, const Pla
     return state;
 }
 
-/// Several arrays in one buffer share its memory, so that what overlaps is seen.
+/// Arrays in one buffer share its memory object, so that overlaps are detected.
 std::shared_ptr<Buffer> Device::lend(VkBuffer buffer, int64_t bytes, bool addressable) {
     const std::lock_guard lock(queue.mutex);
     std::erase_if(lent, [](const auto& one) { return one.second.expired(); });
     std::shared_ptr<Buffer> there = lent[buffer].lock();
     if (!there) {
-        // Apart from the numbers of our own blocks.
+        // Distinct from the numbers of our own blocks.
         const uint64_t id = uint64_t(1) << 62 | uint64_t(buffer);
         there = std::make_shared<Buffer>(self(), std::make_unique<Block>(context, id, bytes, buffer));
         lent[buffer] = there;
