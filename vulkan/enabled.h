@@ -6,7 +6,7 @@
 
 namespace pumice::vulkan {
 
-/// The features and extensions that an application says it has enabled.
+/// The enabled features and extensions of an application's device.
 struct Enabled {
     const void* features = nullptr;                 ///< a pNext chain of structures
     const VkPhysicalDeviceFeatures* old = nullptr;  ///< additional features

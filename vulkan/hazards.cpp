@@ -9,7 +9,7 @@
 //
 // Why: one global barrier orders all earlier commands before all later ones, so a barrier clears the tracker; commands that do
 // not conflict overlap on the device. Ranges are sorted and merged, so adjacent arrays are one range. Cost: a query is a binary
-// search; an insertion may move the ranges behind it. Limits: ranges are contiguous, so accesses with strides count as their
+// search; an insertion may move the ranges after it. Limits: ranges are contiguous, so accesses with strides count as their
 // whole extent; one in-order queue.
 #include "vulkan/hazards.h"
 
@@ -19,7 +19,7 @@ namespace pumice::vulkan {
 
 bool Bytes::meets(const Access& access) const {
     if (access.begin >= access.end) return false;
-    // The only candidate is the first range that ends behind the access's begin: earlier ranges end before it.
+    // The only candidate is the first range that ends after the access's begin: earlier ranges end before it.
     const auto at = std::partition_point(ranges.begin(), ranges.end(), [&](const Range& r) {
         return std::tie(r.buffer, r.end) <= std::tie(access.buffer, access.begin);
     });

@@ -107,7 +107,7 @@ void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
     // without the limit.
     if (s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE || switches.loops) plan.most_iterations = 65535;
     // Mesa 22's gallivm lays subgroups along x, and keeps a loop running while a lane without an item of the group is in it. Such
-    // a lane stores nothing and loads 0, so that a search in memory ends only after 65,535 iterations, and every loop behind it
+    // a lane stores nothing and loads 0, so that a search in memory ends only after 65,535 iterations, and every loop after it
     // after one.
     plan.idle_lanes = s.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE && mesa_version(s) == 22;
     // Mesa's NIR folded a signed 64-bit comparison of a widened 32-bit integer with a constant to true or false: seen in 22.3,

@@ -17,8 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds tick{1};
 constexpr int idle_ticks = 50;      // ticks without a command, after which the thread sleeps until woken
 constexpr int longest_open = 8;     // ticks that a batch stays open while commands arrive
-// Values in front of a call's, for what goes ahead of what it holds back; and how far the timeline may stay behind: a signal may be no
-// more than 2^31 - 1 ahead of it on any device.
+// Timeline values reserved before a call's, for commands that go ahead of it; and the largest gap on the timeline: some devices
+// allow at most 2^31 - 1 between the current value and a pending one.
 constexpr uint64_t reserved = 1 << 24, longest_leap = 1 << 30;
 
 /// All existing queues. At exit, static objects are destroyed in reverse order of construction, also those of drivers and layers.

@@ -7,7 +7,7 @@
 //   head past the end -> 0          download: vkCmdCopyBuffer, wait, memcpy from piece
 //
 // A piece is at most a quarter of the ring, so that the host's copy and the device's copy overlap (pipelining). If the ring is
-// full, take() waits for the device, except where that wait could deadlock: behind a host call, or while another thread holds the
+// full, take() waits for the device, except where that wait could deadlock: after a host call, or while another thread holds the
 // piece. A block of its own is allocated then. StagingBlocks keeps up to 64 MiB of such blocks for single copies, first fit
 // within a factor of 4. Cost: one copy more than mapped memory. Limits: pieces are freed in the order of their age.
 #include "vulkan/staging.h"
@@ -51,7 +51,7 @@ std::optional<Staging::Piece> Staging::next(int64_t bytes, uint64_t& blocked_unt
         head = 0;
         uses.clear();
     }
-    const int64_t left = head;  // if the piece does not fit before the ring's end, the pieces behind `left` must be free, too
+    const int64_t left = head;  // if the piece does not fit before the ring's end, the pieces after `left` must be free, too
     if (head + bytes > capacity) head = 0;
     const int64_t end = head + bytes;
     // Pieces are in the ring in the order of their age, so those that overlap are among the oldest.

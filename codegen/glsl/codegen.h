@@ -80,7 +80,7 @@ struct Field {
         extent,       ///< extent along `axis` of array parameter `index` (i32, or i64 with wide_offsets)
         address,      ///< device address of array parameter `index` (u64)
         first,        ///< element of the binding with which array parameter `index` begins (u32)
-        launch,       ///< the launch's number, for what it prints and requires (u32)
+        launch,       ///< the launch's number, for print and require (u32)
     };
     Kind kind;
     int index = 0;
@@ -139,8 +139,8 @@ struct Shader {
     int64_t local_bytes = 0;                 ///< static local memory; dynamic sizes come on top
     std::vector<SizedLocal> sized_locals;
     std::vector<SizeStep> size_steps;
-    bool asks_full_groups = false;           ///< specialisation constant 3 is there
-    bool asks_at_origin = false;             ///< specialisation constant 4 is there
+    bool asks_full_groups = false;           ///< specialisation constant 3 exists
+    bool asks_at_origin = false;             ///< specialisation constant 4 exists
     std::vector<Feature> features;           ///< beyond what every Vulkan device has
     std::vector<std::string> capabilities;   ///< SPIR-V capabilities declared
     std::string hash;                        ///< of the lowered IR and the options, 32 hex digits

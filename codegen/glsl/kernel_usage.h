@@ -25,7 +25,7 @@ struct Usage {
 
     std::vector<int> uses;           ///< per value: operands of live instructions that name it
     std::vector<bool> live;          ///< per instruction: it has an effect, or something live needs its result
-    std::vector<ir::BlockId> block;  ///< per instruction: where it stands
+    std::vector<ir::BlockId> block;  ///< per instruction: its block
     std::vector<ir::BlockId> user;   ///< per value: the block of one live user
     std::vector<OfMemory> memories;
     bool global_axis[3] = {};  ///< per axis: the global index is used, by global_index, in_range, print or require

@@ -9,7 +9,7 @@
 //   local local1: f32[4, 8]     shared float local1[4][8];
 //
 // Push constants: wide fields first, so that no field needs padding; if they are too many, all fields that do not depend on the
-// dispatch go to an argument block, a storage buffer. Structs: members lie at the host's offsets under scalar block layout; gaps
+// dispatch go to an argument block, a storage buffer. Structs: members have the host's offsets under scalar block layout; gaps
 // are filled with arrays of unsigned integers. An array is bound, bound with an offset in elements (Options::shifted), or reached
 // by device address (Options::by_address). `restrict` is dropped if several arrays share a binding; `coherent` is added if items
 // exchange data through the array. Limits: fails for an element whose members GLSL cannot place at the host's offsets.
@@ -180,10 +180,10 @@ std::string Interface::element_type(MemoryId m) const {
     return k[m].element.is_scalar() || all_in_words(m) ? storage_type(m, 0) : struct_name(m);
 }
 
-/// Declares the struct of an element; in arrays, members lie at the host's offsets. A member that the kernel does not touch is
+/// Declares the struct of an element; in arrays, members have the host's offsets. A member that the kernel does not touch is
 /// left out if its type needs a device feature. Scalar block layout aligns each member to its own size. Gaps beyond that
 /// alignment are filled with arrays of unsigned integers: words if the element is aligned to words and one fits, else integers of
-/// the size of the member behind the gap, a type that the device then has.
+/// the size of the member after the gap, a type that the device then has.
 std::string Interface::struct_declaration(MemoryId m) {
     const Element& element = k[m].element;
     const bool laid_out = k[m].kind == MemoryKind::array;

@@ -10,10 +10,10 @@
 
 namespace pumice::codegen {
 
-/// Collects what the body needs while the body is emitted, then declares it.
+/// Collects the declarations that the body needs while it is emitted, then emits them.
 class Interface {
 public:
-    /// `with_block`: the fields that are the same for all dispatches of a launch lie in an argument block instead of the push
+    /// `with_block`: the fields that are the same for all dispatches of a launch are in an argument block instead of the push
     /// constants.
     Interface(const ir::Kernel& kernel, const Options& options, const Usage& usage, bool with_block = false);
 
@@ -36,7 +36,7 @@ public:
         return options.pairs || !(k[m].kind == ir::MemoryKind::local ? options.local_int64_atomics : options.int64_atomics);
     }
     void need_locks() { locks = true; }
-    /// The GLSL type of an element's leaf as it lies in memory.
+    /// The GLSL type of an element's leaf in memory.
     std::string storage_type(ir::MemoryId m, uint32_t leaf) const;
     const std::string& name(ir::MemoryId m) const { return names[m.id]; }
     bool by_address(ir::MemoryId m) const;

@@ -8,7 +8,7 @@
 
 namespace pumice::codegen {
 
-/// How tightly an expression's outermost operator binds; GLSL's table, higher binds tighter.
+/// Precedence of an expression's outermost operator: GLSL's table, higher binds tighter.
 enum Precedence : int {
     no_operator = 0,
     ternary = 2,
@@ -45,7 +45,7 @@ inline Expression fill(std::string_view pattern, std::initializer_list<Expressio
     return fill(pattern, std::span(operands.begin(), operands.size()));
 }
 
-/// How often the pattern contains $operand.
+/// Number of times that the pattern contains $operand.
 int occurrences(std::string_view pattern, int operand);
 
 }  // namespace pumice::codegen

@@ -7,7 +7,7 @@
 //   text: pm_div(group + 1, n)  ->  int pm_div(int, int); its overload on int64_t only if the kernel has 64-bit integers
 //
 // Why: glslang's time grows with the text, and an overload on a type that the device lacks would not compile. The functions are
-// printed in the order of the files, where each stands after what it calls. Cost: linear in the text and the reachable functions.
+// printed in the order of the files, where each comes after its callees. Cost: linear in the text and the reachable functions.
 // Limits: the cutter knows the layout of our files only; no recursion, no forward declarations. An unknown pm_ name is a library
 // bug.
 #include "codegen/glsl_text/prelude.h"

@@ -9,7 +9,7 @@
 namespace pumice::codegen {
 
 /// The functions of shaders/*.glsl whose names occur in `body`, and those that they call, in the order of the files, in which
-/// every function stands after what it calls. A name that the prelude does not have is a library bug. Overloads on f32 and on
+/// every function comes after its callees. A name that the prelude does not have is a library bug. Overloads on f32 and on
 /// types that devices may lack are taken only if the types are in `types`: others would require the type of the device, or only
 /// make the shader longer. `opaque_masks`: see Options.
 std::string prelude_for(std::string_view body, std::set<Scalar> types, bool opaque_masks = false);

@@ -32,7 +32,7 @@ using namespace ir;
 
 namespace {
 
-/// Up to so many subgroups, every item reads all subgroups' values in a loop. AMD's compiler makes 70 instructions of that loop
+/// Up to this many subgroups, every item reads all subgroups' values in a loop. AMD's compiler makes 70 instructions of that loop
 /// for 8 subgroups, and 88 of spreading the values over the items of a subgroup.
 constexpr int most_in_turn = 8;
 

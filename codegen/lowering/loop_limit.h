@@ -1,4 +1,4 @@
-// Bound on loop iterations, for drivers that end the loops of a work-item after so many (loop_limit.cpp).
+// Bound on loop iterations, for drivers that end the loops of a work-item after a limit (loop_limit.cpp).
 #pragma once
 #include <cstdint>
 #include <string>

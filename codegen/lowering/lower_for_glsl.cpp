@@ -1,6 +1,6 @@
 // The pass pipeline of the GLSL back end: recorded IR to the IR that the emitter takes.
 //
-// The order is the table below; each entry says why it stands where it does. In short: inline and promote first, so that every
+// The order is the table below; each entry gives the reason for its place. In short: inline and promote first, so that every
 // later pass sees values; clean up (simplify, forward_stores) before loads and indices are moved; move code (hoist,
 // cross_loop_cse) before the range guard, which would hide it in ifs; expand group instructions after the guard, since all items
 // of a group take part in them; reassociate and drop dead code last.
@@ -10,7 +10,7 @@
 //   %1 = global_index 0 : i32           %0 = in_range : bool
 //   %2 = load arg2[%1] : f32            if %0 { %2 = global_index 0 : i32; %3 = load arg2[%2] : f32; ... }
 //
-// PUMICE_DUMP=NAME prints the kernel behind a pass; debug builds and PUMICE_VALIDATE=1 verify it there (core/passes/pipeline.h).
+// PUMICE_DUMP=NAME prints the kernel after a pass; debug builds and PUMICE_VALIDATE=1 verify it there (core/passes/pipeline.h).
 // Options switch off passes that the device has no use for: linearize_indices with 64-bit offsets, subgroup_aggregated_atomics
 // without subgroup arithmetic, cross_loop_cse where recomputing is cheaper than private memory.
 #include <iterator>
@@ -36,11 +36,11 @@ ir::Kernel cross_loop_cse(const ir::Kernel& kernel) { return ir::cross_loop_cse(
 const Pass pipeline[] = {
     // Function inlining. First: no other pass and no backend looks into functions.
     {"inlining", ir::inlining},
-    // Group reductions and scans that subgroups cannot do. Before promote, simplify and forward_stores, which clean up behind it.
+    // Group reductions and scans that subgroups cannot do. Before promote, simplify and forward_stores, which clean up after it.
     {"group_by_memory", [](const ir::Kernel& k) { return ir::group_by_memory(k); }},
     // mem2reg: variables become values and loop-carried values. Early: later passes analyse values only.
     {"promote", ir::promote},
-    // Constant folding and value numbering of what promotion exposed, so that forward_stores can compare indices.
+    // Constant folding and value numbering of promoted variables, so that forward_stores can compare indices.
     {"simplify", ir::simplify},
     // Store-to-load forwarding, equal loads. Before hoist: a removed load need not move, and a remaining one may be what keeps a
     // loop's values from being invariant.
@@ -53,13 +53,14 @@ const Pass pipeline[] = {
     // Values that one loop computed are reused by later loops. Only where Options::cross_loop_cse asks for it. After hoist, so
     // that invariants of one loop are gone.
     {"cross_loop_cse", cross_loop_cse},
-    // Contended atomics on local memory become owner-computes loops. After hoist, so that a loop's invariants stand outside of
+    // Contended atomics on local memory become owner-computes loops. After hoist, so that a loop's invariants are outside of
     // it; before predicate_range_tail, which must see the barriers that this pass adds.
     {"owner_computes_atomics", owner_computes_atomics},
     // One atomic a subgroup. After hoist, so that uniform indices are recognised; before predicate_range_tail, which makes
     // subgroup operations act on the items of the range.
     {"subgroup_aggregated_atomics", subgroup_aggregated_atomics},
-    // Items past the range skip what has an effect or may fault. After all code motion, so that nothing moves out of a guard.
+    // Predicates effects and possible faults of items past the range. After all code motion, so that nothing moves out of a
+    // guard.
     {"predicate_range_tail", ir::predicate_range_tail},
     // The other group reductions and scans. After predicate_range_tail, so that all items of the group take part, and subgroups
     // are as full as the group allows.
@@ -69,7 +70,7 @@ const Pass pipeline[] = {
     // Sums start with their constant, so that products contract to fma. Late: other passes recognise sums in the order of the
     // source.
     {"reassociate_for_fma", ir::reassociate_for_fma},
-    // Dead code elimination. Last: it removes what no pass needs any more.
+    // Dead-code elimination. Last, to remove all that the passes before it made unused.
     {"dead", ir::dead},
 };
 

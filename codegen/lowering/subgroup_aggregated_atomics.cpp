@@ -9,9 +9,9 @@
 //                                       if %e { atomic add arg1[%k], %s; atomic sub local1[%k], %t }
 //
 // Legality: add or sub of 32-bit numbers or f64; the old value is unused; index and control flow are uniform in the subgroup. The
-// election stands right behind the reduction. Code with jumps, such as many functions of shaders/ have, may leave a subgroup in
+// election comes right after the reduction. Code with jumps, such as many functions of shaders/ have, may leave a subgroup in
 // several parts, each of which would elect an item of its own; so a reduction whose operand's text has such a call ends the open
-// batch. Consecutive atomics share one election and one `if`. Loads from other memories may stand between them. Cost: one
+// batch. Consecutive atomics share one election and one `if`. Loads from other memories may come between them. Cost: one
 // reduction an atomic. Limits: the device's subgroups do arithmetic (Options::subgroup_sums); float sums change their order.
 #include "codegen/lowering/subgroup_aggregated_atomics.h"
 

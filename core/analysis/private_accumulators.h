@@ -9,9 +9,9 @@
 //   barrier
 //   %c = load local2[%y, %x] : f32                   # %x = local_index 0: own_place gives this load
 //
-// Method: looks for one load of the memory, behind the loop and a barrier in the same block, whose indices are those of the
+// Method: looks for one load of the memory, after the loop and a barrier in the same block, whose indices are those of the
 // addition with the loop's index replaced by the axis's local index. All other stores to the memory are of zero. A store of
-// zero to the same place behind the load is reported as a clear; it is required if the loop may run again.
+// zero to the same place after the load is reported as a clear; it is required if the loop may run again.
 // Cost: one scan of the kernel for each question.
 // Limits: elements of one scalar; a loop from 0 by 1; no access to the memory between loop and load; a single load in the whole
 // kernel.
@@ -24,16 +24,16 @@
 
 namespace pumice::codegen {
 
-/// The only load of a memory that a loop adds to, and the stores behind it that clear the loaded element.
+/// The only load of a memory that a loop adds to, and the stores after it that clear the loaded element.
 struct OwnPlace {
     ir::InstId load;
     std::vector<ir::InstId> clears;
 };
 
 /// Given a loop from 0 by 1 with an atomic addition to local memory, at indices that contain the loop's index: returns the load
-/// by which item n along `axis` reads, behind a barrier, the sum of iteration n, if nothing else loads from the memory. None if
+/// by which item n along `axis` reads, after a barrier, the sum of iteration n, if nothing else loads from the memory. None if
 /// there is no such load, or if the loaded value may be more than the loop's sum: another store is not of zero, or the loop may
-/// run again and no store clears the element behind the load. (A kernel must store an element before it adds to it.)
+/// run again and no store clears the element after the load. (A kernel must store an element before it adds to it.)
 std::optional<OwnPlace> own_place(const ir::Kernel& kernel, const ir::Structure& where, ir::InstId loop, ir::InstId atomic, int axis);
 
 /// True if the memory has two constant extents, and each access gives both indices, so that its rows can be padded.

@@ -66,7 +66,7 @@ Scope Uniformity::subgroup(Subgroup what) {
     }
 }
 
-/// Raises the scopes of an instruction. Returns the convergence behind it.
+/// Raises the scopes of an instruction. Returns the convergence after it.
 Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
@@ -106,7 +106,7 @@ Uniformity::Flow Uniformity::if_(InstId id, Flow flow) {
     Flow after = flow;
     for (const BlockId arm : i.blocks) {
         const Flow left = walk(arm, entered);
-        // Items that left the arm by a jump are missing behind the if.
+        // Items that left the arm by a jump are missing after the if.
         const bool falls = last_inst(k, arm).op == Op::yield;
         if (!falls || left.all > entered.all) after.all = wider(after.all, left.all);
         if (!falls || left.iteration > entered.iteration) after.iteration = wider(after.iteration, left.iteration);
@@ -158,7 +158,7 @@ void Uniformity::results(InstId id) {
             raise(values[param.id], carried);
             raise(values[k.result(i, int(c)).id], wider(wider(all, values[param.id]), partings[id.id]));
         } else {
-            // If only one arm yields, all items behind the if have its value.
+            // If only one arm yields, all items after the if have its value.
             raise(values[k.result(i, int(c)).id], ways > 1 ? wider(all, partings[id.id]) : all);
         }
     }

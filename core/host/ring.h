@@ -4,8 +4,8 @@
 //   word 1         lost: records that found no room
 //   word 2         failed: requirements that did not hold
 //   word 3         capacity: words of records that there is room for; the host sets it
-//   words 4..63    the first record of a failed requirement that was written in any case; its launch is 0 where there is none
-//   words 64...    records, one behind another
+//   words 4..63    the first record of a failed requirement that was written in any case; its launch is 0 if there is none
+//   words 64...    records, one after another
 //
 // A record: the launch's number, which is never 0; the format's index in Kernel::strings; the item's global index along axes 0,
 // 1, 2 (0 along axes that the range lacks); then the values. A value of up to 32 bits takes one word (integers sign- or

@@ -1,4 +1,4 @@
-// The reference interpreter: the definition of what kernels mean, and the device that checks them.
+// The reference interpreter: the definition of the meaning of kernels, and the device that checks them.
 #pragma once
 #include <memory>
 
@@ -6,7 +6,7 @@
 
 namespace pumice {
 
-/// How the interpreter treats a kernel before it runs it.
+/// Preparation of a kernel before the interpreter runs it.
 enum class InterpMode {
     prepared,  ///< variables are promoted, and code without effect is removed
     recorded,  ///< executes the kernel as it is: for checking that a pass keeps a kernel's meaning

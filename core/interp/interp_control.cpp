@@ -4,10 +4,10 @@
 // splits the list, a loop keeps the items that go on; each construct owns its lists, which live on a stack (`free_list`).
 //
 //   if %c { A } else { B }      items {0,1,2,3}, c = 1,0,1,0:   A by {0,2}, B by {1,3}, then {0,1,2,3} go on
-//   for ... { break }           an item that breaks gets fate `broke`, and is taken up again behind the loop
+//   for ... { break }           an item that breaks gets fate `broke`, and is taken up again after the loop
 //
 // An item that leaves its block early (break, continue, return) gets a Fate and disappears from the list. rejoin() and end_loop()
-// take the items up again at the next iteration or behind the loop. Loop-carried values are copied as a parallel copy. A for ends
+// take the items up again at the next iteration or after the loop. Loop-carried values are copied as a parallel copy. A for ends
 // when adding the step overflows the index type, as it does at the bound. Barriers: the number of items that arrive must be that
 // of the group's items; each barrier begins an epoch (interp_shadow.h). Cost: one call for an instruction and group. Limits:
 // variables, calls and group instructions must have been lowered, or are computed by the loops of interp_program.cpp.
@@ -127,7 +127,7 @@ void Run::if_(const Inst& inst, Items& items) {
     free_list = mark;
 }
 
-/// Ends a loop: all items that did not return go on behind it.
+/// Ends a loop: all items that did not return continue after it.
 void Run::end_loop(Items& items, const Enclosing& outer, uint16_t* mark) {
     keep_if(items, [&](int i) { return fates[i] != returned; });
     for (int n = 0; n < items.count; ++n) fates[items.list[n]] = runs;

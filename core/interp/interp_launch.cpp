@@ -127,7 +127,7 @@ void Run::indices(const Inst& inst, Items items) {
     each(items, [&](int i) { r[i] = in_range(i); });
 }
 
-/// Writes records to the host's ring: what each item prints, or the requirements that fail.
+/// Writes records to the host's ring: the items' prints, or the failed requirements.
 void Run::report(const Inst& inst, Items items) {
     const bool requirement = inst.op == Op::require;
     const auto operands = k.operands(inst);

@@ -51,7 +51,7 @@ public:
     void all_groups();
 
 private:
-    /// Where an item continues that has left its block: behind the innermost loop, at the loop's next iteration, or nowhere.
+    /// The continuation of an item that has left its block: after the innermost loop, at the loop's next iteration, or nowhere.
     enum Fate : uint8_t { runs, broke, continues, returned };
     struct Enclosing {
         const ir::Inst* inst = nullptr;

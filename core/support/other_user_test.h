@@ -13,7 +13,7 @@
 
 namespace pumice {
 
-constexpr uid_t another_user = 65534;  // nobody's
+constexpr uid_t another_user = 65534;  // user "nobody"
 
 /// Runs `act` in a child process, for a minute at most. Returns its result, or false if it throws or crashes.
 template <class F>

@@ -1,14 +1,14 @@
 // The IR verifier: checks every rule of docs/ir.md for blocks and instructions, in the order of the text.
 //
 // One recursive walk over the structured control flow. `visible` is the set of values whose definition dominates the current
-// point: a block's values are added as it is walked, and removed behind it (for a while's test block, behind the body).
+// point: a block's values are added as it is walked, and removed after it (for a while's test block, after the body).
 //
 //   %2 = add %0, %1 : f32     ->  operands visible; types as the row of ops.def asks; the result's type as the row gives
 //   yield %2                  ->  ends an arm, a loop body or a function, with the types of what receives it
 //
 // The first broken rule ends the check, and its sentence, with the instruction's text, is the result; "" means that all hold.
 // verifier_tables.cpp checks parameters, memories and functions first, so that indices into tables are valid here. Cost: linear
-// in instructions and operands. It runs behind every pass in debug builds and with PUMICE_VALIDATE=1. Limits: structural and type
+// in instructions and operands. It runs after every pass in debug builds and with PUMICE_VALIDATE=1. Limits: structural and type
 // rules only; uniformity of barriers, bounds and races are checked elsewhere (core/analysis, core/interp).
 #include <map>
 

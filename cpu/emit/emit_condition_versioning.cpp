@@ -30,7 +30,7 @@ constexpr int most_steps = 32;          ///< instructions that a compared value 
 constexpr size_t most_guarded = 150;    ///< instructions of a kernel that is written twice
 }  // namespace
 
-// ---- what all items of a group have in common, from the items at its corners ----
+// ---- tests for all items of a group, by the items at its corners ----
 
 /// True if a value is rematerialisable by cheap arithmetic from the item's indices and from values of the launch.
 bool Emitter::follows_anywhere(Value v, int& steps) const {

@@ -4,7 +4,7 @@
 //
 //     exp(x):   n = round(x / ln 2);  r = x - n ln 2 (two parts);  2^n * p(r)        range reduction, then a polynomial
 //     x / y:    e = vrcp14(y);  one Newton step for e;  q = x e';  q += e' (x - q y)   estimate, then a correction
-//     sin(x):   for |x| < 1e6 inline; a packet with a larger x calls the library function, behind an unlikely branch
+//     sin(x):   for |x| < 1e6 inline; a packet with a larger x calls the library function, in an unlikely branch
 //
 // Polynomials use Estrin's scheme (a tree of fma) for latency; the sine uses Horner's for accuracy. sin and cos of one argument
 // are computed together (partner).

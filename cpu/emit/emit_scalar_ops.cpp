@@ -4,7 +4,7 @@
 //     row:  "sleef u10"                        text:           call <8 x float> @Sleef_tanf8_u10avx2(<8 x float> %v7)
 //     row:  "host"                             text:           call void @pumice_cpu_OP_TYPE(...), a loop of the interpreter
 //
-// Whether the text is scalar or vector follows from the result's kind (uniform, affine, vector). f16 is computed in f32.
+// The text is scalar or vector, depending on the result's kind (uniform, affine, vector). f16 is computed in f32.
 // Fma contraction: LLVM contracts a product only into its single use; plan_products() recomputes a product with several sums in
 // each of them. Vector division of 32-bit integers is done in doubles, as x86 has no vector integer division.
 // Cost: a product that is used n times is n fma instead of 1 multiply and n adds.
