@@ -155,8 +155,7 @@ bool Queue::run_call(std::unique_lock<std::mutex>& lock) {
     const std::shared_ptr<bool> ended = gone;
     const bool on_thread = serving == std::this_thread::get_id();
     const uint64_t value = held.front().value;
-    const std::thread::id outer = caller.exchange(std::this_thread::get_id());  // under the lock, so that no other thread runs
-                                                                                // the same call
+    const std::thread::id outer = caller.exchange(std::this_thread::get_id());  // locked: no other thread runs the call
     std::function<void()> act;
     try {
         if (!await_submitted(lock, on_thread)) {

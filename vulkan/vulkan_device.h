@@ -134,9 +134,7 @@ private:
     // launching; queue.mutex is held
     void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
     void make_locks();  // without the mutex
-    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // without
-                                                                                                                       // the
-                                                                                                                       // mutex
+    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // likewise
     void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block);
     uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
     void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,

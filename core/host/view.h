@@ -33,8 +33,7 @@ public:
         for (size_t d = 0; d < N; ++d) {
             const int64_t span = to[d] - from[d];
             inner.extents[d] = span == 0 ? 0 : (span - 1) / step[d] + 1;
-            inner.strides[d] = strides[d] * std::min(step[d], std::max<int64_t>(span, 1));  // a longer step reaches no further
-                                                                                            // element
+            inner.strides[d] = strides[d] * std::min(step[d], std::max<int64_t>(span, 1));  // longer steps reach no element
             inner.offset += from[d] * strides[d];
         }
         return inner;

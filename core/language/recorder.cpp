@@ -60,8 +60,7 @@ Recorder& Recorder::at(Place place) {
 }
 
 ir::Value Recorder::use(Handle h, Place place) {
-    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the line of the preceding
-                                                                                            // operation
+    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the preceding line
     if (h.recording != serial)
         fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");

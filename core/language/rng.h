@@ -69,7 +69,8 @@ Val<T> uniform_of(const Bits& bits) {
     if constexpr (std::is_same_v<T, float>) return cast<float>(bits.high >> 8u) * 0x1p-24f;
     else return (cast<double>(bits.high) * 0x1p21 + cast<double>(bits.low >> 11u)) * 0x1p-53;
 }
-/// Standard normal from two uniforms in [0, 1). Source: G. Box, M. Muller, "A note on the generation of random normal deviates", 1958.
+/// Standard normal from two uniforms in [0, 1). Source: G. Box, M. Muller, "A note on the generation of random normal deviates",
+/// 1958.
 template <class T>
 Val<T> normal_of(const Val<T>& u, const Val<T>& v) {
     return sqrt(T(-2) * log(T(1) - u)) * cos(T(6.283185307179586476925) * v);

@@ -126,8 +126,7 @@ Folder Folder::open(const fs::path& path, unsigned make, std::string& problem) {
     put_before(steps, path);
     if (path.empty()) return problem = reason(ENOENT), Folder();
     Descriptor at(::open(".", folder_only));
-    if (!at) at = Descriptor(::open("/", folder_only));  // the current folder may have been removed, which an absolute path does
-                                                         // not need
+    if (!at) at = Descriptor(::open("/", folder_only));  // the current folder may have been removed
     for (int links = 0; at && !steps.empty();) {
         const std::string step = std::move(steps.back());
         steps.pop_back();

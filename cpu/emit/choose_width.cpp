@@ -15,8 +15,7 @@ constexpr int arithmetic_of_an_access = 8;  ///< arithmetic instructions per vec
 constexpr int arithmetic_of_a_spill = 2;    ///< arithmetic instructions per spilled vector, above which a spill does no harm
 constexpr int access_of_four = 20, spill_of_four = 1;  ///< the same for packets of four vectors, which hide more latency
 constexpr int moves_of_a_gather = 4;        ///< time of a gather or scatter, in vector accesses
-constexpr int seen_ahead = 100;             ///< instructions per vector, beyond which out-of-order execution does not reach the
-                                            ///< next packet
+constexpr int seen_ahead = 100;             ///< instructions per vector, beyond the reach of out-of-order execution
 constexpr size_t most_doubled = 300;        ///< instructions of a kernel; doubling the width makes compilation half as long again
 constexpr int spare_registers = 6;          ///< for constants and short-lived temporaries
 
@@ -101,8 +100,7 @@ bool Emitter::loop_waits(int vectors, int spilled) const {
 int Emitter::vectors_alive() const {
     const auto& where = uniformity.structure();
     const auto& order = where.order();
-    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions of instructions, and of the last instruction inside
-                                                               // each
+    std::vector<int> at(k.insts.size()), end(k.insts.size());  // positions: of the instruction, of the last one inside it
     for (int n = 0; n < int(order.size()); ++n) {
         at[order[size_t(n)].id] = end[order[size_t(n)].id] = n;
         for (InstId c = where.around(order[size_t(n)]); c.id != none; c = where.around(c)) end[c.id] = n;

@@ -64,12 +64,10 @@ private:
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point into this
     Frame frame;
     int64_t groups = 1, units = 1;         ///< a unit is a group, or a patch of them
-    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along axes 0 and 1 (0: no patches); number of patches along
-                                            ///< axis 0
+    int64_t patch[2] = {0, 0}, across = 1;  ///< groups of a patch along axes 0 and 1 (0: no patches); patches along axis 0
     size_t slowest = 0;                    ///< axis of the range
     int64_t row_items = 1;                 ///< items of a group along that axis
-    int64_t begin = 0, down = 1;           ///< patch n begins at `begin` + n * patch[1] along axis 1; the first and last extend
-                                           ///< to the ends
+    int64_t begin = 0, down = 1;           ///< along axis 1: patch n begins at `begin` + n * patch[1]; number of patches
 
 public:
     std::vector<std::shared_ptr<Memory>> held;  ///< kept until the work is done

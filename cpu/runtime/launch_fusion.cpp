@@ -12,8 +12,7 @@ namespace pumice::cpu {
 
 namespace {
 
-constexpr int64_t ranges_a_thread = 16;  ///< fewer than for one launch: at a seam of two ranges, rows of the second launch wait
-                                         ///< for both
+constexpr int64_t ranges_a_thread = 16;  ///< few: at a seam of ranges, rows of the second launch wait for both
 constexpr int64_t seam_share = 4;        ///< at most one in this many of a thread's rows is at a seam
 constexpr int64_t seams_at_once = 16;    ///< seams a thread takes at once
 

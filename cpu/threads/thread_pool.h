@@ -84,8 +84,7 @@ private:
     struct Count {
         std::array<std::atomic<int>, 3> awaited{};  ///< by priority: tasks not yet begun
         std::atomic<int> unfinished = 0;
-        std::atomic<int64_t> last_seen = 0;    ///< time, in nanoseconds, at which a thread last began or ended a task, or was
-                                               ///< woken
+        std::atomic<int64_t> last_seen = 0;    ///< nanoseconds: when a task last began or ended, or a thread was woken
         std::atomic<bool> woken_late = false;  ///< a thread took long to wake, as happens on the processor of the waking thread
     };
     const std::shared_ptr<Count> count = std::make_shared<Count>();
