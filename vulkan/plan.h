@@ -32,7 +32,7 @@ struct Batching {
 };
 
 struct Plan {
-    std::string unusable;                 ///< why the device cannot be used, as the end of a sentence; "" when it can
+    std::string unusable;                 ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
     std::vector<const char*> extensions;  ///< to enable
     uint32_t queue_family = 0;
 

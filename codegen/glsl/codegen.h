@@ -161,7 +161,7 @@ int64_t elements_of(std::span<const SizeStep> steps, const std::array<int64_t, 3
 Shader compile(const ir::Kernel& recorded, const Options& options = {});
 /// GLSL (Vulkan 1.2 compute) to SPIR-V at -O0; `optimize` adds spirv-opt -O, for offline dumps. A GLSL error is a library_bug.
 std::vector<uint32_t> assemble(const std::string& glsl, const std::string& name, bool optimize = false);
-/// SPIR-V as text, and its validation by spirv-val ("" when valid).
+/// SPIR-V as text, and its validation by spirv-val ("" if valid).
 std::string disassemble(const std::vector<uint32_t>& spirv);
 std::string validate(const std::vector<uint32_t>& spirv);
 /// Starts shaderc's slow first compile on a thread of its own; compile() waits for it where needed.

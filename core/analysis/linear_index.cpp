@@ -138,7 +138,7 @@ AffineForm Affine::form_of(const Inst& i) const {
     }
     if (f.known && i.op != Op::cast) limit(f, bits_of(i.type));
     f.exact = f.exact && f.bits >= bits_of(i.type);
-    // A value that no index takes part in is best named itself.
+    // A value that depends on no index becomes the base itself.
     const bool plain = !f.known || (f.uniform() && !is_constant(f));
     return plain ? remainder(result) : f;
 }

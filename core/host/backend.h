@@ -81,7 +81,7 @@ struct Launch {
 class EventState {
 public:
     virtual ~EventState() = default;
-    /// Blocks until the point is reached; throws Error when the device was lost or found a fault.
+    /// Blocks until the point is reached; throws Error if the device was lost or found a fault.
     virtual void wait() = 0;
     virtual bool done() = 0;
 };

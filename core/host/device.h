@@ -41,7 +41,7 @@ struct DeviceState {
 /// Memory of an array: a range of an allocation. Shared by copies of the handle.
 struct ArrayState : std::enable_shared_from_this<ArrayState> {
     std::shared_ptr<DeviceState> device;
-    std::shared_ptr<Allocation> memory;  ///< null when there are no elements
+    std::shared_ptr<Allocation> memory;  ///< null if there are no elements
     int64_t offset = 0, bytes = 0;
     int element_size = 0;
     const Element* element = nullptr;  ///< lives as long as the program

@@ -44,7 +44,7 @@ public:
     virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
 };
 
-/// This thread's observer; null where there is none.
+/// This thread's observer, or null.
 Observer* observer();
 
 /// Makes `next` this thread's observer while it lives. Objects are destroyed in reverse order.

@@ -9,7 +9,7 @@ namespace pumice::interp {
 /// the others. Operands that the operation does not have are ignored.
 using Loop = void (*)(Items items, void* r, const void* a, const void* b, const void* c);
 
-/// The loop of a scalar op on operands of this type, from its row; null where the row does not allow the type.
+/// The loop of a scalar op on operands of this type, from its row; null if the row does not allow the type.
 Loop scalar_loop(ir::Op op, Scalar operand);
 Loop cast_loop(Scalar from, Scalar to);
 /// select: a is the condition.

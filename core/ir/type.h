@@ -54,7 +54,7 @@ constexpr std::optional<Scalar> scalar_of() {
 template <class T>
 concept ScalarType = scalar_of<T>().has_value();
 
-/// One scalar inside a memory element: its member path ("" when the element is the scalar itself), type and byte offset.
+/// One scalar inside a memory element: its member path ("" if the element is the scalar itself), type and byte offset.
 struct Leaf {
     std::string path;
     Scalar type = Scalar::f32;

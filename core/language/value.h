@@ -138,7 +138,7 @@ struct ElementPlace {
     ir::Value indices[ir::max_rank];
     int index_count;
     Place place;
-    std::shared_ptr<const Choice> choice;  ///< null where the leaf is known
+    std::shared_ptr<const Choice> choice;  ///< null if the leaf is known
 };
 /// Returns the result of `access` for the leaf, or for the number of the variable. If the device selects, records `access` for
 /// each position in a tree of ifs, so that only the selected scalar is touched.
