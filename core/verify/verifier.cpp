@@ -200,6 +200,7 @@ private:
             access(i, v);
         else if (row.operands != "...")
             operands(i, row, v);
+        if (is_given(i.op) && row.layout == Layout::values && i.immediate) wrong(i, row.name, " has no axis ", i.immediate);
         if (const auto fixed = scalar_named(row.result)) expect_types(i, {i.type}, {*fixed}, "the result is");
         structural(i, v);
     }
@@ -257,12 +258,6 @@ private:
             case Op::group_count:
                 // Axes past the kernel's rank have one item; code for every rank may name all three.
                 if (i.immediate >= 3) wrong(i, "the axis is ", i.immediate, "; ranges have at most 3");
-                return;
-            case Op::subgroup_size:
-            case Op::subgroup_lane:
-            case Op::subgroup_index:
-            case Op::subgroup_count:
-                if (i.immediate) wrong(i, "the subgroup has no axis ", i.immediate);
                 return;
             case Op::extent:
                 if (k[i.memory].kind != MemoryKind::array) wrong(i, "extent must name an array parameter");
