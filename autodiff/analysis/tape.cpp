@@ -40,16 +40,10 @@ Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& wha
       where(structure),
       analysis(what),
       apart(in_halves),
-      written(k.memories.size()),
+      effects(k),
       extremes(k.insts.size()),
-      use_counts(k.values.size()),
+      use_list(k),
       in_step_loops(k.insts.size()) {
-    for (const InstId id : where.order())
-        for (const Value v : k.operands(k[id])) ++use_counts[v.id];
-    for (const InstId id : where.order()) {
-        const Op op = k[id].op;
-        if (writes_memory(op)) written[k[id].memory.id] = true;
-    }
     for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
     demand_all();
     // Each iteration pops what it has pushed, so a loop with taped values must be reversed iteration by iteration.
@@ -91,7 +85,7 @@ bool Plan::any_order(InstId id) const {
         if (!analysis.active(param) || yielded[c] == param) continue;
         // Of what uses the sum in between, the adjoint depends on how many iterations follow.
         int uses = 0;
-        if (!adds_to(param, yielded[c], uses) || uses != use_counts[param.id]) return false;
+        if (!adds_to(param, yielded[c], uses) || uses != int(use_list.count(param))) return false;
     }
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
@@ -106,7 +100,7 @@ bool Plan::any_order(InstId id) const {
 /// uses of `sum` in it.
 bool Plan::adds_to(Value sum, Value v, int& uses) const {
     if (v == sum) return ++uses > 0;
-    if (k[v].inst.id == none || use_counts[v.id] != 1) return false;
+    if (k[v].inst.id == none || use_list.count(v) != 1) return false;
     const Inst& i = k[k[v].inst];
     const auto operands = k.operands(i);
     if (i.op == Op::if_) {
@@ -210,7 +204,7 @@ bool Plan::in_loop(BlockId block) const {
 
 Hold Plan::kept(BlockId block) const { return apart || in_loop(block) ? Hold::pushed : Hold::variable; }
 
-bool Plan::reloadable(const Inst& load) const { return !apart && !written[load.memory.id]; }
+bool Plan::reloadable(const Inst& load) const { return !apart && !effects.writes(load.memory); }
 
 Hold Plan::choose(Value v) {
     const ValueInfo& info = k[v];

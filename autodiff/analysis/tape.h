@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "autodiff/analysis/activity.h"
+#include "core/analysis/memory_effects.h"
 #include "core/analysis/uniformity.h"
+#include "core/analysis/uses.h"
 
 namespace pumice::derive {
 
@@ -111,9 +113,9 @@ private:
     std::vector<std::vector<ir::Value>> by_block;
     std::vector<std::vector<ir::InstId>> counts_by_block;
     std::vector<std::vector<ir::InstId>> refills_of;
-    std::vector<bool> written;  ///< memories
+    const ir::MemoryEffects effects;
     std::vector<ir::Value> extremes;  ///< of loops
-    std::vector<int> use_counts;  ///< of values
+    const ir::Uses use_list;
     std::vector<bool> in_step_loops;
     std::unique_ptr<ir::Uniformity> uniformity;  ///< where there are subgroup operations
 };

@@ -18,6 +18,7 @@
 
 #include "autodiff/analysis/accumulation.h"
 #include "autodiff/analysis/tape.h"
+#include "core/analysis/loop_info.h"
 #include "core/ir/evaluate.h"
 #include "core/ir/ops.h"
 #include "core/support/error.h"
@@ -30,24 +31,12 @@ namespace {
 
 constexpr int64_t most = int64_t(1) << 40;  ///< elements an item, and iterations; larger tapes are counted
 
-/// Holds every value of every integer type.
-using Exact = __int128;
-Exact exact(Scalar type, uint64_t bits) {
-    const int shift = 64 - 8 * size_of(type);
-    return is_unsigned_int(type) ? Exact(bits << shift >> shift) : Exact(int64_t(bits << shift) >> shift);
-}
-
-Exact greatest(Scalar type) { return (Exact(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
+WideInt greatest(Scalar type) { return (WideInt(1) << (8 * size_of(type) - !is_unsigned_int(type))) - 1; }
 
 /// Trip count of a for, capped at `most`.
-int64_t trips(Exact from, Exact to, Exact step) {
-    Exact n = 0;
-    if (step > 0 && to > from) n = (to - from - 1) / step + 1;
-    if (step < 0 && from > to) n = (from - to - 1) / -step + 1;
-    return int64_t(std::min(n, Exact(most)));
-}
+int64_t trips(WideInt from, WideInt to, WideInt step) { return std::min(ir::trip_count(from, to, step), most); }
 
-int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(Exact(n) * each, Exact(most))); }
+int64_t capped(int64_t n, int64_t each) { return int64_t(std::min(WideInt(n) * each, WideInt(most))); }
 
 /// Evaluates a value that is the same for all items: constants, arguments, extents, and operations on them.
 uint64_t bits_of(const Kernel& k, Value v, const HostValues& known) {
@@ -130,7 +119,7 @@ std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
     if (k[id].op != Op::for_ || !same_for_all(k, v[0]) || !same_for_all(k, v[1]) || !same_for_all(k, v[2])) return std::nullopt;
     all.more = [kernel = std::make_shared<const Kernel>(k), from = v[0], to = v[1], step = v[2],
                 inside = std::move(inside)](const HostValues& known) {
-        const auto value = [&](Value v) { return exact(kernel->type_of(v), bits_of(*kernel, v, known)); };
+        const auto value = [&](Value v) { return wide_integer(kernel->type_of(v), bits_of(*kernel, v, known)); };
         const int64_t n = std::max<int64_t>(trips(value(from), value(to), value(step)), 1);
         const int64_t each = std::min(inside.number + (inside.more ? inside.more(known) : 0), most);
         return capped(n, each);
@@ -140,16 +129,10 @@ std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
 
 std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
     const Inst& loop = k[id];
-    const auto value = [&](Value v) -> std::optional<Exact> {
-        uint64_t bits = 0;
-        if (!k.constant(v, bits) || !is_int(k.type_of(v))) return std::nullopt;
-        return exact(k.type_of(v), bits);
-    };
+    const auto value = [&](Value v) { return constant_integer(k, v); };
     if (loop.op == Op::for_) {
-        const auto v = k.operands(loop);
-        const auto from = value(v[0]), to = value(v[1]), step = value(v[2]);
-        if (!from || !to || !step) return std::nullopt;
-        return trips(*from, *to, *step);
+        const auto n = constant_trip_count(k, loop);
+        return n ? std::optional(std::min(*n, most)) : std::nullopt;
     }
     // A while whose condition contains `counter < constant`.
     std::vector<Value> conjuncts{k.operands(last_inst(k, loop.blocks[0]))[0]};
@@ -170,7 +153,7 @@ std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
             const auto step = grows ? value(grows) : std::nullopt;
             if (!from || !step || *step <= 0) continue;
             // A counter that wraps before it reaches the limit starts again.
-            const Exact end = *limit + (k[source].op == Op::le);
+            const WideInt end = *limit + (k[source].op == Op::le);
             const int64_t n = trips(*from, end, *step);
             if (n < most && *from + n * *step <= greatest(info.type)) return n;
         }

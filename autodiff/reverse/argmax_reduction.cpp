@@ -34,7 +34,7 @@ Value Plan::final_extreme(const Inst& i) const {
     if (id.id == none || k[id].op != Op::for_ || info.index == 0) return {};
     const uint32_t c = info.index - 1;
     const Value yielded = k.operands(last_inst(k, k[id].blocks[0]))[c];
-    if (yielded != next || use_counts[carried.id] != 1 || use_counts[next.id] != 1) return {};
+    if (yielded != next || use_list.count(carried) != 1 || use_list.count(next) != 1) return {};
     return k.result(k[id], int(c));
 }
 

@@ -34,10 +34,8 @@ constexpr int most_recomputed = 12;  ///< instructions: values that take more ar
 }  // namespace
 
 LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held)
-    : k(kernel), where(structure), analysis(what), plan(held), written(kernel.memories.size()) {
+    : k(kernel), where(structure), analysis(what), plan(held), effects(kernel) {
     if (plan.is_apart() || !knows_indices_only(k) || k.math == Math::strict) return;
-    for (const InstId id : where.order())
-        if (writes_memory(k[id].op)) written[k[id].memory.id] = true;
     for (const InstId id : where.order()) {
         std::vector<uint32_t> found = loads_of(id);
         if (found.size() > loads.size()) loop = id, loads = std::move(found);
@@ -62,7 +60,7 @@ std::vector<uint32_t> LoopSums::loads_of(InstId id) const {
     if (!same_for_all(k, bounds[0]) || !same_for_all(k, bounds[1])) return found;
     for (const InstId inner : k[i.blocks[0]].insts) {
         const Inst& load = k[inner];
-        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || written[load.memory.id] || load.type == Scalar::f16) continue;
+        if (load.op != Op::load || k[load.memory].kind != MemoryKind::array || effects.writes(load.memory) || load.type == Scalar::f16) continue;
         if (!analysis.active(k.result(load)) || !analysis.active(load.memory, load.leaf)) continue;
         const auto indices = indices_of(k, load);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return by_iteration(id, v); })) continue;
@@ -76,7 +74,7 @@ bool LoopSums::by_iteration(InstId id, Value v) const {
     if (k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
     if (i.op == Op::constant || i.op == Op::argument || i.op == Op::extent) return true;
-    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !written[i.memory.id]
+    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !effects.writes(i.memory)
                                          : is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select;
     const auto operands = k.operands(i);
     return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return by_iteration(id, o); });
@@ -92,7 +90,7 @@ bool LoopSums::recomputable(Value v, int& instructions) const {
     const Inst& i = k[k[v].inst];
     if (i.op == Op::global_index) return true;
     if (i.op >= Op::global_size && i.op <= Op::in_range) return false;
-    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !written[i.memory.id] : is_pure(i.op);
+    const bool steady = i.op == Op::load ? k[i.memory].kind == MemoryKind::array && !effects.writes(i.memory) : is_pure(i.op);
     const auto operands = k.operands(i);
     return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return recomputable(o, instructions); });
 }

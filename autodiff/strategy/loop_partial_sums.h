@@ -1,6 +1,7 @@
 // Loop partial sums: recognises loops in which all items add to the same elements, to sum up before the scatter.
 #pragma once
 #include "autodiff/strategy/pairwise_loops.h"
+#include "core/analysis/memory_effects.h"
 
 namespace pumice::derive {
 
@@ -14,7 +15,7 @@ public:
     /// True where an item can compute the value for another item: by at most a dozen instructions, from indices, arguments and
     /// arrays that are not written.
     bool recomputable(ir::Value v) const;
-    bool is_written(ir::MemoryId m) const { return written[m.id]; }
+    bool is_written(ir::MemoryId m) const { return effects.writes(m); }
     /// True where the value is the same for all items in one iteration.
     bool by_iteration(ir::Value v) const { return by_iteration(loop, v); }
     /// The trip count of the loop.
@@ -33,7 +34,7 @@ private:
     const ir::Structure& where;
     const Analysis& analysis;
     const Plan& plan;
-    std::vector<bool> written;  ///< memories
+    const ir::MemoryEffects effects;
 };
 
 }  // namespace pumice::derive

@@ -26,46 +26,20 @@ struct FloatModes {
     static constexpr uint32_t to_even = 4;     ///< results are rounded to the nearest, to even in the middle (RoundingModeRTE)
 };
 
-/// Capabilities and defects of the device and its driver that the code depends on, and how arrays are reached.
+/// Capabilities and defects of the device and its driver that the code depends on, and how arrays are reached: see options.def.
 struct Options {
-    bool comments = false;                ///< source lines as comments
-    bool float_atomics = false;           ///< the device adds f32 atomically in buffers; else a compare-exchange loop
-    bool local_float_atomics = false;     ///< and in local memory
-    std::vector<bool> by_address;         ///< per parameter: reached through a device address instead of a binding
-    std::vector<bool> shifted;            ///< per parameter: its binding begins before the array, whose first element is a field
-    std::vector<int> shares;              ///< per parameter: the first one whose binding it is in, itself or before it; -1: none. All of
-                                          ///< these are shifted, too
-    bool wide_offsets = false;            ///< element offsets in 64 bits
-    bool int64_atomics = true;            ///< the device has atomics on 64-bit integers in buffers; else they are done under locks
-    bool local_int64_atomics = true;      ///< and in local memory
-    bool memory_barriers = true;          ///< false if atomics order all memory, and memory barriers do harm
-    bool idle_lanes = false;              ///< subgroups lie along x; lanes without an item keep loops running: they return first
-    bool ordered_as_unsigned = false;     ///< i64 is ordered by unsigned comparisons; the driver's signed ones are wrong
-    bool unsigned_rounds_twice = false;   ///< the driver's u32 to f32 rounds twice: a prelude function converts instead
-    bool unrolled_imprecise = false;      ///< the driver ignores `precise` in loops with an unroll attribute
-    bool opaque_masks = false;            ///< the driver miscompiles bit merges under constant masks: one mask is hidden from it
-    bool exact_conversions = false;       ///< conversions get NoContraction: the driver drops rounding conversions
-    bool rounded_division = false;        ///< f32 division and square root round correctly; else strict maths emulates that
-    uint32_t float_modes = 0;             ///< bits of FloatModes that kernels with strict maths ask for
-    bool byte_storage = true;             ///< buffers hold bytes; else the bools in them are reached through words
-    bool pairs = false;                   ///< 64-bit integers are pairs of 32-bit ones; not together with wide_offsets
-    uint32_t push_bytes = 128;            ///< push constants that the device has; 128 is what every device has at least
-    uint32_t subgroups = Subgroups::all;  ///< capabilities; a kernel that needs others sees subgroups of one item
-    bool linear_subgroups = false;        ///< items are in the order of their linear indices by subgroup and lane
-    bool packed_subgroups = false;        ///< all subgroups of a group but the last one have an item in each lane
-    bool cross_loop_cse = false;                  ///< private memory costs less than recomputation
-    bool subgroup_sums = false;           ///< subgroup-aggregated atomics, and group reductions and scans by subgroups;
-                                          ///< needs subgroup arithmetic
+#define OPTION(type, name, value, doc) type name = value;
+#include "codegen/glsl/options.def"
+#undef OPTION
     bool operator==(const Options&) const = default;
 };
-/// All options, for cache keys (core/ir/cache_key.h). The structured binding does not compile until a new option is listed here.
+/// All options, for cache keys (core/ir/cache_key.h).
 inline auto key_parts(const Options& o) {
-    const auto& [comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
-                 local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
-                 exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, cross_loop_cse, subgroup_sums] = o;
-    return std::tie(comments, float_atomics, local_float_atomics, by_address, shifted, shares, wide_offsets, int64_atomics,
-                    local_int64_atomics, memory_barriers, idle_lanes, ordered_as_unsigned, unsigned_rounds_twice, unrolled_imprecise, opaque_masks,
-                    exact_conversions, float_modes, rounded_division, byte_storage, pairs, push_bytes, subgroups, linear_subgroups, packed_subgroups, cross_loop_cse, subgroup_sums);
+    return std::tuple_cat(
+#define OPTION(type, name, value, doc) std::tie(o.name),
+#include "codegen/glsl/options.def"
+#undef OPTION
+        std::tie());
 }
 
 /// A 4- or 8-byte field of the push-constant block, or of the argument block, filled at each launch.

@@ -23,6 +23,7 @@
 
 #include "codegen/glsl_text/prelude.h"
 #include "codegen/glsl_text/scalar_text.h"
+#include "core/analysis/loop_info.h"
 #include "core/ir/rewriter.h"
 #include "core/support/error.h"
 #include "core/text/print_format.h"
@@ -92,21 +93,7 @@ private:
             default: return 0;
         }
     }
-    int64_t trips(const Inst& loop) const {
-        uint64_t bits[3];
-        const auto operands = k.operands(loop);
-        for (size_t o = 0; o < 3; ++o)
-            if (!k.constant(operands[o], bits[o])) return unknown;
-        const Scalar type = k.type_of(operands[0]);
-        const int unused = 64 - 8 * size_of(type);
-        using Wide = __int128;
-        const auto value = [&](int o) {
-            return is_signed_int(type) ? Wide(int64_t(bits[o] << unused) >> unused) : Wide(bits[o]);
-        };
-        const Wide step = value(2), distance = step > 0 ? value(1) - value(0) : value(0) - value(1), by = step > 0 ? step : -step;
-        if (step == 0 || distance <= 0) return 0;
-        return int64_t(std::min<Wide>((distance + by - 1) / by, unknown));
-    }
+    int64_t trips(const Inst& loop) const { return std::min(constant_trip_count(k, loop).value_or(unknown), unknown); }
 
     const Kernel& k;
 };

@@ -21,6 +21,7 @@
 
 #include "codegen/glsl_text/scalar_text.h"
 #include "core/analysis/uniformity.h"
+#include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
 
 namespace pumice::codegen {
@@ -31,10 +32,7 @@ namespace {
 
 class SubgroupAggregatedAtomics : public Rewriter {
 public:
-    explicit SubgroupAggregatedAtomics(const Kernel& k) : Rewriter(k), uniformity(k), used(k.values.size()) {
-        for (const InstId id : uniformity.structure().order())
-            for (const Value v : k.operands(k[id])) used[v.id] = true;
-    }
+    explicit SubgroupAggregatedAtomics(const Kernel& k) : Rewriter(k), uniformity(k), uses(k) {}
 
 private:
     /// True for an addition whose old value is unused, and whose indices and control flow are uniform in a subgroup. Under a
@@ -42,7 +40,7 @@ private:
     /// reduce.
     bool combines(InstId id) const {
         const Inst& i = from[id];
-        if (i.op != Op::atomic || used[from.result(i).id] || uniformity.control(id) > Scope::subgroup) return false;
+        if (i.op != Op::atomic || uses.any(from.result(i)) || uniformity.control(id) > Scope::subgroup) return false;
         if (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) return false;
         if (size_of(i.type) < 4 || (size_of(i.type) == 8 && !is_float(i.type))) return false;
         const auto indices = indices_of(from, i);
@@ -105,7 +103,7 @@ private:
         Value value;
     };
     const Uniformity uniformity;
-    std::vector<bool> used;
+    const Uses uses;
     std::vector<Sum> sums;  ///< of the current block, still to be added
     Value elected;          ///< for all of them
     std::map<uint32_t, bool> straight_values;

@@ -14,11 +14,7 @@ Uniformity::Uniformity(const Kernel& kernel, std::array<Scope, 3> known)
       controls(kernel.insts.size()),
       partings(kernel.insts.size()),
       jumps(kernel.insts.size()),
-      written(kernel.memories.size()) {
-    for (const InstId i : where.order()) {
-        const Op op = k[i].op;
-        if (writes_memory(op)) written[k[i].memory.id] = true;
-    }
+      effects(kernel) {
     do {
         changed = false;
         walk(BlockId{0}, {});
@@ -75,7 +71,7 @@ Uniformity::Flow Uniformity::visit(InstId id, Flow flow) {
             Scope s = Scope::launch;
             for (const Value index : indices_of(k, i)) s = wider(s, values[index.id]);
             // Groups run at different times, and each group has its own local memory. Each item has its own private memory.
-            if (written[i.memory.id] || k[i.memory].kind == MemoryKind::local) s = wider(s, Scope::group);
+            if (effects.writes(i.memory) || k[i.memory].kind == MemoryKind::local) s = wider(s, Scope::group);
             if (k[i.memory].kind == MemoryKind::private_) s = Scope::item;
             raise(values[k.result(i).id], s);
             return flow;

@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/analysis/memory_effects.h"
 #include "core/ir/ir.h"
 #include "core/ir/structure.h"
 
@@ -51,7 +52,7 @@ private:
     const std::array<Scope, 3> local;
     std::vector<Scope> values, controls, partings;
     std::vector<Scope> jumps;
-    std::vector<bool> written;      ///< by memory: it is written
+    const MemoryEffects effects;
     bool changed = false;
 };
 

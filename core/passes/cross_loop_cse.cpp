@@ -28,6 +28,8 @@
 #include <set>
 #include <utility>
 
+#include "core/analysis/loop_info.h"
+#include "core/analysis/memory_effects.h"
 #include "core/analysis/uniformity.h"
 #include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
@@ -44,12 +46,7 @@ constexpr int least_saved = 6;            ///< fewest instructions saved for eac
 class Likeness {
 public:
     explicit Likeness(const Kernel& kernel)
-        : k(kernel), uniformity(k), where(uniformity.structure()), written(k.memories.size()) {
-        for (const InstId id : where.order()) {
-            const Op op = k[id].op;
-            if (writes_memory(op)) written[k[id].memory.id] = true;
-        }
-    }
+        : k(kernel), uniformity(k), where(uniformity.structure()), effects(k) {}
 
     bool simple(InstId id) const {
         const Inst& loop = k[id];
@@ -68,9 +65,7 @@ public:
 
     /// The trip count; -1 if the bounds are not constant.
     int64_t trips(InstId loop) const {
-        const auto v = k.operands(k[loop]);
-        const auto first = number(v[0]), limit = number(v[1]);
-        return first && limit ? std::max<int64_t>((*limit - *first) * step(loop), 0) : -1;
+        return constant_trip_count(k, k[loop]).value_or(-1);
     }
 
     /// True if both loops have constant bounds, and the other loop runs every index of this one.
@@ -106,7 +101,7 @@ public:
 
 private:
     bool computed_alike(InstId loop_a, const Inst& i, InstId loop_b, const Inst& j) {
-        const bool steady = is_pure(i.op) || (i.op == Op::load && !written[i.memory.id]);
+        const bool steady = is_pure(i.op) || (i.op == Op::load && !effects.writes(i.memory));
         if (!steady || i.op != j.op || i.type != j.type || i.immediate != j.immediate || i.memory != j.memory || i.leaf != j.leaf)
             return false;
         const auto x = k.operands(i), y = k.operands(j);
@@ -116,11 +111,11 @@ private:
     }
 
     std::optional<int64_t> number(Value v) const {
-        uint64_t bits = 0;
-        return k.type_of(v) == Scalar::i32 && k.constant(v, bits) ? std::optional<int64_t>(int32_t(bits)) : std::nullopt;
+        const auto constant = k.type_of(v) == Scalar::i32 ? constant_integer(k, v) : std::nullopt;
+        return constant ? std::optional(int64_t(*constant)) : std::nullopt;
     }
 
-    std::vector<bool> written;                               ///< by memory: some instruction writes it
+    const MemoryEffects effects;
     std::map<std::pair<uint32_t, uint32_t>, bool> compared;  ///< results of same(), by pair of values
 };
 

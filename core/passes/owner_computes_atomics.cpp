@@ -25,8 +25,10 @@
 #include <map>
 #include <optional>
 
+#include "core/analysis/loop_info.h"
 #include "core/analysis/private_accumulators.h"
 #include "core/analysis/rematerialisable_slice.h"
+#include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
 #include "core/support/error.h"
@@ -47,9 +49,7 @@ bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == 
 
 class Transposing : public Rewriter {
 public:
-    explicit Transposing(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), used(k.values.size()) {
-        for (const InstId id : where.order())
-            for (const Value v : k.operands(k[id])) used[v.id] = true;
+    explicit Transposing(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), uses(k) {
         if (k.rank >= 2 && !returns_early()) find();
     }
 
@@ -101,22 +101,17 @@ private:
     /// The trip count; 0 if it is not constant, or if an index plus a group's strides might overflow an i32.
     int64_t iterations(const Inst& loop) const {
         constexpr int64_t far = 1 << 20;
-        int64_t bounds[3];
         for (size_t o = 0; o < 3; ++o) {
-            uint64_t bits = 0;
-            const Value v = from.operands(loop)[o];
-            if (from.type_of(v) != Scalar::i32 || !from.constant(v, bits)) return 0;
-            bounds[o] = int32_t(bits);
-            if (std::abs(bounds[o]) > (o < 2 ? far : far / most_items)) return 0;
+            const auto bound = constant_integer(from, from.operands(loop)[o]);
+            const int64_t most = o < 2 ? far : far / most_items;
+            if (!bound || from.type_of(from.operands(loop)[o]) != i32 || *bound > most || *bound < -most) return 0;
         }
-        const auto [first, limit, step] = bounds;
-        const int64_t way = step > 0 ? limit - first : first - limit;
-        return step == 0 || way <= 0 ? 0 : (way + std::abs(step) - 1) / std::abs(step);
+        return *constant_trip_count(from, loop);
     }
 
     std::optional<Shared> shared(InstId loop, InstId id) const {
         const Inst& i = from[id];
-        if (!adds(i) || from[i.memory].kind != MemoryKind::local || used[from.result(i).id]) return {};
+        if (!adds(i) || from[i.memory].kind != MemoryKind::local || uses.any(from.result(i))) return {};
         Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
         const auto indices = indices_of(from, i);
         if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
@@ -361,7 +356,7 @@ private:
 
     const Uniformity uniformity;
     const Structure& where;
-    std::vector<bool> used;
+    const Uses uses;
     std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop: additions to rewrite
     std::vector<InstId> left_out;
     std::vector<Value> kept;

@@ -20,6 +20,7 @@
 // Textbook name: if-conversion (Allen et al., POPL 1983), with program slicing (Weiser, 1981).
 #include <algorithm>
 
+#include "core/analysis/uses.h"
 #include "core/ir/neutral_element.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
@@ -119,10 +120,8 @@ private:
 class Guarding : public Rewriter {
 public:
     explicit Guarding(const Kernel& kernel)
-        : Rewriter(kernel), where(kernel), slice(kernel, where), users(kernel.values.size()),
+        : Rewriter(kernel), where(kernel), slice(kernel, where), uses(kernel),
           in_run(kernel.insts.size()), was_in_run(kernel.insts.size()) {
-        for (const InstId i : where.order())
-            for (const Value v : from.operands(from[i])) users[v.id].push_back(i);
     }
 
 private:
@@ -220,7 +219,7 @@ private:
     }
 
     bool used_outside(Value v, BlockId block) const {
-        return std::any_of(users[v.id].begin(), users[v.id].end(), [&](InstId user) {
+        return std::ranges::any_of(uses.of(v), [&](InstId user) {
             const InstId here = where.ancestor_in(block, user);
             return here.id == none || !in_run[here.id];
         });
@@ -280,7 +279,7 @@ private:
 
     const Structure where;
     const Slice slice;
-    std::vector<std::vector<InstId>> users;  ///< of each value
+    const Uses uses;
     std::vector<bool> in_run;                ///< instructions of the current run
     std::vector<bool> was_in_run;            ///< instructions of earlier runs
 };

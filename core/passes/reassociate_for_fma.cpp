@@ -12,6 +12,7 @@
 // operands, and each intermediate result exactly one user; a sum with a single product contracts as it is. Constants only, not
 // uniform values. Rounding changes, so kernels with `math strict` are left alone.
 // Textbook name: reassociation of floating-point sums for contraction.
+#include "core/analysis/uses.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/passes.h"
 
@@ -20,10 +21,7 @@ namespace {
 
 class ReassociateForFma : public Rewriter {
 public:
-    explicit ReassociateForFma(const Kernel& kernel) : Rewriter(kernel), uses(kernel.values.size()) {
-        for (const Inst& i : kernel.insts)
-            for (const Value v : kernel.operands(i)) ++uses[v.id];
-    }
+    explicit ReassociateForFma(const Kernel& kernel) : Rewriter(kernel), uses(kernel) {}
 
 private:
     void inst(InstId id) override {
@@ -44,7 +42,7 @@ private:
     /// The instruction that computes `v`, if it is an `op` and `v` has exactly one use; else null.
     const Inst* only_for_here(Value v, Op op) const {
         const InstId source = from[v].inst;
-        return uses[v.id] == 1 && source.id != none && from[source].op == op ? &from[source] : nullptr;
+        return uses.count(v) == 1 && source.id != none && from[source].op == op ? &from[source] : nullptr;
     }
     bool is_product(Value v) const { return only_for_here(v, Op::mul); }
 
@@ -69,7 +67,7 @@ private:
         return b.op(Op::add, {with(first, deeper), of(terms[terms[0] == deeper ? 1 : 0])});
     }
 
-    std::vector<uint32_t> uses;  ///< by value: how often it is an operand
+    const Uses uses;
 };
 
 }  // namespace

@@ -108,15 +108,15 @@ void Emitter::atomic(const Inst& i) {
     const Value r = k.result(i);
     const auto v = k.operands(i);
     const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
-    if (a.how == Place::How::scalar && width > 1 && uses[r.id] == 0 && !swaps && Atomic(i.immediate) != Atomic::exchange)
+    if (a.how == Place::How::scalar && width > 1 && !uses.any(r) && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
     const bool is_bool = i.type == Scalar::boolean;
-    if (a.how == Place::How::contiguous && own && uses[r.id] == 0 && !swaps && !is_bool &&
+    if (a.how == Place::How::contiguous && own && !uses.any(r) && !swaps && !is_bool &&
         Atomic(i.immediate) != Atomic::exchange) {
         prefetch(k[r].inst, a);
         return side_by_side(i, a);
     }
-    const std::string type = scalar_type(stored_as(i.type)), result = uses[r.id] ? alloca_of(vector_type(type), "old") : "";
+    const std::string type = scalar_type(stored_as(i.type)), result = uses.any(r) ? alloca_of(vector_type(type), "old") : "";
     std::vector<Lanes> vectors;
     for (size_t o = v.size() - (swaps ? 2 : 1); o < v.size(); ++o) {
         const std::string given = width == 1 ? scalar(v[o]) : vector(v[o]);
@@ -129,11 +129,11 @@ void Emitter::atomic(const Inst& i) {
         if (a.how == Place::How::contiguous)
             place = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", i32 ", lane), "p");
         const std::string old = scalar_atomic(i, place, of_lane);
-        if (uses[r.id] == 0) return;
+        if (!uses.any(r)) return;
         const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
         line(text("store ", type, " ", old, ", ptr ", at));
     });
-    if (uses[r.id]) {
+    if (uses.any(r)) {
         const std::string old = let(text("load ", vector_type(type), ", ptr ", result));
         define(r, is_bool ? let(text("trunc ", vector_type("i8"), " ", old, " to ", vector_type("i1"))) : old);
     } else

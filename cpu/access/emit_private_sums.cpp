@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/analysis/loop_info.h"
 #include "core/support/error.h"
 #include "cpu/emit/llvm_emitter.h"
 #include "cpu/plan/reduction_privatisation.h"
@@ -42,7 +43,7 @@ bool Emitter::in_loop(InstId i) const {
 
 /// An add or sub of all lanes to one address, whose old value is unused.
 bool Emitter::adds_together(const Inst& i) const {
-    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses[k.result(i).id]) return false;
+    if (i.op != Op::atomic || (Atomic(i.immediate) != Atomic::add && Atomic(i.immediate) != Atomic::sub) || uses.any(k.result(i))) return false;
     const auto indices = indices_of(k, i);
     return width > 1 && std::none_of(indices.begin(), indices.end(), [&](Value v) { return varying(v); });
 }
@@ -261,21 +262,9 @@ void Emitter::next_in_rows(InstId loop) {
 /// The trip count of a `for` with constant bounds and a step of 1 or -1; else -1.
 int64_t Emitter::constant_trips(InstId loop) const {
     if (k[loop].op != Op::for_) return -1;
-    __int128 bounds[3] = {};
-    const auto v = k.operands(k[loop]);
-    for (size_t n = 0; n < 3; ++n) {
-        uint64_t bits = 0;
-        const Scalar type = k.type_of(v[n]);
-        const int unused = 64 - 8 * size_of(type);
-        if (!k.constant(v[n], bits)) return -1;
-        const uint64_t whole = bits << unused;
-        if (is_signed_int(type)) bounds[n] = int64_t(whole) >> unused;
-        else bounds[n] = whole >> unused;
-    }
-    if (bounds[2] != 1 && bounds[2] != -1) return -1;
-    const __int128 trips = bounds[2] * (bounds[1] - bounds[0]);
-    if (trips >= 1 << 20) return -1;
-    return trips > 0 ? int64_t(trips) : 0;
+    const auto step = constant_integer(k, k.operands(k[loop])[2]);
+    const auto trips = constant_trip_count(k, k[loop]);
+    return trips && (*step == 1 || *step == -1) && *trips < 1 << 20 ? *trips : -1;
 }
 
 /// True for loops of a few full row buffers: unrolled in full, they keep the buffer in registers.

@@ -29,7 +29,7 @@ bool Emitter::finds_product(const Inst& add, Row& row) const {
     const BlockId body = k[row.loop].blocks[0];
     const Value given = k.operands(add).back();
     const InstId product = k[given].inst;
-    if (product.id == none || k[product].op != Op::mul || where.block_of(product) != body || uses[given.id] != 1) return false;
+    if (product.id == none || k[product].op != Op::mul || where.block_of(product) != body || uses.count(given) != 1) return false;
     if (Atomic(add.immediate) != Atomic::add || size_of(add.type) != 4 || width % quad != 0) return false;
     if (constant_trips(row.loop) != width || variant.group[0] != width) return false;
     for (size_t o = 0; o < 2; ++o) {

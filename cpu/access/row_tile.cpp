@@ -104,7 +104,7 @@ bool Emitter::only_adds(const Tile& t) const {
     if (t.accesses.size() != 2 || t.accesses[0]->op != Op::load || t.accesses[1]->op != Op::store) return false;
     const Value loaded = k.result(*t.accesses[0]), sum = k.operands(*t.accesses[1]).back();
     const InstId made = k[sum].inst;
-    if (made.id == none || uses[loaded.id] != 1 || uses[sum.id] != 1) return false;
+    if (made.id == none || uses.count(loaded) != 1 || uses.count(sum) != 1) return false;
     const auto v = k.operands(k[made]);
     return (k[made].op == Op::add && (v[0] == loaded || v[1] == loaded)) || (k[made].op == Op::sub && v[0] == loaded);
 }

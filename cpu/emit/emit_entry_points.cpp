@@ -26,11 +26,9 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
       width(t.width),
       uniformity(kernel, {Scope::item, Scope::subgroup, Scope::subgroup}),
       affine(kernel, uniformity),
-      uses(kernel.values.size()),
+      uses(kernel),
       values(kernel.values.size()),
       has_value(kernel.values.size()) {
-    for (const InstId i : uniformity.structure().order())
-        for (const Value o : k.operands(k[i])) ++uses[o.id];
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
     choose_width();
     place_memories();

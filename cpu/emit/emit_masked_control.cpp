@@ -141,7 +141,7 @@ void Emitter::loop(InstId id) {
     for (uint32_t c = 0; c < i.result_count; ++c) {
         l.carried.push_back(slot_for(k[i.blocks[0]].params[leading_params(i.op) + c], "carried"));
         write(l.carried.back(), v[leading + c], {});
-        l.captured.push_back(uses[k.result(i, int(c)).id] > 0);
+        l.captured.push_back(uses.any(k.result(i, int(c))));
         l.results.push_back(slot_for(k.result(i, int(c)), "result"));
         if (l.captured.back()) clear(l.results.back());
     }

@@ -76,11 +76,11 @@ void Emitter::plan_products() {
                    kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
         };
         const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
-        const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses[o.id] == 1 && is_product(o); });
+        const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses.count(o) == 1 && is_product(o); });
         for (const Value o : terms)
             if (is_product(o) && !takes_other) ++sums[o.id];
     }
-    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses[v];
+    for (size_t v = 0; v < sums.size(); ++v) products[v] = sums[v] > 1 && sums[v] == uses.count({uint32_t(v)});
 }
 
 bool Emitter::taken_in(Value v) const {

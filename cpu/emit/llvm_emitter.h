@@ -12,6 +12,7 @@
 
 #include "core/analysis/linear_index.h"
 #include "core/analysis/uniformity.h"
+#include "core/analysis/uses.h"
 #include "core/ir/ir.h"
 #include "cpu/emit/emit_module.h"
 #include "cpu/emit/llvm_emitter_parts.h"
@@ -407,7 +408,7 @@ private:
     int width;
     ir::Uniformity uniformity;
     ir::Affine affine;
-    std::vector<uint32_t> uses;  ///< number of uses of each value as an operand
+    const ir::Uses uses;
     std::vector<bool> products;  ///< products whose only uses are several sums, which recompute them
     std::map<const ir::Inst*, Row> sum_rows;
     /// Accesses that go to a tile: a ptr to the iteration's vector, with its alignment if that is lower; "" for loads of memory

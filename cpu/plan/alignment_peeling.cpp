@@ -15,6 +15,7 @@
 // barriers or `whole_groups` are refused. mostly_stores() refuses kernels with loops.
 // Textbook: loop peeling for alignment (Eichenberger, Wu, O'Brien, PLDI 2004).
 #include "cpu/plan/alignment_peeling.h"
+#include "core/analysis/uses.h"
 
 #include <algorithm>
 
@@ -77,14 +78,13 @@ bool tells_group(const Kernel& k, const Inst& i) {
 
 bool mostly_stores(const Kernel& k, int64_t most) {
     // Recording emits a load even for a subscript that is only assigned to; such a load has no uses and does not count.
-    std::vector<bool> used(k.values.size());
-    for (const Value v : k.pool) used[v.id] = true;
+    const Uses uses(k);
     int64_t loads = 0, stores = 0;
     for (const Inst& i : k.insts) {
         if (i.op == Op::for_ || i.op == Op::while_) return false;
         if (i.memory.id == none || i.op == Op::extent || k[i.memory].kind != MemoryKind::array) continue;
         stores += i.op == Op::store;
-        loads += i.op != Op::store && used[k.result(i).id];
+        loads += i.op != Op::store && uses.any(k.result(i));
     }
     return loads <= most * stores;
 }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/uses.h"
 #include "core/ir/structure.h"
 
 namespace pumice::cpu {
@@ -34,14 +35,13 @@ bool can_be_added(Scalar t) { return size_of(t) >= 4; }
 
 std::vector<MemoryId> only_added_to(const Kernel& k) {
     const Structure where(k);
-    std::vector<bool> used(k.values.size()), added(k.memories.size()), other(k.memories.size());
-    for (const InstId id : where.order())
-        for (const Value v : k.operands(k[id])) used[v.id] = true;
+    const Uses uses(k);
+    std::vector<bool> added(k.memories.size()), other(k.memories.size());
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !used[k.result(i).id])) continue;
+        if (i.memory.id == none || i.op == Op::extent || (i.op == Op::load && !uses.any(k.result(i)))) continue;
         const bool adds = i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub);
-        if (adds && !used[k.result(i).id] && can_be_added(i.type)) added[i.memory.id] = true;
+        if (adds && !uses.any(k.result(i)) && can_be_added(i.type)) added[i.memory.id] = true;
         else other[i.memory.id] = true;
     }
     std::vector<MemoryId> found;

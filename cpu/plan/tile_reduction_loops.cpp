@@ -21,6 +21,7 @@
 #include <set>
 
 #include "core/analysis/uniformity.h"
+#include "core/analysis/uses.h"
 #include "core/ir/ops.h"
 #include "core/ir/rewriter.h"
 #include "core/support/error.h"
@@ -38,13 +39,11 @@ constexpr int64_t element_bytes = 64, least_iterations = 8, most_iterations = 12
 
 class TileReductionLoops : public Rewriter {
 public:
-    explicit TileReductionLoops(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k.values.size()) {
+    explicit TileReductionLoops(const Kernel& k) : Rewriter(k), uniformity(k), added(k.memories.size()), uses(k) {
         for (const MemoryId m : only_added_to(k)) added[m.id] = true;
         const auto& order = uniformity.structure().order();
-        for (const InstId id : order) {
-            for (const Value v : k.operands(k[id])) ++uses[v.id];
+        for (const InstId id : order)
             returns = returns || (k[id].op == Op::return_ && uniformity.structure().around(id).id != none);
-        }
         barriers = std::any_of(order.begin(), order.end(),
                                [&](InstId id) { return k[id].op == Op::barrier || (step_of(id) && shared_adds(id)); });
     }
@@ -58,7 +57,7 @@ private:
     }
     bool adds_to(InstId id) const {
         const Inst& i = from[id];
-        return i.op == Op::atomic && added[i.memory.id] && uses[from.result(i).id] == 0;
+        return i.op == Op::atomic && added[i.memory.id] && !uses.any(from.result(i));
     }
     bool shared(InstId id) const {
         const auto indices = indices_of(from, from[id]);
@@ -214,7 +213,7 @@ private:
     };
     const Uniformity uniformity;
     std::vector<bool> added;
-    std::vector<int> uses;
+    const Uses uses;
     bool returns = false;   ///< a return stands inside a construct: predicate_range_tail refuses barriers after it
     bool barriers = false;  ///< the kernel has barriers, or this pass will insert some
     std::map<uint32_t, Table> tables;  ///< by the id of the tabulated instruction
