@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/ir/op.h"
+
 namespace pumice::interp {
 
 /// One access: the epoch, the item of the group that ran then, and the instruction.

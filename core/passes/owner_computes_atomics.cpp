@@ -104,7 +104,7 @@ private:
         for (size_t o = 0; o < 3; ++o) {
             const auto bound = constant_integer(from, from.operands(loop)[o]);
             const int64_t most = o < 2 ? far : far / most_items;
-            if (!bound || from.type_of(from.operands(loop)[o]) != i32 || *bound > most || *bound < -most) return 0;
+            if (!bound || from.type_of(from.operands(loop)[o]) != Scalar::i32 || *bound > most || *bound < -most) return 0;
         }
         return *constant_trip_count(from, loop);
     }
