@@ -1,11 +1,13 @@
-// The examples of docs/autodiff.md, each compiled and run as it stands there; what the page says of them holds.
+// The examples of docs/autodiff.md: each is compiled and run as it stands on the page, and gives the results that the page names.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
 #include "autodiff/beginning.inc"
+#include "core/support/debug.h"
 
 namespace {
 
@@ -70,6 +72,32 @@ TEST(AutodiffPage, Rules) {
 TEST(AutodiffPage, Checking) {
 #include "autodiff/checking.inc"
     EXPECT_TRUE(found);
+}
+
+/// Turns PUMICE_LOG on, and captures stderr.
+class LogCapture {
+public:
+    LogCapture() {
+        setenv("PUMICE_LOG", "1", 1);
+        debug::reload();
+        testing::internal::CaptureStderr();
+    }
+    ~LogCapture() {
+        unsetenv("PUMICE_LOG");
+        debug::reload();
+    }
+    std::string text() { return testing::internal::GetCapturedStderr(); }
+};
+
+TEST(AutodiffPage, Tape) {
+    LogCapture log;
+#include "autodiff/tape.inc"
+    const std::string lines = log.text();
+    EXPECT_NE(lines.find("\"by_argument\" has a tape of 48 bytes"), std::string::npos) << lines;
+    EXPECT_NE(lines.find("\"counted\" has a tape of 32 bytes"), std::string::npos) << lines;
+    EXPECT_NE((adjoint<Duplicated, Duplicated>(fixed).ir().find("private tape_f32: f32[8]")), std::string::npos);
+    for (const auto& kernel : {live, branch, again})
+        EXPECT_EQ((adjoint<Duplicated, Duplicated>(kernel).ir().find("tape_f32")), std::string::npos) << kernel.ir();
 }
 
 }  // namespace
