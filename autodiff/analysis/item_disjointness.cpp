@@ -144,7 +144,7 @@ bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine
     return false;
 }
 
-/// How many items along the axis the limit allows.
+/// The number of items along the axis that the limit allows.
 int64_t items_within(const ItemLimit& limit, int64_t length) {
     using Wide = unsigned __int128;
     if (length < 1) return most_items;  // no column at all

@@ -83,7 +83,7 @@ bool Plan::any_order(InstId id) const {
         const Value param = k[contents].params[1 + c];
         if (holds[param.id] == Hold::induction) return false;
         if (!analysis.active(param) || yielded[c] == param) continue;
-        // Of what uses the sum in between, the adjoint depends on how many iterations follow.
+        // A use of the sum inside the loop would get an adjoint that depends on the number of iterations after it.
         int uses = 0;
         if (!adds_to(param, yielded[c], uses) || uses != int(use_list.count(param))) return false;
     }

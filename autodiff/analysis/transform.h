@@ -101,7 +101,7 @@ struct Count {
     bool writes = false;  ///< it writes arrays of the primal, so arrays that are not `in` have to be copied
 };
 
-/// How the adjoint of a load is added to the shadow: the cheapest way that is proven safe.
+/// The kind of addition of an adjoint of a load to the shadow: the cheapest one that is proven safe.
 enum class Accumulation {
     plain,   ///< load, add, store: no other item touches the element in the same phase
     group,   ///< all items add to one element: each adds to one of several cells, which another kernel sums up
@@ -109,7 +109,7 @@ enum class Accumulation {
     atomic,  ///< an atomic add an item
 };
 
-/// How the adjoint of the load on this line is accumulated; for tests and reports.
+/// The accumulation of the adjoint of the load on this line; for tests and reports.
 struct Accumulated {
     ir::Loc loc;
     std::string memory;  ///< in the primal's text: "arg2", "local1"

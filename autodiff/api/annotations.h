@@ -44,14 +44,15 @@ template <class T> struct Active {
     T value;
     explicit Active(const T& value) : value(value) {}
 };
-/// An array with its shadow, of the same shape, type and device: reverse mode adds the gradient to it where the array is read and
-/// consumes it where the array is overwritten; forward mode reads and writes tangents. A scalar with its tangent (forward mode). A
-/// struct of arrays and scalars with such a struct: backwards its scalars are constant, for want of a place for their derivatives.
+/// An array with its shadow, of the same shape, type and device. Reverse mode adds the gradient to the shadow if the array is
+/// read, and consumes the shadow if the array is overwritten; forward mode reads and writes tangents. In forward mode also a
+/// scalar with its tangent. Also a struct of arrays and scalars with such a struct: in reverse mode its scalars are constant,
+/// because there is no place for their derivatives.
 template <class T> struct Duplicated {
     T value, shadow;
     explicit Duplicated(const T& value, const T& shadow) : value(value), shadow(shadow) {}
 };
-/// The same, where nobody will read what the array holds afterwards: the primal's result may be left out.
+/// The same, for an array whose contents are not read afterwards: the derivative may leave the stores of the primal out.
 template <class T> struct DuplicatedNoNeed {
     T value, shadow;
     explicit DuplicatedNoNeed(const T& value, const T& shadow) : value(value), shadow(shadow) {}

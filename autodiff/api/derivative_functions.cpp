@@ -1,3 +1,4 @@
+// Derivatives of device functions: in kernels by recording the tangents, on the host by the interpreter.
 #include "autodiff/api/derivative_functions.h"
 
 #include <map>

@@ -1,3 +1,4 @@
+// Makes and caches derivative kernels: runs the transforms, drops stores that nobody reads, and keeps the result in the primal.
 #include "autodiff/api/derived_kernels.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ void find_uses(const ir::Kernel& kernel, std::vector<bool>& reads, std::vector<b
         }
 }
 
-/// Without the stores to arrays whose contents nobody asks for and nothing loads.
+/// Removes the stores to the arrays in `unread`.
 class WithoutUnread : public ir::Rewriter {
 public:
     WithoutUnread(const ir::Kernel& kernel, const std::vector<bool>& unread) : Rewriter(kernel), unread(unread) {}
@@ -43,7 +44,7 @@ private:
     const std::vector<bool>& unread;
 };
 
-/// By parameter of the derivative: the primal's NoNeed arrays that it does not load from.
+/// Removes stores to DuplicatedNoNeed arrays from which no kernel of the derivative loads.
 void drop_unread(Adjoint& a, const Signature& signature) {
     std::vector<bool> reads, writes, unread;
     find_uses(a.kernel, reads, writes);
@@ -65,10 +66,10 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
 
-/// Derived::summed; `whole`: the derivative is one kernel, not the half of one.
+/// Derived::summed. `whole`: the derivative is one kernel, not a half.
 std::vector<size_t> summed_shadows(const ir::Kernel& primal, const Signature& signature, const std::vector<Accumulated>& accumulated,
                                    const std::vector<Tape>& tapes, bool whole) {
-    // What another kernel has counted or taped is by the item's number in the whole range.
+    // Tapes that another kernel counts or writes are indexed by the linear index of an item in the whole range.
     const auto own = [&](const Tape& t) { return t.size == Tape::Size::fixed || (whole && t.size == Tape::Size::item); };
     std::vector<size_t> found;
     if (!std::all_of(tapes.begin(), tapes.end(), own) || !knows_indices_only(primal)) return found;
@@ -156,7 +157,7 @@ const Derived& derived_for(const Derived& derived, const HostValues& known, cons
 
 namespace {
 
-/// Under which a kernel keeps a derivative.
+/// The key under which a kernel keeps a derivative.
 std::string key_of(const char* what, const Signature& signature) {
     std::string key =
         std::string("derive ") + what + (signature.any_range ? " any " : " ") + std::to_string(signature.width) + ' ';
@@ -179,7 +180,7 @@ Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots,
             const bool shadowed = !slot.shadows.empty() && slot.shadows[0].array;
             if (!shadowed || !has_floats(kernel[kernel.params[i].memory].element)) activity = Activity::constant;
         } else if (activity != Activity::constant) {
-            // The derivative of a scalar in a Duplicated struct has nowhere to go back to.
+            // A scalar in a Duplicated struct is constant in reverse mode: there is no place for its derivative.
             const bool lost = mode != Mode::forward && activity != Activity::active && !slot.target;
             activity = lost || !is_float(slot.value.type) ? Activity::constant
                        : mode == Mode::forward            ? Activity::duplicated
@@ -205,7 +206,7 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
         const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
         check_dimensions(*primal);
         const auto result = std::make_shared<Derived>(derive_anew(primal, mode, signature));
-        // The derivative's parameters are the primal's with others between: those are taken out again.
+        // The parameters of the derivative are those of the primal, with others between them, which are left out here.
         std::vector<bool> reads, writes;
         find_uses(*result->kernel.recorded(), reads, writes);
         for (const Derived::After& after : result->after) find_uses(*after.kernel.recorded(), reads, writes);
@@ -227,13 +228,13 @@ const Derived& derived(const KernelBase& kernel, Mode mode, const Signature& sig
 
 namespace {
 
-/// Notes which tapes a derivative's kernel takes, once; gives what is noted, of other kernels none.
+/// The tapes that a derivative kernel takes. The first call for a kernel stores them; for other kernels there are none.
 std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& noted = {}) {
     const auto made = kernel.kept("tapes", [&]() -> std::shared_ptr<void> { return std::make_shared<std::vector<Tape>>(noted); });
     return *static_cast<const std::vector<Tape>*>(made.get());
 }
 
-/// The adjoint for users to launch: nothing has to come after it.
+/// The adjoint as one kernel that users launch themselves (adjoint_alone).
 AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
     const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
         check_dimensions(*kernel.recorded());
@@ -251,7 +252,7 @@ AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
 AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Signature& signature) {
     for (int m = 0; m < 4; ++m)
         if (mode == mode_names[m]) {
-            // What has no derivative is constant, as it is in a call.
+            // Integers, and arrays without floats, are constant, as in a call.
             const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
             Signature tidy = signature;
             for (size_t i = 0; i < tidy.params.size(); ++i) {
@@ -310,7 +311,7 @@ namespace {
 /// arg1[i] += arg2[i], for each floating leaf.
 AnyKernel accumulating(const Element& element) {
     static std::mutex mutex;
-    static std::map<const Element*, AnyKernel> kernels;  // an element is one object a type
+    static std::map<const Element*, AnyKernel> kernels;  // each type has one Element object
     std::lock_guard lock(mutex);
     const auto there = kernels.find(&element);
     if (there != kernels.end()) return there->second;

@@ -1,4 +1,7 @@
-// Launching derivative kernels: their arguments, tapes and results.
+// Launch of derivative kernels: arguments, tapes, choice of the strategy, results.
+//
+// launch() tries the strategies in this order: pairwise loops, loop partial sums, gathering over a halo-extended range, else the
+// plain adjoint (chunked if sums are long). Each has conditions on the range and the device.
 #include "autodiff/api/derived_kernels.h"
 #include "core/host/next_launch_hint.h"
 #include "core/support/debug.h"
@@ -23,7 +26,7 @@ void add_to(void* target, Scalar type, uint64_t bits) {
 
 namespace {
 
-/// The arguments of a derivative kernel, in its order.
+/// The arguments of a derivative kernel, in the order of its parameters.
 class Arguments {
 public:
     Arguments(const Derived& derived, const Range& range, const std::vector<Slot>& slots) : derived(derived), slots(slots), device(device_of(range, slots)) {
@@ -35,9 +38,9 @@ public:
     }
 
     std::vector<HostArgument> list;
-    TapeArrays sums;  ///< of active scalars, in order
+    TapeArrays sums;  ///< the adjoints of active scalars, in order
 
-    /// After the launch: adds what two shadows shared, and brings the active scalars' adjoints back.
+    /// After the launch: adds temporary shadows to the caller's, and reads the adjoints of the active scalars back.
     void finish(std::vector<uint64_t>* adjoints) const {
         for (const auto& [own, to] : apart) accumulate(to, own);
         size_t next = 0;
@@ -61,7 +64,7 @@ private:
             sums.push_back(detail::allocate(device, &one, 1, element_of(slot.value.type), true));
             return list.push_back(argument_of(*sums.back()));
         }
-        // Two reads of one array: the kernel updates two shadows, which must not be the same memory.
+        // One array may be read through two parameters. The kernel updates two shadows then, which must not be the same memory.
         const HostArgument& shadow = slot.shadows[w];
         bool twice = false;
         if (derived.mode == Mode::forward) return list.push_back(shadow);
@@ -87,7 +90,7 @@ int64_t items_of(const Range& range, bool whole_groups) {
     for (int d = 0; d < range.rank; ++d) items *= items_along(range, size_t(d), whole_groups);
     return items;
 }
-/// Along each axis of the IR.
+/// The number of items along each axis of the IR.
 std::array<int64_t, 3> items_along(const Range& range, bool whole_groups) {
     std::array<int64_t, 3> items{1, 1, 1};
     for (int axis = 0; axis < std::min(range.rank, 3); ++axis)
@@ -95,9 +98,9 @@ std::array<int64_t, 3> items_along(const Range& range, bool whole_groups) {
     return items;
 }
 
-/// The range of a launch that gives none.
+/// The given range, or the static range of the kernel if none is given.
 Range own_or_given(const Range& range, const ir::Kernel& kernel) {
-    if (range.rank != 0 || !kernel.range[0]) return range;  // none at all: the launch says so
+    if (range.rank != 0 || !kernel.range[0]) return range;  // the launch itself refuses an empty range
     Range own = range;
     own.rank = kernel.rank;
     for (int d = 0; d < own.rank; ++d) own.to[size_t(d)] = kernel.range[size_t(own.rank - 1 - d)];
@@ -120,7 +123,7 @@ Range with_group(const Range& given, const Derived& derived, detail::DeviceState
     }
     Range fixed = range;
     fixed.group_rank = range.rank;
-    fixed.group_extents.fill(1);  // of more than 3 dimensions, all but the last two
+    fixed.group_extents.fill(1);  // in more than 3 dimensions, groups have extent 1 along all but the last two
     for (int d = range.rank > 3 ? range.rank - 2 : 0; d < range.rank; ++d)
         fixed.group_extents[size_t(d)] = group[size_t(range.rank - 1 - d)];
     return fixed;
@@ -133,20 +136,21 @@ HostValues values_of(const std::vector<Slot>& slots) {
     return values;
 }
 
-/// Whether the kernel for loops over all items does it. Not on devices that split rows, on the cpu: its threads add to arrays of their
-/// own, many places at once, which takes less than computing what others add (3.3 ms against 4.2 for 4,096 bodies).
+/// True where the kernel with pairwise loops is launched. On devices that split ranges (the cpu) it is slower: there, threads
+/// scatter to private copies of the shadows, which costs less than computing the contributions of other items (3.3 ms against
+/// 4.2 ms for 4,096 bodies).
 bool loops_over_all(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const detail::DeviceState& device) {
     return derived.all_pairs && range.rank == 1 && !device.backend->splits_ranges() && derived.all_pairs->fits(values_of(slots), range.from[0], range.to[0]);
 }
 
-/// The wide kernel that suits the device; null where there is none.
+/// The kernel over a halo-extended range for this device; null if there is none.
 const AnyKernel* wide_kernel(const Derived& derived, const detail::DeviceState& device) {
     if (!derived.wide) return nullptr;
     if (!device.backend->splits_ranges()) return &derived.wide->kernel;
     return derived.wide->by_rows ? &*derived.wide->by_rows : nullptr;
 }
 
-/// Its range; none where the kernel fixes the primal's, and where far from that there would be more items than in it.
+/// The halo-extended range. None if the kernel has a static range, or if the halo is wide compared with the range.
 std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
     if (!wide_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank) return std::nullopt;
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
@@ -165,7 +169,7 @@ void launch_after(const Derived::After& after, Range range, std::vector<HostArgu
         range.from = {}, range.to.fill(1), range.group_rank = 0;
         range.to[size_t(range.rank - 1)] = after.items;
     } else if (after.row_by_row && !device.backend->splits_ranges() && range.to[0] <= INT32_MAX - Step::rows) {
-        // What makes an item costs as much as what it stores, and more: on lavapipe this takes half of the time.
+        // The launch of an item costs at least as much as one store: on lavapipe, clearing 8 rows an item takes half of the time.
         HostArgument end;
         end.type = Scalar::i32, end.bits = uint32_t(range.to[0]);
         arguments.push_back(end);
@@ -190,7 +194,7 @@ int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<
     return tape.size == Tape::Size::item ? each * items : each;
 }
 
-/// What the count kernel found for each counted tape: the offsets' array, and how many elements there are in all.
+/// The result of the count kernel for one counted tape: the array of offsets, and the total number of elements.
 struct Counted {
     std::shared_ptr<detail::ArrayState> offsets;
     Scalar type;
@@ -219,7 +223,7 @@ std::vector<Counted> count_tapes(const Derived& derived, const Range& range, con
         detail::read(*c.offsets, counts.data());
         for (int32_t& n : counts) {
             const int64_t before = c.total;
-            c.total += n == INT32_MAX ? int64_t(n) + 1 : int64_t(n);  // that many or more
+            c.total += n == INT32_MAX ? int64_t(n) + 1 : int64_t(n);  // a saturated count: too large in any case
             n = int32_t(before);
         }
         check_size(*derived.primal, c.type, double(c.total));
@@ -309,7 +313,7 @@ void launch(const Derived& given, const Range& range, const std::vector<Slot>& s
     TapeArrays& tapes = tape ? *tape : own;
     const bool any = items_of(grouped, false) > 0;
     if (any && tapes.empty()) tapes = make_tapes(derived, grouped, slots);
-    else for (size_t t = 0; t < tapes.size(); ++t)  // the second sweep over one tape starts as the first
+    else for (size_t t = 0; t < tapes.size(); ++t)  // a second sweep over a tape starts with zeroed cells, too
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {

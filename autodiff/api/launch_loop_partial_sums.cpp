@@ -1,4 +1,4 @@
-// Launching the adjoint of a loop in which all items add to the same places, by sums an iteration (loop_partial_sums.h).
+// Launch of loop partial sums: the choice of the kernels, their cells, and the ranges (loop_partial_sums.cpp in strategy).
 #include <algorithm>
 
 #include "autodiff/api/derived_kernels.h"
@@ -7,14 +7,15 @@
 namespace pumice::derive {
 namespace {
 
-constexpr int64_t most_in_one = 1 << 16;  ///< where items add to other elements, too: more would go in pieces (chunked_summation.cpp)
-/// The cpu adds up rows of many elements faster than many cells. It goes through a loop with all items of a group: what these keep from one loop
-/// to the next stays in the first cache where the group is short (0.155 ms against 0.172 for a mixture of 16 components).
+/// The largest launch whose items also add to other elements: a larger one would need chunked summation.
+constexpr int64_t most_in_one = 1 << 16;
+/// Limits on the cpu. With more cells, private copies of rows are faster. A short group keeps the values that pass from one loop
+/// to the next in the first-level cache (0.155 ms against 0.172 ms for a mixture of 16 components).
 constexpr int64_t most_cells = 512, short_group = 64;
 constexpr int64_t least_items = 256;   ///< with fewer, cells and their kernel cost more than they save
 
-/// Items of the primal that one item of the exchanged loop goes through: enough to make the additions at the end cheap, and where many
-/// lanes run, not so many that lanes are idle.
+/// The items of the primal that one item of the interchanged loop covers: enough that the final additions are cheap, and on
+/// devices with wide subgroups not so many that lanes are idle.
 int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / backend.limits().subgroup_size, 32, 256); }
 
 }  // namespace

@@ -1,15 +1,15 @@
-// One launch of a program's tape, backwards: the adjoint alone, without the primal's effect.
+// The reverse of one launch on the tape of a program: the adjoint without the effects of the primal.
 #pragma once
 #include "autodiff/api/derived_kernels.h"
 
 namespace pumice::derive {
 
-/// The adjoint of a launch whose arrays are as they were before it. Shadows change, arrays do not. The slots of duplicated arrays
-/// have shadows. Gives the adjoints of the active scalars as arrays of one element, in order and one a direction.
+/// Runs the adjoint of a launch. The arrays hold their contents from before the launch, and do not change; shadows change. The
+/// slots of duplicated arrays have shadows. Gives the adjoints of the active scalars as arrays of one element, one a direction.
 TapeArrays reverse_step(const Call& call);
-/// Which arrays a call's adjoint reads as they were before the launch, by parameter.
+/// By parameter: true where the adjoint reads the contents of the array from before the launch.
 std::vector<bool> needs_of(const KernelBase& kernel, const Signature& signature);
-/// Whether the launch carries a derivative at all.
+/// True where the kernel has no derivative (Kernel::inactive).
 bool is_inactive(const KernelBase& kernel);
 
 }  // namespace pumice::derive

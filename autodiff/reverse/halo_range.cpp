@@ -46,8 +46,8 @@ Value Sweep::exists_at(const Here& at, int axis, Value position) {
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
 }
 
-/// Along an axis: whether the range of the primal has the item that reads the element of this item as x[i + shift], and the
-/// index of the nearest item that exists.
+/// The item that reads the element of this item as x[i + shift], along one axis: gives the condition that the range of the
+/// primal has it, and the index of the nearest item that exists.
 std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t shift) {
     const auto [before, behind] = primal.gather.reach();
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
@@ -63,7 +63,7 @@ std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t sh
     return {there_is, b.op(Op::add, {at.start[axis], nearest})};
 }
 
-/// Where the stencil reaches over the whole halo-extended range, the element of the item exists. Otherwise a branch tests that.
+/// The element of the item exists if the stencil reaches over the whole halo-extended range. Otherwise a branch tests that.
 void Sweep::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
     if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
     else emit_if(exists(at, list[0]), emit);
