@@ -25,7 +25,7 @@ codegen::Shader shader() {
     return s;
 }
 
-TEST(Pack, AShaderComesBackWhole) {
+TEST(Pack, AShaderIsReadBackUnchanged) {
     const codegen::Shader a = shader();
     const auto b = unpack(pack(a));
     ASSERT_TRUE(b);
@@ -49,14 +49,14 @@ TEST(Pack, AShaderComesBackWhole) {
     EXPECT_EQ(b->hash, a.hash);
 }
 
-TEST(Pack, PartOfAShaderIsNone) {
+TEST(Pack, ATruncatedShaderIsRefused) {
     const std::string bytes = pack(shader());
     for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(unpack(bytes.substr(0, size))) << size;
     EXPECT_FALSE(unpack(bytes + "x"));
 }
 
 // core/ir/cache_key_test.cpp flips every field of the kernel.
-TEST(Key, DependsOnWhatTheCodeDependsOn) {
+TEST(Key, DependsOnEveryInputOfTheCode) {
     ir::Kernel k;
     k.name = "k";
     k.blocks.resize(1);

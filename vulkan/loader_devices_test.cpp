@@ -15,7 +15,7 @@ Found found(bool software, bool integrated, int64_t gibibytes) {
     return one;
 }
 
-TEST(List, CardsComeFirstAndTheLargerOfTwo) {
+TEST(List, CardsComeFirstAndTheOneWithMoreMemoryBeforeTheOther) {
     EXPECT_EQ(best_first({}), std::vector<int>());
     EXPECT_EQ(best_first({found(true, false, 64), found(false, true, 32), found(false, false, 8), found(false, false, 24)}),
               (std::vector<int>{3, 2, 1, 0}));

@@ -117,7 +117,7 @@ TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
 }
 
 /// A card whose memory is all within the host's reach (resizable BAR): written in place, and the host's memory for what has no room.
-TEST(Plan, MemoryInReachIsWrittenInPlaceAndASmallWindowIsNot) {
+TEST(Plan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
     EXPECT_FALSE(make_plan(discrete(), {}).arrays[0].mapped);
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local, device_local | coherent});
@@ -134,7 +134,7 @@ TEST(Plan, MemoryInReachIsWrittenInPlaceAndASmallWindowIsNot) {
 }
 
 /// RADV parts the memory that an integrated GPU shares with the host.
-TEST(Plan, AnIntegratedDeviceMapsArraysInWhicheverHeap) {
+TEST(Plan, AnIntegratedDeviceMapsArraysInAnyHeap) {
     Snapshot s = least();
     s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     add_memory(s, 8 * GiB, {device_local, device_local | coherent});
@@ -145,7 +145,7 @@ TEST(Plan, AnIntegratedDeviceMapsArraysInWhicheverHeap) {
     EXPECT_EQ(make_plan(s, {}).arrays[0].type, 1u);
 }
 
-TEST(Plan, CachedMemoryIsReadThoughItBeIncoherent) {
+TEST(Plan, ReadsUseCachedMemoryEvenIfItIsIncoherent) {
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local});
     add_memory(s, 16 * GiB, {coherent, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | cached});
@@ -202,7 +202,7 @@ TEST(Plan, BytesInBuffersNeedNoArithmeticOnBytes) {
     EXPECT_TRUE(make_plan(s, {}).supports(Feature::int8));
 }
 
-TEST(Plan, BatchesOfADeviceThatIsNoHostGoAtOnce) {
+TEST(Plan, BatchesOfAGpuAreSubmittedWhenItIsIdle) {
     Snapshot s = unified();
     s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     EXPECT_TRUE(make_plan(s, {}).batching.when_idle);
@@ -220,7 +220,7 @@ TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
 }
 
-TEST(Plan, PushDescriptorsWhereThereAreSome) {
+TEST(Plan, PushDescriptorsAreUsedWherePresent) {
     const Plan with = make_plan(discrete(), {});
     EXPECT_TRUE(with.push_descriptors);
     EXPECT_EQ(with.max_bindings, 32u);
@@ -234,7 +234,7 @@ TEST(Plan, PushDescriptorsWhereThereAreSome) {
     EXPECT_FALSE(make_plan(discrete(), switches).push_descriptors);
 }
 
-TEST(Plan, DriversThatEndLoopsAreAsked) {
+TEST(Plan, LoopLimitIsCheckedOnDriversThatEndLoops) {
     Snapshot s = unified();
     EXPECT_EQ(make_plan(s, {}).most_iterations, 0);
     Switches switches;
@@ -300,7 +300,7 @@ TEST(Plan, SmallTypesNeedStorageToo) {
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::float64));
 }
 
-TEST(Plan, Integers64AreHardwaresOrPairs) {
+TEST(Plan, Integers64AreNativeOrPairs) {
     Snapshot s = unified();
     for (const bool has : {false, true}) {
         s.shader_int64 = has;
@@ -322,7 +322,7 @@ TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {
     EXPECT_EQ(make_plan(s, {}).queue_family, 1u);
 }
 
-TEST(Plan, AtomicsAndPortabilityAreEnabledWhereTheyAre) {
+TEST(Plan, AtomicsAndPortabilityAreEnabledWherePresent) {
     Snapshot s = discrete();
     EXPECT_FALSE(make_plan(s, {}).float_atomics || make_plan(s, {}).local_float_atomics);
     s.shared_float32_atomic_add = true;

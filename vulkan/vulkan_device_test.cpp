@@ -338,7 +338,7 @@ TEST_P(DeviceTest, AProgramMayOutliveItsDevice) {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceTest);
 INSTANTIATE_TEST_SUITE_P(Every, DeviceTest, testing::ValuesIn(cases()), case_name);
 
-TEST(Open, ADeviceThatIsNotThere) {
+TEST(Open, UnknownDevice) {
     set_up_environment();
     for (const int index : {-1, 99}) {
         try {

@@ -93,7 +93,7 @@ VKAPI_ATTR VkResult VKAPI_CALL slow_wait(VkDevice device, const VkSemaphoreWaitI
     return timeouts > 0 && timeouts-- ? VK_TIMEOUT : real_wait(device, info, time);
 }
 
-TEST_P(DeviceTest, AWaitGoesOnAfterATimeout) {
+TEST_P(DeviceTest, AWaitContinuesAfterATimeout) {
     auto program = device->compile(saxpy_kernel(), saxpy_shader);
     auto x = upload(ramp(100)), y = upload(std::vector<float>(100, 0.0f));
     real_wait = device->context.vk.WaitSemaphores;
@@ -157,7 +157,7 @@ TEST_P(DeviceTest, PrintsAfterALaunchThatFailed) {
     d.on_print(nullptr);
 }
 
-TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {
+TEST_P(DeviceTest, MissingFeaturesAreNamed) {
     if (device->supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device->name() << " has doubles";
     try {
         device->compile(saxpy_kernel(), [](const codegen::Options& options) {
@@ -173,7 +173,7 @@ TEST_P(DeviceTest, WhatADeviceLacksIsNamed) {
     }
 }
 
-TEST_P(DeviceTest, AFaultThatTheLayerFindsIsThrown) {
+TEST_P(DeviceTest, AnErrorOfTheValidationLayerIsThrown) {
     if (GetParam().mode == "wrapped") GTEST_SKIP() << "SKIPPED: what the layer says, it says to the application";
     VkBuffer none = VK_NULL_HANDLE;
     VkBufferCreateInfo wrong{};  // has no usage

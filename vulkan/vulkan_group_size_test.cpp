@@ -72,7 +72,7 @@ TEST(ChooseGroup, WastesFewItems) {
             }
 }
 
-TEST(ChooseGroup, GrowsWhereOneDispatchWouldNotDo) {
+TEST(ChooseGroup, GrowsWhereOneDispatchHasTooManyGroups) {
     EXPECT_EQ(choose_group(ir::Kernel(), {65536 * 256, 1, 1}, 1, desktop())[0], 512);
 }
 

@@ -14,7 +14,7 @@ VkPhysicalDeviceLimits limits(int64_t alignment, int64_t range) {
     return l;
 }
 
-TEST(CommonBegin, IsTheLastAlignedPlaceWithWholeElementsBehind) {
+TEST(CommonBegin, IsTheLastAlignedOffsetWithWholeElementsBehind) {
     EXPECT_EQ(common_begin(std::array{Placed{512, 600, 4}}, limits(256, 1 << 20)), 512);
     EXPECT_EQ(common_begin(std::array{Placed{516, 600, 4}}, limits(256, 1 << 20)), 512);
     // 12-byte elements: 524 - 512 = 12, and 528 is 16 behind 512, 272 behind 256, 528 behind 0.

@@ -183,7 +183,7 @@ TEST_P(Wrap, BatchesBeginAndEndWithABarrierTowardsTheApplication) {
               VkPipelineStageFlags(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT));
 }
 
-TEST_P(Wrap, PointsGoBothWays) {
+TEST_P(Wrap, TimelinePointsOrderBothDirections) {
     HostBuffer in(app, 4096), out(app, 4096);
     const VkSemaphore semaphore = app.timeline();
     const Device device = vulkan::wrap(app.application());
@@ -255,7 +255,7 @@ TEST_P(Wrap, ArraysInOneBuffer) {
 }
 
 /// No binding may begin there: the array is reached by the buffer's address, or else by a binding that begins below.
-TEST_P(Wrap, ArraysAtOddPlaces) {
+TEST_P(Wrap, ArraysAtUnalignedOffsets) {
     const Device device = vulkan::wrap(app.application());
     const bool has_addresses = vulkan::place(device.zeros<float>(1)).addressable;
     HostBuffer buffer(app, 4096, has_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
@@ -296,7 +296,7 @@ TEST_P(Wrap, DestroyedWithWorkPending) {
     EXPECT_EQ(y.get(63), 1.0f);
 }
 
-TEST_P(Wrap, WhatIsEnabledAsLists) {
+TEST_P(Wrap, EnabledFeaturesGivenAsLists) {
     vulkan::Application lists = app.application();
     const auto* const names = lists.created_with->ppEnabledExtensionNames;
     lists.created_with = nullptr;

@@ -48,7 +48,7 @@ int loops(const std::string& kernel) {
     return count;
 }
 
-TEST(shifts, of_sums_of_exponentials) {
+TEST(shift_invariance, found_in_log_sum_exp) {
     const std::string kernel = softened(exponential, logarithm);
     EXPECT_EQ(found(kernel), 1);
     check_derivatives(kernel.c_str(), {some(20), some(20 * 9, -1, 1, {20, 9}), some(20 * 9, -1, 1, {20, 9})}, {{20}, {16}});
@@ -59,7 +59,7 @@ TEST(shifts, of_sums_of_exponentials) {
                              "%l = log %s : f64\n%h = div %l, %two : f64\n%r = add %m, %h : f64\nstore arg1[%i], %r : f64")), 1);
 }
 
-TEST(shifts, of_softmax) {
+TEST(shift_invariance, found_in_softmax) {
     const std::string kernel = softened(exponential, R"(
     for %p = %zero to %n step %one {
       %z = load arg2[%i, %p] : f64
@@ -73,7 +73,7 @@ TEST(shifts, of_softmax) {
     check_derivatives(kernel.c_str(), {some(20), some(20 * 9, -1, 1, {20, 9}), some(20 * 9, -1, 1, {20, 9})}, {{20}, {16}});
 }
 
-TEST(shifts, not_what_is_felt) {
+TEST(shift_invariance, not_found_where_a_result_depends_on_the_value) {
     for (const char* end : {"store arg1[%i], %m : f64", "%l = log %s : f64\nstore arg1[%i], %l : f64",
                             "%l = log %s : f64\n%r = sub %m, %l : f64\nstore arg1[%i], %r : f64",
                             "%l = log %s : f64\n%mm = mul %m, %two : f64\n%r = add %mm, %l : f64\nstore arg1[%i], %r : f64",
@@ -88,7 +88,7 @@ TEST(shifts, not_what_is_felt) {
 }
 
 /// A shift of its own in each iteration of a loop, whose results go on into the next.
-TEST(shifts, that_iterations_hand_on) {
+TEST(shift_invariance, not_found_where_the_next_iteration_depends_on_the_value) {
     const auto chain = [](const char* carried) {
         return text(R"(kernel "chain" math contract rank 1 (arg1: inout f64[1]) files [] {
     %i = global_index 0 : i32

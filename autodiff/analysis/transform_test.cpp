@@ -32,7 +32,7 @@ std::string refusal_of_forward(const ir::Kernel& k) {
     return message([&] { derive::forward(k, {{duplicated, duplicated}, 1}); });
 }
 
-TEST(transforms, square_in_text) {
+TEST(transforms, square_gives_the_expected_text) {
     const ir::Kernel k = kernel(R"(%x = load arg1[%i] : f32 @4
         %y = mul %x, %x : f32 @4
         store arg1[%i], %y : f32 @4)");
@@ -62,7 +62,7 @@ TEST(transforms, square_in_text) {
 )");
 }
 
-TEST(transforms, what_is_added_keeps_its_shadow_untouched) {
+TEST(transforms, adding_to_an_element_leaves_its_shadow_untouched) {
     const ir::Kernel k = kernel(R"(%y = load arg1[%i] : f32 @4
         %x = load arg2[%i] : f32 @4
         %s = add %y, %x : f32 @4
@@ -100,7 +100,7 @@ Accumulation of_load(const std::string& index, const std::string& before = "") {
     return made.accumulated[0].how;
 }
 
-TEST(transforms, add_up_the_cheapest_safe_way) {
+TEST(transforms, adjoints_are_added_in_the_cheapest_safe_way) {
     const std::string constants = "%two = constant 2 : i32\n%n = argument arg4 : i32\n";
     EXPECT_EQ(of_load("%at = add %i, %two : i32", constants), Accumulation::plain);
     EXPECT_EQ(of_load("%at = mul %i, %two : i32", constants), Accumulation::plain);
@@ -121,7 +121,7 @@ TEST(transforms, add_up_the_cheapest_safe_way) {
               Accumulation::atomic);
 }
 
-TEST(transforms, add_plainly_in_launches_that_are_small_enough) {
+TEST(transforms, plain_additions_only_in_launches_where_indices_do_not_wrap) {
     const auto fits = [](const std::string& range, const std::string& index, int64_t items, bool any = false) {
         const ir::Kernel k = ir::parse("kernel \"k\" math contract rank 1 " + range +
                                        "(arg1: inout f32[1], arg2: in f32[1], arg3: i32) @2 files [\"k.cpp\"] {\n" +
@@ -160,7 +160,7 @@ TEST(transforms, add_plainly_in_launches_that_are_small_enough) {
     EXPECT_FALSE(rows((1 << 12) + 1));
 }
 
-TEST(transforms, an_item_owns_what_it_stores) {
+TEST(transforms, an_item_owns_the_elements_that_it_stores) {
     const ir::Kernel k = kernel(R"(%j = load arg3[%i] : i32 @4
         %y = load arg1[%j] : f32 @5
         %z = mul %y, %y : f32 @5
@@ -169,7 +169,7 @@ TEST(transforms, an_item_owns_what_it_stores) {
     EXPECT_EQ(made.accumulated, (std::vector<Accumulated>{{{0, 5}, "arg1", Accumulation::plain}}));
 }
 
-TEST(transforms, tapes_are_of_the_size_that_is_needed) {
+TEST(transforms, tapes_have_the_size_that_is_needed) {
     const auto loop = [](const std::string& limit) {
         return kernel(limit + R"(
             %zero = constant 0 : i32
@@ -208,7 +208,7 @@ TEST(transforms, tapes_are_of_the_size_that_is_needed) {
     EXPECT_EQ(ir::print(unknown.count->kernel).find("sin"), std::string::npos) << "counting needs no values";
 }
 
-TEST(transforms, tapes_know_how_loops_count_that_wrap) {
+TEST(transforms, tape_bounds_of_loops_whose_counter_wraps) {
     const Signature signature{{duplicated, duplicated}, 1};
     const auto elements = [&](const std::string& loop) {
         const Adjoint made = adjoint(kernel("%x = load arg2[%i] : f32\n" + loop + "store arg1[%i], %y : f32"), signature);
@@ -235,7 +235,7 @@ TEST(transforms, tapes_know_how_loops_count_that_wrap) {
 }
 
 /// Tiles of local memory that the reverse sweep fills again need not be filled by the primal, where nobody asks for its result.
-TEST(transforms, what_the_reverse_does_again_is_left_out) {
+TEST(transforms, rematerialised_values_are_dead_in_the_primal) {
     const ir::Kernel k = kernel(R"(%x = local_index 0 : i32
         %zero = constant 0 : i32
         %one = constant 1 : i32
@@ -269,7 +269,7 @@ TEST(transforms, what_the_reverse_does_again_is_left_out) {
 
 /// What flows back to x from one adjoint is multiplied by it once, here by 1.1 - 0.4 y: that is there before the adjoint is, for
 /// which the sweep waits.
-TEST(transforms, products_of_one_adjoint_are_one) {
+TEST(transforms, an_adjoint_is_multiplied_once) {
     const auto products = [](const std::string& body) {
         const ir::Kernel now =
             adjoint(kernel("%x = load arg1[%i] : f32 @4\n%y = load arg2[%i] : f32 @4\n" + body + "store arg1[%i], %r : f32 @5"),
@@ -350,7 +350,7 @@ TEST(transforms, sums_of_products_of_products_share_a_factor) {
     EXPECT_EQ(products, 6) << print(now);  // two of x, the primal's of sin and exp, with cos and with 3, and the adjoint
 }
 
-TEST(transforms, refuse_with_a_sentence) {
+TEST(transforms, refusals_name_kernel_and_line) {
     const ir::Kernel minimum = kernel("%x = load arg2[%i] : f32 @4\n%old = atomic min arg1[%i], %x : f32 @5");
     EXPECT_EQ(refusal_of_reverse(minimum),
               "kernel \"k\" (k.cpp:2) is differentiated in reverse through an atomic min of differentiated memory on line 5, which has no reverse rule");

@@ -44,7 +44,7 @@ TEST(derivatives, of_operations) {
 }
 
 /// What a loop adds up may be used again in the same iteration: the sums of sums need their order.
-TEST(derivatives, of_sums_of_sums) {
+TEST(derivatives, of_sums_that_are_used_within_the_loop) {
     check_derivatives(R"(kernel "sums" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32
@@ -167,7 +167,7 @@ std::string with_back(std::string text) {
     return text;
 }
 
-TEST(derivatives, of_a_nest_with_every_exit) {
+TEST(derivatives, of_nested_loops_with_every_kind_of_exit) {
     check_derivatives(with_back(nest), {some(20), some(20), whole(7), real(0.8)}, {{20}, {8}});
 }
 
@@ -196,7 +196,7 @@ TEST(derivatives, through_local_memory_and_barriers) {
     })", {some(32), some(32)}, {{32}, {8}});
 }
 
-TEST(derivatives, through_a_tree_in_local_memory) {
+TEST(derivatives, through_a_tree_reduction_in_local_memory) {
     // The last group is cut: items past the range store nothing.
     check_derivatives(R"(kernel "tree" math contract rank 1 (arg1: inout f64[1], arg2: in f64[1]) files [] {
         local tile: f64[size %size]
@@ -274,7 +274,7 @@ const char* diffusion = R"(kernel "diffusion" math contract rank 2 (arg1: out f6
     return
 })";
 
-TEST(derivatives, of_a_stencil_are_gathered) {
+TEST(derivatives, of_a_stencil_gather) {
     check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{7, 9}, {4, 4}, {1, 1}});
     // A range that leaves some of the elements out, and one so small that all its items are at the rim.
     check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{3, 5}, {2, 2}, {2, 3}});
@@ -291,7 +291,7 @@ TEST(derivatives, of_a_stencil_are_gathered) {
     EXPECT_EQ(adjoint.wide->behind, (std::array<int64_t, 3>{1, 1, 0}));
 }
 
-TEST(derivatives, of_tiles_fill_them_again) {
+TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {
     const std::string matmul = R"(kernel "matmul" math contract rank 2 (arg1: out f64[2], arg2: in f64[2], arg3: in f64[2]) files ["m.cpp"] {
         local ta: f64[4, 4]
         local tb: f64[4, 4]

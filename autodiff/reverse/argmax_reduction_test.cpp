@@ -39,7 +39,7 @@ const char* extremes = R"(kernel "extremes" math contract rank 1 (arg1: out f64[
     return
 })";
 
-TEST(derivatives, of_running_extremes) {
+TEST(derivatives, of_running_maximum_and_minimum) {
     check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20, 0.1, 2), whole(0)}, {{20}, {16}});
     check_derivatives(extremes, {some(20), some(20 * 9, -1, 1, {20, 9}), some(20), whole(9)}, {{20}, {16}});  // no iterations
     const Adjoint once = adjoint(ir::parse(extremes), {{Activity::duplicated, Activity::duplicated, Activity::duplicated, Activity::constant}, 1});
@@ -75,7 +75,7 @@ const char* log_sum_exp = R"(kernel "lse" math contract rank 1 (arg1: out f64[1]
     return
 })";
 
-TEST(derivatives, of_a_running_maximum_need_no_tape) {
+TEST(derivatives, of_log_sum_exp_need_no_tape) {
     check_derivatives(log_sum_exp, {some(9), some(63, -1, 1, {9, 7})}, {{9}, {4}});
     const Derivatives d(log_sum_exp, {{9}});
     const Adjoint adjoint = derive::adjoint(d.kernel, {{Activity::duplicated, Activity::duplicated}, 1});
@@ -91,7 +91,7 @@ TEST(derivatives, of_a_running_maximum_need_no_tape) {
 }
 
 /// Beside a sum every iteration is reversed, and asks whether its term was the largest: it must be rounded as it was before.
-TEST(derivatives, of_extremes_beside_sums) {
+TEST(derivatives, of_a_running_maximum_beside_a_sum_are_strict) {
     const Adjoint beside = adjoint(ir::parse(R"(kernel "beside" math contract rank 1 (arg1: out f32[1], arg2: in f32[2]) files [] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32

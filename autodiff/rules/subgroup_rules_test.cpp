@@ -74,7 +74,7 @@ TEST(derivatives, of_each_subgroup_operation) {
     for (const char* operation : {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"}) check_subgroup(operation, ", %given", differing);
 }
 
-TEST(derivatives, of_subgroup_products_of_zeros) {
+TEST(derivatives, of_subgroup_products_with_zero_factors) {
     const std::string text = R"(kernel "product" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files ["s.cpp"] {
         %i = global_index 0 : i32
         %x = load arg2[%i] : f64
@@ -93,7 +93,7 @@ TEST(derivatives, of_subgroup_products_of_zeros) {
     }
 }
 
-TEST(derivatives, of_subgroups_in_branches_and_in_loops_that_lanes_leave_apart) {
+TEST(derivatives, of_subgroup_operations_in_divergent_branches_and_loops) {
     // A for of as many iterations as the item says, left early; a while inside; operations among those that are still there.
     check_derivatives(R"(kernel "apart" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
         %i = global_index 0 : i32

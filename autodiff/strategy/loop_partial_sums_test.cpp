@@ -46,7 +46,7 @@ Values of_basis(size_t n, size_t k) {
     return {some(n), some(k), some(k, 0.3, 1), some(2 * k, -1, 1, {int64_t(k), 2}), constant(some(2 * n, -1, 1, {int64_t(n), 2}))};
 }
 
-TEST(loop_sums, of_a_basis_network) {
+TEST(loop_partial_sums, of_a_radial_basis_network) {
     for (const int64_t k : {1, 3, 9})
         for (const int64_t n : {1, 2, 40}) check_derivatives(basis, of_basis(size_t(n), size_t(k)), {{n}, {8}});
     const auto both = std::pair(true, true);
@@ -59,9 +59,9 @@ TEST(loop_sums, of_a_basis_network) {
     check_derivatives(basis, values, {{17}, {8}});
 }
 
-TEST(loop_sums, of_no_iterations) { check_derivatives(basis, {some(7), some(0), some(0), some(0, -1, 1, {0, 2}), constant(some(14, -1, 1, {7, 2}))}, {{7}, {4}}); }
+TEST(loop_partial_sums, of_no_iterations) { check_derivatives(basis, {some(7), some(0), some(0), some(0, -1, 1, {0, 2}), constant(some(14, -1, 1, {7, 2}))}, {{7}, {4}}); }
 
-TEST(loop_sums, share_what_is_the_same_for_all) {
+TEST(loop_partial_sums, take_uniform_factors_out) {
     // a, b and the centres take the sums of four products: e, e r, e dx and e dy, of which b and a are factors.
     const Adjoint a = derive::adjoint(ir::parse(basis), {{duplicated, duplicated, duplicated, duplicated, constant_}, 1});
     ASSERT_TRUE(a.loop_cells && a.exchanged);
@@ -105,7 +105,7 @@ const std::string layer = R"(kernel "layer" math contract rank 1 (arg1: out f64[
 })";
 
 /// The first iteration is number 1, so that element 0 stays as it is; what another loop computes is handed on.
-TEST(loop_sums, of_a_layer) {
+TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
     for (const size_t m : {1, 2, 6})
         check_derivatives(layer, {some(33), some(2 * m, -1, 1, {int64_t(m), 2}), some(m), some(m), constant(some(66, -1, 1, {33, 2}))}, {{33}, {8}});
     const Adjoint a = derive::adjoint(ir::parse(layer), {{duplicated, duplicated, duplicated, duplicated, constant_}, 1});
@@ -114,7 +114,7 @@ TEST(loop_sums, of_a_layer) {
 }
 
 /// Additions under a condition, and of an element that the items choose, stay atomic.
-TEST(loop_sums, beside_others) {
+TEST(loop_partial_sums, beside_additions_that_stay_atomic) {
     const std::string text = R"(kernel "others" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[1], arg5: f64) files ["p.cpp"] {
     %i = global_index 0 : i32
     %zero = constant 0 : i32

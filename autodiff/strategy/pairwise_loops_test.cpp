@@ -44,7 +44,7 @@ const std::string weighted = loop("arg1: out f64[1], arg2: in f64[1], arg3: in f
         %t = sub %s, %h : f64
     )", "yield %t\n}\n%y = div %sum, %scale : f64\nstore arg1[%i], %y : f64\n");
 
-TEST(all_pairs, with_weights) {
+TEST(pairwise_loops, with_different_contributions_each_way) {
     for (const int64_t n : {1, 2, 9, 40}) {
         const size_t size = size_t(n);
         check_derivatives(weighted, {some(size), some(size), some(size, 0.3, 1), real(0.7)}, {{n}, {8}}, 1, 1e-5);
@@ -54,7 +54,7 @@ TEST(all_pairs, with_weights) {
 }
 
 /// Ranges that are not those of the loop are scattered.
-TEST(all_pairs, of_other_ranges) {
+TEST(pairwise_loops, not_where_range_and_loop_differ) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: i32, arg4: i32", "%from = argument arg3 : i32\n%to = argument arg4 : i32\n", R"(
         %sum = for %j = %from to %to step %one carry (%s = %x) : f64 {
         %z = load arg2[%j] : f64
@@ -69,7 +69,7 @@ TEST(all_pairs, of_other_ranges) {
 }
 
 /// Elements of rows, structs of which a member is loaded, and two loops of one kernel.
-TEST(all_pairs, of_rows_and_of_several_loops) {
+TEST(pairwise_loops, of_rows_and_of_several_loops) {
     check_derivatives(R"(kernel "rows" math contract rank 1 (arg1: out f64[2], arg2: in f64[2], arg3: in f64[1]) files ["p.cpp"] {
         %i = global_index 0 : i32
         %zero = constant 0 : i32
@@ -106,7 +106,7 @@ TEST(all_pairs, of_rows_and_of_several_loops) {
 }
 
 /// Beside a loop whose values are taped, and sums to which all items contribute.
-TEST(all_pairs, beside_tapes_and_sums) {
+TEST(pairwise_loops, beside_tapes_and_sums) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: out f64[1], arg5: i32", R"(
         %scale = argument arg3 : f64
         %count = argument arg5 : i32
@@ -124,7 +124,7 @@ TEST(all_pairs, beside_tapes_and_sums) {
 }
 
 /// Items leave themselves out, and those that are far away; what is near counts twice in a way of its own.
-TEST(all_pairs, under_conditions) {
+TEST(pairwise_loops, under_conditions) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1]", "%third = constant 0.3 : f64\n", of_range + R"(
         %other = ne %j, %i : bool
         %t = if %other : f64 {
@@ -158,7 +158,7 @@ TEST(all_pairs, under_conditions) {
 }
 
 /// What another item cannot compute, or does not add to its element alone.
-TEST(all_pairs, of_others_are_scattered) {
+TEST(pairwise_loops, not_where_another_item_cannot_compute_the_contribution) {
     const std::string two_arrays = "arg1: out f64[1], arg2: in f64[1]";
     const auto text = [&](const std::string& body) { return loop(two_arrays, "", of_range + body, stored); };
     EXPECT_TRUE(paired(text("%p = mul %z, %x : f64\n%t = add %s, %p : f64\n"), two));
@@ -240,7 +240,7 @@ private:
     int next = 0;
 };
 
-TEST(all_pairs, of_random_loops) {
+TEST(pairwise_loops, of_random_loops) {
     int found = 0;
     for (uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);

@@ -60,7 +60,7 @@ const char* clamped = R"(kernel "clamped" math contract rank 2 (arg1: out f64[2]
     return
 })";
 
-TEST(gathering, of_indices_between_bounds) {
+TEST(scatter_to_gather, of_clamped_indices) {
     for (const std::vector<int64_t>& x : {std::vector<int64_t>{7, 9}, {5, 4}, {1, 1}, {12, 10}, {2, 9}})
         check_derivatives(clamped, {some(63, -1, 1, {7, 9}), some(size_t(x[0] * x[1]), -1, 1, x)}, {{7, 9}, {4, 4}});
     // A range that begins elsewhere, and one that juts out so far that all is scattered.
@@ -88,7 +88,7 @@ const std::string periodic = stencil("arg1: out f64[1], arg2: in f64[1], arg3: i
     store arg1[%i], %y : f64
 )");
 
-TEST(gathering, of_periodic_indices) {
+TEST(scatter_to_gather, of_periodic_indices) {
     check_derivatives(periodic, {some(20), some(20), whole(20)}, {{20}, {8}});
     check_derivatives(periodic, {some(20), some(30), whole(20)}, {{20}, {8}});       // elements that nobody reads
     check_derivatives(periodic, {some(20), some(20), whole(7)}, {{20}, {8}});        // several items an element
@@ -133,7 +133,7 @@ const std::string branches = stencil("arg1: inout f64[1], arg2: in f64[1], arg3:
     store arg4[%far], %d : f64
 )");
 
-TEST(gathering, of_stencils_under_branches) {
+TEST(scatter_to_gather, of_stencils_under_branches) {
     for (const int64_t items : {1, 2, 3, 17})
         check_derivatives(branches, {some(size_t(items)), some(size_t(items)), some(size_t(items)), some(size_t(2 * items))}, {{items}, {8}});
     check_derivatives(branches, {some(17), some(17), some(17), some(34)}, {{9}, {4}, {5}});
@@ -143,7 +143,7 @@ TEST(gathering, of_stencils_under_branches) {
 }
 
 /// Items that read nothing at their own place; arrays that have no such place.
-TEST(gathering, of_elements_far_from_the_items) {
+TEST(scatter_to_gather, of_offsets_that_do_not_include_zero) {
     const std::string lag = stencil("arg1: out f64[1], arg2: in f64[1]", R"(
         %five = constant 5 : i32
         %six = constant 6 : i32
@@ -159,7 +159,7 @@ TEST(gathering, of_elements_far_from_the_items) {
 }
 
 /// In halves, what items give may need the arrays as they were, which only the item itself has taped.
-TEST(gathering, of_halves_that_run_apart) {
+TEST(scatter_to_gather, in_halves_only_without_loads) {
     const std::string linear = stencil("arg1: out f64[1], arg2: in f64[1], arg3: f64", R"(
         %c = argument arg3 : f64
         %a = add %i, %one : i32
@@ -242,7 +242,7 @@ private:
 };
 
 /// The range is widened for the array that is read furthest away, and the other one has no elements there.
-TEST(gathering, of_arrays_that_reach_differently) {
+TEST(scatter_to_gather, of_arrays_with_different_halos) {
     check_derivatives(R"(kernel "two" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1]) files ["t.cpp"] {
         %i = global_index 0 : i32
         %one = constant 1 : i32
@@ -262,7 +262,7 @@ TEST(gathering, of_arrays_that_reach_differently) {
     })", {some(24), some(24), some(22)}, {{18}, {8}, {3}});
 }
 
-TEST(gathering, of_random_stencils) {
+TEST(scatter_to_gather, of_random_stencils) {
     int gathered = 0;
     for (uint32_t seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);

@@ -118,7 +118,7 @@ void main() {
     EXPECT_EQ(validate(with_constants(assemble(copy, "copy"), {})), "");
 }
 
-TEST(assemble, works_from_several_threads) {
+TEST(assemble, compiles_on_several_threads_at_once) {
     warm_up();
     std::vector<std::vector<uint32_t>> results(8);
     std::vector<std::thread> threads;
@@ -127,12 +127,12 @@ TEST(assemble, works_from_several_threads) {
     for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
-TEST(assemble_death, broken_glsl_is_our_own_fault) {
+TEST(assemble_death, broken_glsl_is_a_library_bug) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(assemble("#version 450\nvoid main() { x = 1; }\n", "broken"), "the GLSL of kernel \"broken\" does not compile");
 }
 
-TEST(disassemble, says_that_words_are_no_module) { EXPECT_THROW(disassemble({1, 2, 3}), Error); }
+TEST(disassemble, refuses_words_that_are_no_module) { EXPECT_THROW(disassemble({1, 2, 3}), Error); }
 
 }  // namespace
 }  // namespace pumice::codegen

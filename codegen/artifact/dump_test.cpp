@@ -103,7 +103,7 @@ TEST(manifest, describes_the_launch) {
     EXPECT_EQ(m["hash"], s.hash);
 }
 
-TEST(manifest, says_how_long_sized_local_memory_is) {
+TEST(manifest, gives_the_size_of_local_memory_by_the_group) {
     const ir::Kernel k = ir::parse(R"(kernel "sized" math contract rank 1 (arg1: inout i32[1]) files [] {
   local local1: i32[size %5]
   %0 = group_size 0 : i32

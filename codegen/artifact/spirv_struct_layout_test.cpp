@@ -119,7 +119,7 @@ void check(const Element& e, const std::vector<bool>& touched, const Options& op
     }
 }
 
-TEST(StructLayout, RandomStructsLieAsOnTheHost) {
+TEST(StructLayout, RandomStructsHaveTheHostsLayout) {
     Random random(15);
     const std::vector<Scalar> all{Scalar::boolean, Scalar::i8,  Scalar::i16, Scalar::i32, Scalar::i64, Scalar::u8,
                                   Scalar::u16,     Scalar::u32, Scalar::u64, Scalar::f16, Scalar::f32, Scalar::f64};

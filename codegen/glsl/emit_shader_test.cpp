@@ -153,7 +153,7 @@ TEST(emit, a_load_is_not_moved_over_a_store_to_its_array) {
     EXPECT_NE(glsl.find("const float v0 = arg1[i];\n    arg1[i] = arg2[i];\n    arg2[i] = v0;"), std::string::npos) << glsl;
 }
 
-TEST(emit, quotients_of_what_is_never_negative_are_shifts) {
+TEST(emit, quotients_of_nonnegative_numbers_are_shifts) {
     const auto quotient = [](const char* dividend) {
         const std::string glsl = glsl_of("arg1: out i32[1], arg2: i32", std::string(R"(
   %arg2 = argument arg2 : i32
@@ -246,7 +246,7 @@ TEST(emit, for_steps_that_may_overflow_are_guarded) {
     EXPECT_EQ(head("%arg2", "%zero"), "");
 }
 
-TEST(emit, strict_maths_asks_for_what_the_device_promises) {
+TEST(emit, strict_maths_declares_the_float_controls_of_the_device) {
     const std::string body = R"(
         %i = global_index 0 : i32
         %x = load arg1[%i] : f32
@@ -297,7 +297,7 @@ TEST(emit, strict_arithmetic_beside_addresses_is_called) {
     EXPECT_EQ(strict.find("precise const"), std::string::npos) << strict;
 }
 
-TEST(emit, idle_lanes_leave_in_front_of_loops) {
+TEST(emit, idle_lanes_return_in_front_of_loops) {
     const std::string loop = R"(
   %i = global_index 0 : i32
   while () {
@@ -417,7 +417,7 @@ bool emits(const std::string& body, const std::string& wanted, const Options& op
                .find(wanted) != std::string::npos;
 }
 
-TEST(emit, relative_shuffles_by_a_constant_are_the_devices_own) {
+TEST(emit, relative_shuffles_by_a_constant_use_the_shuffle_instruction) {
     const auto shuffle = [](const std::string& which, const std::string& by) {
         return by + "  %y = subgroup " + which + " %x, %by : f32\n  store arg1[%i], %y : f32\n";
     };
@@ -433,7 +433,7 @@ TEST(emit, relative_shuffles_by_a_constant_are_the_devices_own) {
     for (const char* which : {"shuffle_up", "shuffle_down", "shuffle_xor"}) EXPECT_TRUE(emits(shuffle(which, any), "subgroupShuffle(", relative));
 }
 
-TEST(emit, sums_of_a_constant_count_bits) {
+TEST(emit, subgroup_sums_of_a_constant_count_bits) {
     const auto sum = [](const std::string& which, const char* constant) {
         return std::string("  %c = constant ") + constant + " : i32\n  %y = subgroup " + which + " %c : i32\n  store arg2[%i], %y : i32\n";
     };

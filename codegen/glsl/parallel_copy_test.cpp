@@ -46,14 +46,14 @@ size_t check(const std::vector<Copy>& copies, size_t variable_count) {
     return temporaries;
 }
 
-TEST(ParallelCopy, NothingAndChainsNeedNoTemporary) {
+TEST(ParallelCopy, EmptyCopiesAndChainsNeedNoTemporary) {
     EXPECT_EQ(check({}, 0), 0u);
     EXPECT_EQ(check({{0, {1}}, {1, {2}}, {2, {3}}}, 4), 0u);
     EXPECT_EQ(check({{2, {1}}, {1, {0}}, {0, {}}}, 3), 0u);
     EXPECT_EQ(check({{0, {0, 0}}, {1, {1, 0}}}, 2), 0u) << "an assignment may read what it overwrites";
 }
 
-TEST(ParallelCopy, ThreeThatEachReadTheOtherTwo) {
+TEST(ParallelCopy, ThreeValuesThatEachReadTheOtherTwo) {
     EXPECT_EQ(check({{0, {1, 2}}, {1, {2, 0}}, {2, {0, 1}}}, 3), 2u);
     EXPECT_EQ(check({{0, {0, 1, 2}}, {1, {0, 1, 2}}, {2, {0, 1, 2}}}, 3), 2u);
 }

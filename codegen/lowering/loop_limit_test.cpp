@@ -22,7 +22,7 @@ ir::Kernel kernel_of(const std::string& body) {
     return k;
 }
 
-TEST(LoopLimit, BoundsOfIterations) {
+TEST(LoopLimit, TripCountsAreBounded) {
     const auto bound = [](const std::string& body) { return most_iterations(kernel_of(body)); };
     const auto loop = [](const char* head, const std::string& body = "") {
         static int number = 0;
@@ -49,13 +49,13 @@ TEST(LoopLimit, BoundsOfIterations) {
     EXPECT_EQ(bound("  %r = add %x, %x : f64\n  store arg1[%0], %r : f64\n"), 0);
 }
 
-TEST(LoopLimit, KernelsBelowItStayAsTheyAre) {
+TEST(LoopLimit, KernelsBelowTheLimitAreUnchanged) {
     const ir::Kernel small = kernel_of("  for %i = %0 to %300 step %1 carry () {\n  yield\n  }\n");
     EXPECT_EQ(ir::print(require_loops(small, 65535, "d")), ir::print(small));
     EXPECT_NE(ir::print(require_loops(small, 300, "d")), ir::print(small));
 }
 
-TEST(LoopLimit, EveryEndAsks) {
+TEST(LoopLimit, EveryReturnChecksTheCounter) {
     const ir::Kernel k =
         kernel_of("  for %i = %0 to %n step %1 carry () {\n  if %g {\n  return\n  } else {\n  yield\n  }\n  yield\n  }\n");
     const ir::Kernel asks = require_loops(k, 65535, "vulkan:0 {x}");

@@ -27,7 +27,7 @@ const char* const sum = R"(kernel "sum" math contract rank 1 (arg1: inout i32[1]
 }
 )";
 
-TEST(lower, leaves_values_guards_and_invariants_outside_loops) {
+TEST(lower, removes_variables_predicates_the_tail_and_hoists) {
     const std::string text = ir::print(lower(ir::parse(sum)));
     EXPECT_EQ(ir::verify(ir::parse(text)), "");
     for (const char* gone : {" var ", " get ", "set "}) EXPECT_EQ(text.find(gone), std::string::npos) << text;
@@ -35,7 +35,7 @@ TEST(lower, leaves_values_guards_and_invariants_outside_loops) {
     EXPECT_LT(text.find("mul"), text.find("for ")) << text;
 }
 
-TEST(lower, of_a_lowered_kernel_changes_nothing) {
+TEST(lower, is_idempotent) {
     const ir::Kernel once = lower(ir::parse(sum));
     EXPECT_EQ(ir::print(lower(once)), ir::print(once));
 }
@@ -53,7 +53,7 @@ TEST(lower, dumps_the_passes_that_are_asked_for) {
     EXPECT_EQ(printed.find("---- sum: guard ----"), std::string::npos) << printed;
 }
 
-TEST(lower, says_which_stages_there_are) {
+TEST(lower, lists_its_stages) {
     setenv("PUMICE_DUMP", "hoistt", 1);
     debug::reload();
     testing::internal::CaptureStderr();

@@ -17,7 +17,7 @@ bool exchanges(const std::string& body, int rank = 1) {
 const std::string read = "  %a = load arg1[%i] : i32\n", write = "  store arg1[%i], %n : i32\n", barrier = "  barrier\n",
                   next = "  %j = add %i, %one : i32\n", read_next = "  %b = load arg1[%j] : i32\n", write_next = "  store arg1[%j], %n : i32\n";
 
-TEST(exchange, needs_a_write_and_a_barrier_between) {
+TEST(cross_item_dependence, needs_a_write_and_a_barrier_between) {
     EXPECT_TRUE(exchanges(next + write + barrier + read_next));
     EXPECT_TRUE(exchanges(next + read_next + barrier + write));
     EXPECT_TRUE(exchanges(next + write_next + barrier + write)) << "who writes last, is the question";
@@ -27,7 +27,7 @@ TEST(exchange, needs_a_write_and_a_barrier_between) {
     EXPECT_FALSE(exchanges(next + read_next + write + barrier));
 }
 
-TEST(exchange, not_of_elements_that_are_an_items_own) {
+TEST(cross_item_dependence, elements_of_one_item_carry_none) {
     EXPECT_FALSE(exchanges(read + barrier + write));
     EXPECT_FALSE(exchanges(write + barrier + write));
     EXPECT_FALSE(exchanges("  %j = add %i, %n : i32\n  %c = load arg1[%j] : i32\n" + barrier + write_next));
@@ -36,7 +36,7 @@ TEST(exchange, not_of_elements_that_are_an_items_own) {
     EXPECT_TRUE(exchanges("  %s = cast %i : i8\n  %t = cast %s : i32\n  %c = load arg1[%t] : i32\n" + barrier + "  store arg1[%t], %n : i32\n"));
 }
 
-TEST(exchange, a_loop_around_barriers_has_them_between_its_iterations) {
+TEST(cross_item_dependence, barriers_in_a_loop_separate_its_iterations) {
     const auto loop = [](const std::string& body) { return "  for %k = %z to %n step %one {\n" + body + "  yield\n  }\n"; };
     EXPECT_TRUE(exchanges(next + loop(barrier + read_next + write)));
     EXPECT_FALSE(exchanges(loop(barrier + read + write)));
@@ -45,7 +45,7 @@ TEST(exchange, a_loop_around_barriers_has_them_between_its_iterations) {
     EXPECT_FALSE(exchanges(next + barrier + loop(read_next + write)));
 }
 
-TEST(exchange, barriers_in_one_arm_count) {
+TEST(cross_item_dependence, barriers_in_one_arm_count) {
     const std::string arm = "  %p = gt %n, %z : bool\n  if %p {\n  barrier\n  yield\n  } else {\n  yield\n  }\n";
     EXPECT_TRUE(exchanges(next + write + arm + read_next));
 }

@@ -39,7 +39,7 @@ std::string stored_at(const std::string& body) {
 const std::string head =
     "%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = local_index 1 : i32\n%3 = constant 3 : i32\n";
 
-TEST(Affine, sums_and_products) {
+TEST(LinearIndex, sums_and_products) {
     EXPECT_EQ(stored_at(head + "store arg1[%1], %0 : i32\n"), "g0");
     EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %4, %0 : i32\nstore arg1[%5], %0 : i32\n"), "g0 + ?");
     EXPECT_EQ(stored_at(head + "%4 = mul %1, %3 : i32\n%5 = add %4, %2 : i32\nstore arg1[%5], %0 : i32\n"), "l1 + 3*g0");
@@ -52,7 +52,7 @@ TEST(Affine, sums_and_products) {
     EXPECT_EQ(stored_at(head + "%4 = rem %0, %3 : i32\nstore arg1[%4], %0 : i32\n"), "%4");
 }
 
-TEST(Affine, casts) {
+TEST(LinearIndex, casts_widen_and_wrap) {
     // An index of the range is what it is in any wider type. A sum may have wrapped before it was widened.
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\nstore arg1[%4], %0 : i32\n"), "g0");
     EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = cast %4 : i64\nstore arg1[%5], %0 : i32\n"), "g0 + 3 modulo 2^32");
@@ -76,14 +76,14 @@ TEST(Affine, casts) {
               "3 modulo 2^8");
 }
 
-TEST(Affine, products_wrap) {
+TEST(LinearIndex, products_wrap_in_their_type) {
     EXPECT_EQ(stored_at(head + "%4 = constant 16 : i32\n%5 = shl %1, %4 : i32\n%6 = shl %5, %4 : i32\n%7 = add %6, %2 : i32\n"
                                "store arg1[%7], %0 : i32\n"),
               "l1");
     EXPECT_EQ(stored_at(head + "%4 = constant 31 : i32\n%5 = shl %1, %4 : i32\nstore arg1[%5], %0 : i32\n"), "-2147483648*g0");
 }
 
-TEST(Affine, loops) {
+TEST(LinearIndex, indices_and_carried_values_of_loops) {
     // The index counts from an item's own place.
     EXPECT_EQ(stored_at(head + "for %4 = %1 to %0 step %3 {\nstore arg1[%4], %0 : i32\nyield\n}\n"), "g0 + ?");
     // A carried place that moves by the same for all.
@@ -96,13 +96,13 @@ TEST(Affine, loops) {
               "none");
 }
 
-TEST(Affine, results) {
+TEST(LinearIndex, results_of_ifs) {
     const std::string choice = " : bool\n%5 = if %4 : i32 {\n%6 = add %1, %3 : i32\nyield %6\n} else {\nyield %1\n}\n";
     EXPECT_EQ(stored_at(head + "%4 = lt %0, %3" + choice + "store arg1[%5], %0 : i32\n"), "g0 + ?");
     EXPECT_EQ(stored_at(head + "%4 = lt %1, %3" + choice + "store arg1[%5], %0 : i32\n"), "none");
 }
 
-TEST(Affine, steps) {
+TEST(LinearIndex, steps_along_an_axis) {
     const Kernel k = parse(
         "kernel \"k\" math contract rank 1 (arg1: i32) files [\"k.cpp\"] {\n%0 = argument arg1 : i32\n%1 = global_index 0 : i32\n"
         "%2 = local_index 0 : i32\n%3 = add %1, %2 : i32\n%4 = mul %1, %0 : i32\n%5 = group_index 0 : i32\nreturn\n}\n");

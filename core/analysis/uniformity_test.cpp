@@ -17,7 +17,7 @@ std::string scopes(const std::string& body, std::array<Scope, 3> local = {Scope:
     return all;
 }
 
-TEST(Uniformity, straight_code) {
+TEST(Uniformity, code_without_control_flow) {
     EXPECT_EQ(scopes("%0 = argument arg3 : i32\n%1 = group_index 0 : i32\n%2 = local_index 0 : i32\n%3 = global_index 0 : i32\n"
                      "%4 = add %0, %1 : i32\n%5 = add %4, %2 : i32\n%6 = extent arg1, 0 : i32\nreturn\n"),
               "lgiigil");
@@ -29,7 +29,7 @@ TEST(Uniformity, rows_of_items) {
               "ssi");
 }
 
-TEST(Uniformity, loads) {
+TEST(Uniformity, loads_are_as_uniform_as_their_index) {
     // Of an array that is only read: as the index is. Of one that is written: groups run at different times.
     EXPECT_EQ(scopes("%0 = argument arg3 : i32\n%1 = load arg2[%0] : i32\n%2 = load arg1[%0] : i32\n%3 = global_index 0 : i32\n"
                      "%4 = load arg2[%3] : i32\nstore arg1[%3], %4 : i32\nreturn\n"),
@@ -39,7 +39,7 @@ TEST(Uniformity, loads) {
               "lii");
 }
 
-TEST(Uniformity, ifs) {
+TEST(Uniformity, results_of_ifs) {
     const char* join =
         " : bool\n%3 = if %2 : i32 {\nyield %0\n} else {\n%4 = constant 1 : i32\nyield %4\n}\nreturn\n";
     EXPECT_EQ(scopes(text("%0 = argument arg3 : i32\n%1 = local_index 0 : i32\n%2 = lt %1, %0", join)), "liiil");
@@ -70,7 +70,7 @@ TEST(Uniformity, loops_that_items_leave_at_different_times) {
     EXPECT_EQ(u.control(k.body().insts[4]), Scope::launch);  // after the loop all are together again
 }
 
-TEST(Uniformity, jumps) {
+TEST(Uniformity, jumps_make_later_code_divergent) {
     const auto control_of_store = [](const std::string& condition, const std::string& jump) {
         const Kernel k = parse(text(
             "kernel \"k\" math contract rank 1 (arg1: inout i32[1], arg2: i32) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n"

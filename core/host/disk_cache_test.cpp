@@ -68,7 +68,7 @@ TEST_F(DiskCacheTest, GivesBackWhatWasWritten) {
     EXPECT_EQ(files("made/on demand"), 2) << "a draft was left behind";
 }
 
-TEST_F(DiskCacheTest, EveryDamageIsFoundAndTheEntryGoes) {
+TEST_F(DiskCacheTest, DamagedEntriesAreFoundAndRemoved) {
     const DiskCache cache(folder);
     const std::string bytes = "the bytes of an entry";
     cache.write("entry", bytes);
@@ -92,7 +92,7 @@ TEST_F(DiskCacheTest, EveryDamageIsFoundAndTheEntryGoes) {
     EXPECT_EQ(cache.read("entry"), bytes);
 }
 
-TEST_F(DiskCacheTest, AFolderThatCannotBeIsNoError) {
+TEST_F(DiskCacheTest, AFolderThatCannotBeMadeIsNoError) {
     overwrite("file", "not a folder");
     const DiskCache cache(folder / "file" / "below");
     EXPECT_NO_THROW(cache.write("entry", "bytes"));
@@ -176,7 +176,7 @@ TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
 }
 
 /// As on a disk that is full: files grow to so many bytes and no further.
-TEST_F(DiskCacheTest, WhatDoesNotFitIsNotKept) {
+TEST_F(DiskCacheTest, EntriesThatDoNotFitOnTheDiskAreNotKept) {
     const DiskCache cache(folder);
     cache.write("entry", "it is small");
     const pid_t child = fork();
@@ -195,7 +195,7 @@ TEST_F(DiskCacheTest, WhatDoesNotFitIsNotKept) {
     EXPECT_EQ(files(), 1) << "a draft was left behind";
 }
 
-TEST_F(DiskCacheTest, TheFolderIsForTheUserAlone) {
+TEST_F(DiskCacheTest, TheFolderIsPrivateToTheUser) {
     const mode_t before = umask(0);
     const DiskCache cache(folder / "made" / "here");
     cache.write("entry", "bytes");
@@ -283,7 +283,7 @@ TEST_F(DiskCacheTest, EntriesThatAreNoFilesOfTheUsersOwn) {
 }
 
 /// A draft has no name that somebody could have given to a link before.
-TEST_F(DiskCacheTest, DraftsFollowNoLink) {
+TEST_F(DiskCacheTest, UnfinishedFilesAreNotWrittenThroughLinks) {
     overwrite("precious", "precious");
     const DiskCache cache(folder / "cache");
     for (int n = 0; n < 100; ++n) fs::create_symlink("../precious", folder / "cache" / text("entry.", getpid(), ".", n, ".tmp"));

@@ -94,7 +94,7 @@ TEST_F(Ring, IsSortedByLaunchGroupItem) {
     EXPECT_EQ(lines, (std::vector<std::string>{"i=9 x=1 1 0.5", "i=7 x=1 1 0.5", "i=7 x=1 1 0.5", "i=7 x=1 1 0.5"}));
 }
 
-TEST_F(Ring, SaysInNumbersWhatItHasNoRoomFor) {
+TEST_F(Ring, CountsRecordsThatFindNoRoom) {
     room(25);  // two records of ten words, and half a one
     const uint32_t launch = reports.add(kernel, {{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1});
     for (uint32_t i = 0; i < 5; ++i) record(false, launch, 0, int(i), {i, 1, 0, 0, 0});
@@ -107,7 +107,7 @@ TEST_F(Ring, SaysInNumbersWhatItHasNoRoomFor) {
 }
 
 /// While a third launch runs, which has written half of a record: what the first two reported comes first, and is told of once.
-TEST_F(Ring, IsTakenAsFarAsLaunchesHaveEnded) {
+TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     room(200);
     std::fill(ring.begin() + ring::records, ring.end(), 0u);
     reports.on_print([this](const std::string& line) { lines.push_back(line); });

@@ -189,7 +189,7 @@ TEST_F(interp_check, private_memory_read_before_it_is_written) {
               "Kernel \"private\" reads private array mine (k.cpp:20) at index 0 before it is written (work-item 3, k.cpp:9).");
 }
 
-TEST_F(interp_check, barriers_that_part_of_a_group_reaches) {
+TEST_F(interp_check, barriers_that_only_part_of_a_group_reaches) {
     const std::string branch = kernel(R"("diverging" math contract rank 1 (arg1: i32))", R"(
         %l = local_index 0 : i32
         %n = argument arg1 : i32
@@ -270,7 +270,7 @@ TEST_F(interp_check, local_memory_past_the_limit) {
               "Kernel \"none\" has a local array of 0 elements (k.cpp:20) in a group of 10 work-items; it takes at least 1.");
 }
 
-TEST_F(interp_check, allocations) {
+TEST_F(interp_check, allocations_past_the_memory_are_refused) {
     try {
         device->allocate(int64_t(1) << 48, true);
         FAIL() << "no error";
@@ -290,7 +290,7 @@ TEST_F(interp_check, allocations) {
     EXPECT_EQ(std::memcmp(bytes, want, 10), 0);
 }
 
-TEST_F(interp_check, groups_that_it_chooses) {
+TEST_F(interp_check, groups_that_the_device_chooses) {
     Launch launch;
     const ir::Kernel any;
     launch.extent = {1000, 1, 1};

@@ -31,7 +31,7 @@ TEST_F(interp_check, two_items_write_one_element) {
     EXPECT_EQ(fault(*device, same, {{4}, {1}}, {eight}), "") << "in different groups";
 }
 
-TEST_F(interp_check, items_that_write_the_same_race_with_what_differs_from_it) {
+TEST_F(interp_check, equal_writes_do_not_race_but_race_with_a_different_one) {
     // All write 1; then one of them reads, updates or writes what another has written.
     const auto found = [&](const std::string& then, int64_t group) {
         return fault(*device, kernel(R"("flag" math contract rank 1 (arg1: inout i32[1], arg2: out i32[1]))", R"(
@@ -110,7 +110,7 @@ TEST_F(interp_check, races_of_reads_writes_and_atomics) {
               "(k.cpp:8), with no barrier between them.");
 }
 
-TEST_F(interp_check, an_earlier_reader_is_not_forgotten) {
+TEST_F(interp_check, a_write_races_with_an_earlier_reader) {
     // All read element 0; item 0 reads it last. Then item 0 writes it: a race with the others, and none where it is alone.
     const std::string text = kernel(R"("readers" math contract rank 1 (arg1: inout f32[1], arg2: out f32[1]))", R"(
         %i = global_index 0 : i32
@@ -154,7 +154,7 @@ TEST_F(interp_check, an_earlier_reader_is_not_forgotten) {
               std::string::npos);
 }
 
-TEST_F(interp_check, members_and_views_race_by_their_bytes) {
+TEST_F(interp_check, races_of_members_and_views_are_found_by_byte) {
     struct Pair { uint16_t a, b; };
     const std::string text =
         kernel(R"("members" math contract rank 1 (arg1: inout {a: u16 @0, b: u16 @2}:4[1], arg2: inout u32[1], arg3: i32))", R"(

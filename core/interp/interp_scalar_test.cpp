@@ -64,7 +64,7 @@ void check(Loop loop, Scalar result, Column& a, Column& b, Column& c, F&& expect
     }
 }
 
-TEST(interp_scalar, loops_equal_the_rows) {
+TEST(interp_scalar, loops_agree_with_the_table_of_ops) {
     for (int o = 0; o < ir::scalar_op_count; ++o) {
         const ir::Op op = ir::Op(o);
         for (int t = 0; t < scalar_count; ++t) {

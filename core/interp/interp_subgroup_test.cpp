@@ -84,7 +84,7 @@ TEST_P(InterpSubgroup, ReductionsAndScans) {
     }
 }
 
-TEST_P(InterpSubgroup, OtherTypes) {
+TEST_P(InterpSubgroup, ReductionsOfEveryType) {
     const auto as = [](const std::vector<int>& ints, auto zero) {
         std::vector<decltype(zero)> out;
         for (const int v : ints) out.push_back(decltype(zero)(v));
@@ -103,7 +103,7 @@ TEST_P(InterpSubgroup, OtherTypes) {
     EXPECT_EQ(run_on<uint64_t>("exclusive_and %x", "u64")[0], ~0ull);
 }
 
-TEST_P(InterpSubgroup, LanesOfOthers) {
+TEST_P(InterpSubgroup, ShufflesAndBroadcasts) {
     EXPECT_EQ(run_on("broadcast_first %x"), expected([](auto& list, size_t) { return x(list[0]); }));
     const std::string zero = "%zero = constant 0 : i32", one = "%one = constant 1 : i32";
     EXPECT_EQ(run_on("broadcast %x, %zero", "i32", zero), expected([](auto& list, size_t) { return x(list[0]); }));

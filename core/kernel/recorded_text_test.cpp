@@ -64,7 +64,7 @@ store arg1[%0], %5 : i32
 )");
 }
 
-TEST(Language, ASubscriptReadsWhereItStands) {
+TEST(Language, ASubscriptLoadsAtItsPlaceInTheProgram) {
     EXPECT_EQ(body_of([](InOut<int> a) {
                   const Val<int> before = a[0];
                   a[0] = 5;
@@ -181,7 +181,7 @@ TEST(Language, MacrosAndFunctionsRecordTheSame) {
         EXPECT_NE(macros.find(word), std::string::npos) << macros;
 }
 
-TEST(Language, NothingAfterALeaveIsKept) {
+TEST(Language, CodeAfterAJumpIsDropped) {
     EXPECT_EQ(body_of([](InOut<int> a) {
                   a[0] = 1;
                   $return;
@@ -248,7 +248,7 @@ TEST(Language, SourceLinesAreThoseOfTheOperations) {
     EXPECT_TRUE(std::regex_search(ir, std::regex(" = mul %[0-9]+, %[0-9]+ : i32 @" + std::to_string(line + 1) + "\n"))) << ir;
 }
 
-TEST(Language, TextsAreTheSameAgain) {
+TEST(Language, RecordingTwiceGivesTheSameText) {
     const auto k = kernel("k", whole_groups, Math::strict, [](InOut<float> a, Val<float> s) {
         Local<float> tile(group_size() * 2);
         Private<float, 2, 3> mine;

@@ -54,7 +54,7 @@ TEST_F(debug_switches, dump_lists_stages) {
     EXPECT_FALSE(dumps("ir"));
 }
 
-TEST_F(debug_switches, unknown_words_of_dump_are_said_once) {
+TEST_F(debug_switches, unknown_stages_of_dump_are_reported_once) {
     const std::string_view stages[] = {"ir", "simplify", "guard", "simplify", "glsl"};
     const auto said = [&] {
         testing::internal::CaptureStderr();
@@ -101,7 +101,7 @@ TEST_F(debug_switches, flags_and_folders) {
     EXPECT_EQ(cache_folder(), "/tmp/kept");
 }
 
-TEST_F(debug_switches, the_cache_is_in_a_home_of_the_users_own) {
+TEST_F(debug_switches, the_cache_needs_a_home_that_belongs_to_the_user) {
     const OwnFolder own;
     const std::string home = own.path.string();
     const auto in = [&](const char* of_xdg, const char* of_home) {

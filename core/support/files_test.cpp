@@ -93,7 +93,7 @@ TEST_F(folders, open_follows_no_link_of_another_user) {
     EXPECT_TRUE(as_another_user([&] { return bool(open(here() / "theirs")); })) << "it is that user's own";
 }
 
-TEST_F(folders, shared_says_who_else_may_write) {
+TEST_F(folders, shared_names_others_who_may_write) {
     EXPECT_EQ(open(here()).shared(), "");
     for (const mode_t mode : {0777, 01777, 0770, 0702}) {
         chmod(here().c_str(), mode);
@@ -143,7 +143,7 @@ TEST_F(folders, read_neither_waits_for_a_pipe_nor_reads_holes) {
     EXPECT_EQ(unread(folder, "sparse", 256 << 20), "it has holes");
 }
 
-TEST_F(folders, write_replaces_what_has_the_name_and_writes_through_nothing) {
+TEST_F(folders, write_replaces_files_and_links_and_never_writes_through_links) {
     const Folder folder = open(here());
     const auto written = [&](const std::string& name) {
         return in_child([&] { return folder.write(name, "new", 0644).empty(); }) && contents(here() / name) == "new" &&
@@ -194,7 +194,7 @@ TEST_F(folders, remove_drafts_takes_old_ones_of_its_own_and_nothing_else) {
     for (const std::string& name : kept) EXPECT_TRUE(fs::exists(here() / name)) << name;
 }
 
-TEST(file_name, is_one_step_of_a_path) {
+TEST(file_name, replaces_path_separators) {
     EXPECT_EQ(file_name("saxpy<float> 2"), "saxpy<float> 2");
     EXPECT_EQ(file_name("../../up"), "kernel.._.._up");
     EXPECT_EQ(file_name("a/b\\c:d\n"), "a_b_c_d_");

@@ -18,7 +18,7 @@ TEST(hash, is_the_same_in_every_run_and_on_every_machine) {
     EXPECT_EQ(of({"pumice"}).size(), 32u);
 }
 
-TEST(hash, knows_where_parts_end) {
+TEST(hash, depends_on_the_bounds_of_parts) {
     EXPECT_NE(of({"ab", "c"}), of({"a", "bc"}));
     EXPECT_NE(of({"ab"}), of({"ab", ""}));
     EXPECT_NE(of({""}), of({}));

@@ -59,7 +59,7 @@ TEST(format, specifications) {
     EXPECT_EQ(Format::escaped("a{b}"), "a{{b}}");
 }
 
-TEST(format, misfits) {
+TEST(format, formats_that_do_not_match_their_values) {
     const auto misfit = [](const char* format, std::vector<S> types) { return Format(format).misfit(types); };
     EXPECT_EQ(misfit("{} {}", {S::i32}), "the format \"{} {}\" has 2 places for 1 value");
     EXPECT_EQ(misfit("none", {S::i32, S::f32}), "the format \"none\" has 0 places for 2 values");

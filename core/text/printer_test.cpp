@@ -120,7 +120,7 @@ TEST(print, functions_read_back_to_the_same_text) {
     EXPECT_TRUE(k.functions[1].has_rule() && k.functions[1].inactive);
 }
 
-TEST(print, functions_that_are_not_there) {
+TEST(print, calls_of_missing_functions) {
     const auto read = [](const std::string& body) {
         try {
             parse("kernel \"k\" math contract rank 1 () files [] {\n" + body + "\n}\n");

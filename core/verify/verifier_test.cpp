@@ -15,7 +15,7 @@ std::string problem(const std::string& body, const std::string& head = "rank 2",
         "\n}\n"));
 }
 
-TEST(verify, accepts_what_is_right) {
+TEST(verify, accepts_valid_kernels) {
     EXPECT_EQ(problem("store arg1[%i, %n], %x : f32 store arg1[%i], %x : f32 return"), "");
     EXPECT_EQ(problem("return", "rank 2", "local local1: f32[size %n2]\n%g = group_size 0 : i32 %n2 = mul %g, %g : i32\n"), "");
 }
@@ -81,7 +81,7 @@ TEST(verify, axes_and_ranks) {
               "extent must name an array parameter in `%4 = extent p, 0 : i32`");
 }
 
-TEST(verify, visibility) {
+TEST(verify, values_are_used_where_they_are_visible) {
     EXPECT_EQ(problem("if %c { %a = mul %i, %i : i32 yield } else { yield } %b = add %a, %a : i32 return"),
               "operand 1 is not visible here in `%5 = add %4, %4 : i32`");
     EXPECT_EQ(problem("for %k = %i to %n step %n { yield } store arg1[%k], %x : f32 return"),
@@ -114,7 +114,7 @@ TEST(verify, terminators) {
     EXPECT_EQ(problem("return %x"), "return has operands (f32); expected () in `return %2`");
 }
 
-TEST(verify, what_blocks_hand_on) {
+TEST(verify, values_passed_between_blocks_have_the_right_types) {
     EXPECT_EQ(problem("%a = if %c : f32 { yield %x } else { yield %i } return"),
               "an arm yields (i32); expected (f32) in `%4 = if %3 : f32`");
     EXPECT_EQ(problem("%a = if %c : f32 { return } else { return } return"),
@@ -303,7 +303,7 @@ TEST(verify, indices_into_the_tables) {
     }
 }
 
-TEST(verify, everything_stands_in_one_place) {
+TEST(verify, every_block_and_instruction_stands_in_one_place) {
     {
         Broken b;
         b.first(Op::if_).blocks[1] = b.first(Op::if_).blocks[0];
@@ -331,7 +331,7 @@ TEST(verify, everything_stands_in_one_place) {
     }
 }
 
-TEST(verify, what_only_the_tables_hold) {
+TEST(verify, fields_outside_of_instructions_are_checked) {
     {
         Broken b;
         b.k.rank = 4;

@@ -34,7 +34,7 @@ void check(const pumice::Device& d, const char* machine) {
     }
 }
 
-TEST(Strided, OlderMachines) {
+TEST(InterleavedGroup, UsesOnlyInstructionsOfTheTarget) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     if (native_width(host_machine()) < 8) GTEST_SKIP() << "SKIPPED: this machine has no AVX2";
     struct Older {

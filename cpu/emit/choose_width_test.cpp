@@ -20,7 +20,7 @@ T mixed(T v) {
     else return mixed<times - 1>(T(v * 1664525u + (v >> 7u)));
 }
 
-TEST(Width, loops_of_several_vectors) {
+TEST(ChooseWidth, loops_take_several_vectors_a_packet) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open());
     // Carried values, private memory, a loop that lanes leave one by one, and places that are gathered.
@@ -54,7 +54,7 @@ TEST(Width, loops_of_several_vectors) {
     }
 }
 
-TEST(Width, long_lines_of_several_vectors) {
+TEST(ChooseWidth, straight_code_takes_several_vectors_a_packet) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open());
     const auto k = kernel("line", [](Out<uint32_t> y, In<uint32_t> x) {

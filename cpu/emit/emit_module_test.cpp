@@ -121,7 +121,7 @@ TEST(Emit, full_groups_have_no_tails) {
     EXPECT_GT(count(emitted(barrier), "masked"), 0);
 }
 
-TEST(Emit, accesses_follow_the_index) {
+TEST(Emit, accesses_are_scalar_contiguous_or_lane_by_lane) {
     // The same for all: one scalar. In place, with an offset: a vector. Else lane by lane.
     const std::string same = emitted("%2 = load arg2[%1] : i32\nstore arg1[%0], %2 : i32\n");
     EXPECT_EQ(count(same, "= load <8 x i32>") + count(same, "masked.load") + count(same, "gather"), 0);
@@ -132,7 +132,7 @@ TEST(Emit, accesses_follow_the_index) {
     EXPECT_EQ(count(indirect, "call <8 x i32> @llvm.masked.gather"), 2);
 }
 
-TEST(Emit, rows_of_items_go_through_tiles) {
+TEST(Emit, rows_of_items_use_a_row_tile) {
     const auto loop = [](const std::string& index, const std::string& body) {
         return text("%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = mul %0, %1 : i32\nfor %5 = %2 to %1 step %3 {\n%6 = add ",
                     index, ", %5 : i32\n", body, "yield\n}\n");
@@ -169,7 +169,7 @@ TEST(Emit, short_rows_take_narrow_packets) {
     EXPECT_EQ(count(emitted(body, 16, {1, 64, 1}), " x i32>"), 0);
 }
 
-TEST(Emit, arithmetic_takes_several_vectors) {
+TEST(Emit, arithmetic_loops_take_several_vectors) {
     // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
     const auto loop = [](const std::string& type) {
         return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
@@ -186,7 +186,7 @@ TEST(Emit, arithmetic_takes_several_vectors) {
     EXPECT_EQ(count(emitted("%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n"), "<16 x i32>"), 0);
 }
 
-TEST(Emit, products_go_into_sums) {
+TEST(Emit, products_are_placed_for_contraction) {
     // %4 is a product that goes into both sums: each computes it, unless one of them has a product of its own to compute.
     const auto sums = [](const std::string& second) {
         return emitted(text("%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
@@ -204,17 +204,17 @@ std::string striding_loop() {
                    8, {64, 1, 1}, true);
 }
 
-TEST(Emit, striding_loops_fetch_ahead) {
+TEST(Emit, strided_loops_prefetch) {
     EXPECT_EQ(count(striding_loop(), "call void @llvm.prefetch.p0"), 1);
 }
 
-TEST(Emit, carried_values_stay_in_place) {
+TEST(Emit, carried_values_are_stored_once) {
     // Where the loop begins, what is loaded (out of its guard, and across the barrier), the sum, and the result. A copy of the
     // sum for the next iteration would be one more.
     EXPECT_EQ(count(striding_loop(), "store <8 x i32>"), 5) << striding_loop();
 }
 
-TEST(Emit, reductions_go_over_the_packets_that_they_need) {
+TEST(Emit, narrowed_regions_run_over_their_packets_alone) {
     const std::string t = emitted(
         "%2 = local_index 0 : i32\n%3 = constant 16 : i32\n%4 = lt %2, %3 : bool\nbarrier\n"
         "if %4 {\nstore arg1[%2], %1 : i32\nyield\n} else {\nyield\n}\nbarrier\n", 8, {64, 1, 1}, true);
@@ -245,7 +245,7 @@ TEST(Emit, large_arrays_stream) {
 }
 
 // Of a stencil's loads one is further on than the others, and fetches what they get later; another array's has nothing to do with it.
-TEST(Emit, stencils_ask_for_what_is_new) {
+TEST(Emit, stencils_prefetch_only_new_elements) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2], arg3: in i32[2]) files [\"k.cpp\"] {\n"
         "%0 = global_index 1 : i32\n%1 = global_index 0 : i32\n%2 = constant 1 : i32\n%3 = add %0, %2 : i32\n%4 = sub %0, %2 : i32\n"
@@ -261,7 +261,7 @@ TEST(Emit, stencils_ask_for_what_is_new) {
 }
 
 // Rows of the large arrays go past the caches, sin has a branch that is seldom taken, and the loop is unrolled.
-TEST(Emit, kinds_of_metadata_together) {
+TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
         "%0 = global_index 0 : i32\n%1 = load arg2[%0] : f32\n%2 = constant 0 : i32\n%3 = constant 3 : i32\n%4 = constant 1 : i32\n"
@@ -311,7 +311,7 @@ TEST(Emit, every_op_has_text_for_its_types) {
 }
 
 /// LLVM's time goes with the square of a block's length, before its passes and behind them.
-TEST(LongBlocks, AreCut) {
+TEST(LongBlocks, AreSplit) {
     std::string body = "%2 = load arg2[%0] : i32\n";
     int last = 2;
     for (int n = 3; n < 4000; last = n++) body += text("%", n, " = ", n % 2 ? "xor" : "mul", " %", last, ", %1 : i32\n");

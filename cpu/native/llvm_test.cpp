@@ -50,7 +50,7 @@ TEST_F(Llvm, ObjectsMayDefineTheSameName) {
     EXPECT_EQ(call(one), 1);
 }
 
-TEST_F(Llvm, WhatCannotBeLoadedSaysWhyAndHarmsNothing) {
+TEST_F(Llvm, ObjectsThatCannotBeLoadedGiveAReasonAndHarmNothing) {
     const auto loader = make_loader(resolve);
     const Object good = make_object(returns(5), host_machine());
     std::string reason;
@@ -92,7 +92,7 @@ TEST_F(Llvm, VectorsAreAsWideAsTheyAreWritten) {
     EXPECT_EQ(native_width(machine), 4);
 }
 
-TEST_F(Llvm, OtherProcessorsGetObjectsToo) {
+TEST_F(Llvm, ObjectsForOtherProcessors) {
     const Machine arm{"aarch64-linux-gnu", "generic", "+neon"};
     const Object object = make_object(returns(1), arm, true);
     EXPECT_EQ(object.bytes.substr(1, 3), "ELF");

@@ -22,7 +22,7 @@ TEST(LlvmText, text_without_splats_is_kept) {
     EXPECT_EQ(text_for_version(text, 16), text);
 }
 
-TEST(LlvmText, version_15_says_readnone) {
+TEST(LlvmText, version_15_uses_readnone) {
     const std::string text = "declare <2 x float> @f(<2 x float>) nounwind memory(none)\n%a = add <2 x i32> %b, splat (i32 3)\n";
     EXPECT_EQ(text_for_version(text, 15), "declare <2 x float> @f(<2 x float>) nounwind readnone\n%a = add <2 x i32> %b, <i32 3, i32 3>\n");
     EXPECT_EQ(text_for_version(text, 19), text);

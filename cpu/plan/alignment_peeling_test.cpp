@@ -84,7 +84,7 @@ TYPED_TEST(Rows, of_every_begin_and_length) {
                  [](const std::vector<T>& b, int i, int j, int) { return T(2 * b[size_t(i * pitch + j)]); }, {16});
 }
 
-TEST(Lead, ifs_returns_and_other_places) {
+TEST(AlignmentPeeling, control_flow_and_other_indices) {
     const auto parted = kernel("parted", [](Out<float, 2> to, In<float, 2> from) {
         auto [i, j] = global_index<2>();
         $if(j % 3 == 0) { to(i, j) = 100.0f; } $elif(from(i, j) > 20.0f) { to(i, j) = -from(i, j); } $else { $return; }
@@ -109,7 +109,7 @@ TEST(Lead, ifs_returns_and_other_places) {
                      [](const std::vector<float>& b, int i, int j, int) { return 2 * b[size_t(i * pitch + j)]; });
 }
 
-TEST(Lead, places_in_the_range) {
+TEST(AlignmentPeeling, indices_keep_their_values) {
     const auto place = kernel("place", [](Out<int, 2> to, In<int, 2>) {
         auto [i, j] = global_index<2>();
         auto [gi, gj] = group_index<2>();
@@ -132,7 +132,7 @@ TEST(Lead, places_in_the_range) {
                    [](const std::vector<int>&, int, int j, int begin) { return (j - begin) % 64; });
 }
 
-TEST(Lead, atomics_count_each_item_once) {
+TEST(AlignmentPeeling, atomics_count_each_item_once) {
     const auto counts = kernel("counts", [](Out<int, 2> to, InOut<int> count) {
         auto [i, j] = global_index<2>();
         to(i, j) = j;
@@ -152,7 +152,7 @@ TEST(Lead, atomics_count_each_item_once) {
     }
 }
 
-TEST(Lead, planes_and_views) {
+TEST(AlignmentPeeling, planes_and_views) {
     const auto add = kernel("add", [](InOut<float, 3> to, In<float, 3> from) {
         auto [i, j, k] = global_index<3>();
         to(i, j, k) += from(i, j, k);
@@ -198,7 +198,7 @@ TEST(Lead, planes_and_views) {
     }
 }
 
-TEST(Lead, barriers_and_subgroups_keep_their_groups) {
+TEST(AlignmentPeeling, barriers_and_subgroups_keep_their_groups) {
     const auto sums = kernel("sums", [](Out<int, 2> to, In<int, 2> from) {
         Local<int, 64> own;
         auto [i, j] = global_index<2>();

@@ -23,7 +23,7 @@ TEST(GroupTest, FewDifferentGroupsWithinTheLimits) {
     EXPECT_LE(seen.size(), 16u);
 }
 
-TEST(GroupTest, SquaresWhereArraysAreCrossed) {
+TEST(GroupTest, TransposesTakeSquares) {
     const ir::Kernel k = ir::parse(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2]) files [\"k.cpp\"] {\n"
         "%0 = global_index 0 : i32\n%1 = global_index 1 : i32\n%2 = load arg2[%0, %1] : i32\nstore arg1[%1, %0], %2 : i32\nreturn\n}\n");
@@ -64,7 +64,7 @@ TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
     EXPECT_EQ(group_of_stencil({60, 300, 300}, 4), (Extents{64, 4, 4}));
 }
 
-TEST(GroupTest, StencilsOfRowsAndPlanesThatAreCountedOutByHand) {
+TEST(GroupTest, StencilsOverHandwrittenLinearIndices) {
     // arg2[i + nx * (j + b) + nx * ny * (k + c)], and the same place less nx, or nx * ny.
     const auto axes = [](const std::string& other) {
         return axes_of_stencils(ir::parse(

@@ -13,7 +13,7 @@ ir::Kernel kernel_of(const std::string& body) {
     return k;
 }
 
-TEST(Terms, WrapInTheBitsOfTheirType) {
+TEST(IndexPolynomial, WrapsInTheBitsOfItsType) {
     const ir::Kernel k = kernel_of(
         "%0 = argument arg1 : i32\n%1 = global_index 0 : i32\n%2 = constant 2000000000 : i32\n%3 = add %1, %2 : i32\n"
         "%4 = add %3, %2 : i32\n%5 = constant 65536 : i32\n%6 = mul %0, %5 : i32\n%7 = mul %6, %5 : i32\n%8 = add %4, %7 : i32\n"
@@ -32,7 +32,7 @@ TEST(Terms, WrapInTheBitsOfTheirType) {
     EXPECT_FALSE(difference(k, {6}, {0}).is_constant());
 }
 
-TEST(Terms, OfFewBitsAreOneValue) {
+TEST(IndexPolynomial, NarrowSumsAreOneUnknown) {
     const ir::Kernel k = kernel_of(
         "%0 = argument arg1 : i32\n%1 = global_index 0 : i32\n%2 = cast %1 : u8\n%3 = constant 200 : u8\n%4 = add %2, %3 : u8\n"
         "%5 = cast %4 : i32\n%6 = cast %2 : i32\n");

@@ -13,7 +13,7 @@
 namespace pumice::cpu {
 namespace {
 
-TEST(SharesOfLaunches, OwnersOfElements) {
+TEST(OwnershipPartition, FindsTheAxisThatOwnsElements) {
     const auto k = kernel("owners", [](InOut<float, 2> rows, InOut<float, 2> columns, InOut<float, 2> shifted, InOut<float, 2> both_ways,
                                        InOut<float, 2> two_rows, InOut<float, 2> flat, InOut<float, 2> modulo) {
         const auto at = global_index<2>();
@@ -34,7 +34,7 @@ TEST(SharesOfLaunches, OwnersOfElements) {
 }
 
 /// Each group is in one share, and shares of a phase have no slab in common.
-TEST(SharesOfLaunches, TakeEachGroupOnce) {
+TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
     for (const int threads : {2, 3, 5})
         for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})
             for (const std::array<int64_t, 3>& groups : {std::array<int64_t, 3>{20, 23, 31}, {40, 20, 21}, {20, 1, 1}, {1, 57, 3}}) {

@@ -44,7 +44,7 @@ TEST_F(MemoryTest, LargeMemoryIsUsedAgain) {
 }
 
 /// Each page then lies in the memory of the processor that a launch's part runs on.
-TEST_F(MemoryTest, NewPagesAreTouchedByNobody) {
+TEST_F(MemoryTest, NewPagesAreNotTouchedByTheAllocator) {
     const auto fresh = memory(16 << 20);
     const size_t page = size_t(sysconf(_SC_PAGESIZE));
     std::byte* const first = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(fresh->data) + page - 1) / page * page);
@@ -53,7 +53,7 @@ TEST_F(MemoryTest, NewPagesAreTouchedByNobody) {
     EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char r) { return r & 1; }), 0);
 }
 
-TEST_F(MemoryTest, ThePoolKeepsNoMoreThanItMay) {
+TEST_F(MemoryTest, ThePoolKeepsItsLimit) {
     std::vector<std::shared_ptr<Memory>> all;
     for (int n = 0; n < 6; ++n) all.push_back(memory(2 << 20));
     const std::byte* const last = all.back()->data;
@@ -66,7 +66,7 @@ TEST_F(MemoryTest, ThePoolKeepsNoMoreThanItMay) {
     EXPECT_EQ(pool->kept(), 0);
 }
 
-TEST_F(MemoryTest, MoreThanThereIsIsRefusedWithTheBytes) {
+TEST_F(MemoryTest, AllocationsPastTheMemoryAreRefusedWithTheBytes) {
     const int64_t wanted = physical_memory() + 1;
     try {
         memory(wanted);
@@ -91,7 +91,7 @@ struct Conflicts : testing::Test {
     Stream standard, a, b;
 };
 
-TEST_F(Conflicts, TheHostWaitsForWritesOfEveryStreamAndToWriteForReadsToo) {
+TEST_F(Conflicts, HostReadsWaitForWritesAndHostWritesForReadsToo) {
     note_use(*memory, {&standard, 1}, true);
     note_use(*memory, {&a, 2}, true);
     note_use(*memory, {&b, 3}, false);

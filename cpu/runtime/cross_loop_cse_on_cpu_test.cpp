@@ -48,7 +48,7 @@ bool recalls(const ir::Kernel& k) { return !k.memories.empty() && k.memories.bac
 
 const std::string load = "%x = load arg2[%at] : f32\n", exponential = load + "%v = exp %x : f32\n";
 
-TEST(Recall, CostlyFunctionsOfWhatStays) {
+TEST(CrossLoopCse, KeepsCostlyFunctionsOfUnchangedArrays) {
     const ir::Kernel k = recalled(exponential, exponential);
     ASSERT_TRUE(recalls(k)) << ir::print(k);
     EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{1024});
@@ -58,26 +58,26 @@ TEST(Recall, CostlyFunctionsOfWhatStays) {
     EXPECT_EQ(ops(k, ir::Op::if_), 0);
 }
 
-TEST(Recall, NotWhatIsCheap) {
+TEST(CrossLoopCse, NotCheapOperations) {
     EXPECT_FALSE(recalls(recalled(load + "%v = mul %x, %x : f32\n", load + "%v = mul %x, %x : f32\n")));
 }
 
-TEST(Recall, NotOtherPlaces) {
+TEST(CrossLoopCse, NotOtherElements) {
     EXPECT_FALSE(recalls(recalled(exponential, "%on = add %at, %one : i32\n%x = load arg2[%on] : f32\n%v = exp %x : f32\n")));
 }
 
-TEST(Recall, NotWhatMayHaveChanged) {
+TEST(CrossLoopCse, NotElementsThatMayHaveChanged) {
     const std::string own = "%x = load arg1[%at] : f32\n%v = exp %x : f32\n";
     EXPECT_FALSE(recalls(recalled(own, own)));
 }
 
-TEST(Recall, NotWhatALoopCarries) {
+TEST(CrossLoopCse, NotFunctionsOfCarriedValues) {
     EXPECT_FALSE(recalls(
         recalled(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
 }
 
 /// As often as constants say: no condition is left.
-TEST(Recall, ConstantLoops) {
+TEST(CrossLoopCse, LoopsWithEqualConstantBoundsNeedNoCondition) {
     const auto kernel = [](const std::string& first, const std::string& limit) {
         return ir::parse(
             "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
@@ -104,7 +104,7 @@ TEST(Recall, ConstantLoops) {
 }
 
 /// In a block inside the first loop's, under another condition, behind a barrier.
-TEST(Recall, FromTheBlockAround) {
+TEST(CrossLoopCse, LoopsInNestedBlocks) {
     const std::string kernel =
         "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1], arg3: i32) files [\"k.cpp\"] {\n"
         "%0 = global_index 0 : i32\n%1 = argument arg3 : i32\n%2 = constant 0 : i32\n%3 = constant 1 : i32\n%4 = constant 0.0 : "
@@ -124,7 +124,7 @@ TEST(Recall, FromTheBlockAround) {
 }
 
 /// Some of the room is taken.
-TEST(Recall, BesidePrivateMemory) {
+TEST(CrossLoopCse, BesideOtherPrivateMemory) {
     const ir::Kernel k = recalled(exponential, exponential, "", "private own: f32[100]\n");
     ASSERT_TRUE(recalls(k));
     EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{512});

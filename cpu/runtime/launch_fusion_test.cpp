@@ -18,7 +18,7 @@ namespace {
 
 // ---- what launches have to do with each other ----
 
-TEST(Follow, RowsThatAnItemTouches) {
+TEST(LaunchFusion, FindsTheRowsThatAnItemTouches) {
     const auto k = kernel("k", [](InOut<int, 2> a, In<int, 2> b, Val<int> c, Out<int> d, InOut<int, 2> e, Out<int, 2> unused) {
         auto [i, j] = global_index<2>();
         a(i, j) = b(i - 2, j + 1) + b(i + 3, j) + c;
@@ -47,7 +47,7 @@ RowsTouched touched(uint64_t begin, bool writes, int64_t first, int64_t last, bo
 }
 std::optional<Lag> lag(std::vector<RowsTouched> before, std::vector<RowsTouched> behind) { return lag_between(before, behind); }
 
-TEST(Follow, LagsByWhatBothTouch) {
+TEST(LaunchFusion, LagsByTheRowsThatBothTouch) {
     // Loads x and its rows around, stores y; then y is loaded with the row in front and two behind.
     const auto one = lag({touched(0, false, -1, 1), touched(5000, true, 0, 0)}, {touched(5000, false, -1, 2), touched(9000, true, 0, 0)});
     ASSERT_TRUE(one);
@@ -66,7 +66,7 @@ TEST(Follow, LagsByWhatBothTouch) {
     EXPECT_EQ(three->last, 0);
 }
 
-TEST(Follow, StandsBackFromWhatIsNotKnown) {
+TEST(LaunchFusion, NotWithoutAKnownDistance) {
     EXPECT_FALSE(lag({touched(0, true, 0, 0)}, {touched(5000, true, 0, 0)}));          // nothing in common
     EXPECT_FALSE(lag({touched(0, true, 0, 0, false)}, {touched(0, false, 0, 0)}));     // any row
     EXPECT_FALSE(lag({touched(0, true, 0, 0)}, {touched(500, false, 0, 0)}));          // views that overlap
@@ -113,7 +113,7 @@ const auto clear = kernel("clear", [](Out<int, 2> a) {
     a(i, j) = 0;
 });
 
-TEST(Follow, WhatWasLoadedIsOverwritten) {
+TEST(LaunchFusion, SecondLaunchOverwritesInputsOfTheFirst) {
     constexpr int64_t n[] = {1203, 150};
     for (const bool grouped : {false, true})
         expect_same([&](const Device& device, const std::function<void(bool)>& more) {
@@ -130,7 +130,7 @@ TEST(Follow, WhatWasLoadedIsOverwritten) {
         });
 }
 
-TEST(Follow, WhatWasStoredIsLoaded) {
+TEST(LaunchFusion, SecondLaunchLoadsResultsOfTheFirst) {
     constexpr int64_t n[] = {1203, 150};
     expect_same([&](const Device& device, const std::function<void(bool)>& more) {
         const Array<int, 2> a = device.upload(counted(n)).reshape(n), b = device.zeros<int>(n), c = device.zeros<int>(n);
@@ -146,7 +146,7 @@ TEST(Follow, WhatWasStoredIsLoaded) {
     });
 }
 
-TEST(Follow, LinesAndBoxes) {
+TEST(LaunchFusion, OneAndThreeDimensions) {
     const auto line = kernel("line", [](Out<int> to, In<int> from) {
         auto i = global_index();
         to[i] = from[i - 1] - 2 * from[i + 5];

@@ -39,7 +39,7 @@ void check(const std::vector<int>& got, int begin, int end) {
     EXPECT_EQ(wrong, 0) << begin << " to " << end;
 }
 
-TEST(Streaming, ranges_that_begin_and_end_anywhere) {
+TEST(Streaming, ranges_of_any_alignment) {
     const Device device = two_threads();
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
     for (const auto& [begin, end] : {std::pair{0, n}, {1, n}, {5, n - 3}, {16, n - 16}, {1023, 1025}, {3, 9}, {n - 1, n}}) {
@@ -49,7 +49,7 @@ TEST(Streaming, ranges_that_begin_and_end_anywhere) {
     }
 }
 
-TEST(Streaming, fills_and_copies_that_begin_and_end_anywhere) {
+TEST(Streaming, fills_and_copies_of_any_alignment) {
     const Device device = two_threads();
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
     const Array<int> index = device.zeros<int>(n);
@@ -92,7 +92,7 @@ void check_rims(const char* type, int wide) {
         EXPECT_EQ(wrong, 0) << type << ", " << begin << " to " << end;
     }
 }
-TEST(Streaming, rows_that_begin_and_end_within_lines) {
+TEST(Streaming, rows_that_end_within_cache_lines) {
     check_rims<float>("float", 1021);
     check_rims<double>("double", 1024);
     check_rims<int64_t>("int64", 1021);
@@ -100,7 +100,7 @@ TEST(Streaming, rows_that_begin_and_end_within_lines) {
     check_rims<int16_t>("int16", 1021);
 }
 
-TEST(Streaming, views_that_begin_anywhere) {
+TEST(Streaming, views_of_any_alignment) {
     const Device device = two_threads();
     const Array<int> from = device.upload(std::vector<int>(n, 7)), to = device.zeros<int>(n);
     for (const int skipped : {1, 16, 31}) {

@@ -14,7 +14,7 @@
 namespace pumice::cpu {
 namespace {
 
-TEST(SumsOfLaunches, ArraysThatAreOnlyAddedTo) {
+TEST(ReductionPrivatisation, FindsArraysThatAreOnlyAddedTo) {
     const auto k = kernel("adds", [](InOut<float> plus, InOut<int> minus, InOut<int> both, InOut<int> asked, InOut<int> stored, In<int> read) {
         auto i = global_index();
         atomic_add(plus[i % 7], 1.0f);  // which names the element, as an expression that loads it would
@@ -30,7 +30,7 @@ TEST(SumsOfLaunches, ArraysThatAreOnlyAddedTo) {
 }
 
 /// Each thread adds to a copy of its own, the first one to the array where nothing else uses it; also beside another launch's.
-TEST(SumsOfLaunches, EachThreadHasItsCopy) {
+TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
     for (const bool alone : {false, true}) {
         std::vector<float> array(3, 1.0f);
         const std::vector<ArraySum> sums{{0, Scalar::f32, 1}};

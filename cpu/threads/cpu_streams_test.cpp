@@ -66,7 +66,7 @@ protected:
     Streams streams{team};
 };
 
-TEST_F(StreamsTest, TinyWorkIsDoneAtOnce) {
+TEST_F(StreamsTest, TinyWorkRunsOnTheCallersThread) {
     std::thread::id by;
     const Point point = give(0, tiny, [&](const Crew&) { by = std::this_thread::get_id(); });
     EXPECT_TRUE(point.reached());
@@ -83,13 +83,13 @@ TEST_F(StreamsTest, AStreamKeepsItsOrderWhateverTheWorkCosts) {
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-TEST_F(StreamsTest, HeavyWorkBeginsThoughNobodyWaits) {
+TEST_F(StreamsTest, HeavyWorkBeginsWithoutAWaiter) {
     std::atomic<bool> done = false;
     give(0, heavy, [&](const Crew&) { done = true; });
     EXPECT_TRUE(comes([&] { return done.load(); }));
 }
 
-TEST_F(StreamsTest, SomeWorkWaitsForWhoeverWantsIt) {
+TEST_F(StreamsTest, MediumWorkRunsWhenSomebodyWaits) {
     std::thread::id by;
     const Point point = give(0, some, [&](const Crew&) { by = std::this_thread::get_id(); });
     EXPECT_FALSE(point.reached());
@@ -130,7 +130,7 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
     EXPECT_NO_THROW(streams.finish());
 }
 
-TEST_F(StreamsTest, WhoWaitsHelpsWithTheWork) {
+TEST_F(StreamsTest, AWaitingThreadHelpsWithTheWork) {
     std::atomic<int64_t> sum = 0;
     for (int k = 0; k < 50; ++k) {
         const Point point = give(0, heavy, [&](const Crew& crew) {
@@ -143,7 +143,7 @@ TEST_F(StreamsTest, WhoWaitsHelpsWithTheWork) {
     }
 }
 
-TEST_F(StreamsTest, ManyThreadsGiveAndWait) {
+TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
     std::atomic<int> done = 0;
     int in_order = 0;  // only ever touched on stream 0
     std::vector<int> own;
@@ -175,14 +175,14 @@ TEST_F(StreamsTest, ReleasedStreamsFinishAndAreUsedAgain) {
     EXPECT_TRUE(comes([&] { return done == 20; }));
 }
 
-TEST_F(StreamsTest, FollowedWorkIsDoneWithWhatFollows) {
+TEST_F(StreamsTest, HintedWorkRunsTogetherWithItsFollower) {
     const Point first = give_joint("a", true);
     streams.wait(give_joint("b", false));
     EXPECT_TRUE(first.reached());
     EXPECT_EQ(joint, std::vector<std::string>{"ab"});
 }
 
-TEST_F(StreamsTest, FollowedWorkIsDoneAloneWhereNothingFollows) {
+TEST_F(StreamsTest, HintedWorkRunsAloneWithoutAFollower) {
     streams.wait(give_joint("a", true));
     give_joint("b", true);
     streams.wait(give(0, tiny, [](const Crew&) {}));
@@ -191,7 +191,7 @@ TEST_F(StreamsTest, FollowedWorkIsDoneAloneWhereNothingFollows) {
     EXPECT_TRUE(comes([&] { return streams.poll(third); }));
 }
 
-TEST_F(StreamsTest, FollowedWorkIsNotHeldUpByWhatItsFollowerWaitsFor) {
+TEST_F(StreamsTest, HintedWorkDoesNotWaitForDependencesOfItsFollower) {
     std::atomic<bool> go = false;
     const int other = streams.create(Priority::normal);
     const Point gate = give(other, heavy, [&](const Crew&) {
@@ -207,7 +207,7 @@ TEST_F(StreamsTest, FollowedWorkIsNotHeldUpByWhatItsFollowerWaitsFor) {
     EXPECT_EQ(joint, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(StreamsTest, WhoWaitsForFollowedWorkIsToldOfItsFault) {
+TEST_F(StreamsTest, FaultsOfHintedWorkReachTheWaiter) {
     const Point first = give_joint("bad", true), second = give_joint("b", false);
     streams.poll(second);
     EXPECT_TRUE(comes([&] { return second.reached(); }));
@@ -215,7 +215,7 @@ TEST_F(StreamsTest, WhoWaitsForFollowedWorkIsToldOfItsFault) {
     EXPECT_NO_THROW(streams.wait(second));
 }
 
-TEST_F(StreamsTest, WorkMayGiveMoreWork) {
+TEST_F(StreamsTest, WorkMaySubmitMoreWork) {
     int steps = 0;
     std::function<void(const Crew&)> next = [&](const Crew&) {
         if (++steps < 100) give(0, steps % 2 ? tiny : some, next);

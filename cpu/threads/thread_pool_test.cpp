@@ -12,7 +12,7 @@
 namespace pumice::cpu {
 namespace {
 
-TEST(TeamTest, EveryIndexIsDoneOnce) {
+TEST(ThreadPoolTest, EveryIndexIsDoneOnce) {
     for (const int threads : {1, 2, 5})
         for (const bool fixed : {false, true}) {
             Team team(threads, fixed);
@@ -26,7 +26,7 @@ TEST(TeamTest, EveryIndexIsDoneOnce) {
         }
 }
 
-TEST(TeamTest, BackwardsFromTheEndOfEachPart) {
+TEST(ThreadPoolTest, PartsRunBackwardsFromTheirEnds) {
     using Ranges = std::vector<std::pair<int64_t, int64_t>>;
     const auto taken = [](int64_t chunk, Order order) {
         Ranges ranges;
@@ -38,14 +38,14 @@ TEST(TeamTest, BackwardsFromTheEndOfEachPart) {
     EXPECT_EQ(taken(0, Order::backwards), (Ranges{{0, 5}, {5, 5}}));
 }
 
-TEST(TeamTest, LittleWorkStaysOnTheThread) {
+TEST(ThreadPoolTest, LittleWorkStaysOnTheCallersThread) {
     Team team(4, false);
     std::set<std::thread::id> ids;
     team.run(Priority::normal, 100, 100, [&](int64_t, int64_t) { ids.insert(std::this_thread::get_id()); });
     EXPECT_EQ(ids, std::set{std::this_thread::get_id()});
 }
 
-TEST(TeamTest, FixedPartsAreTheSameEveryTime) {
+TEST(ThreadPoolTest, FixedPartsAreTheSameEveryTime) {
     Team team(3, true);
     for (int round = 0; round < 20; ++round) {
         std::mutex mutex;
@@ -58,14 +58,14 @@ TEST(TeamTest, FixedPartsAreTheSameEveryTime) {
     }
 }
 
-TEST(TeamTest, AThreadThatComesLateFindsNothingToDo) {
+TEST(ThreadPoolTest, LateThreadsFindNoWork) {
     Job job(10, 2, 1, [](int64_t, int64_t) {});
     EXPECT_TRUE(job.participate(1));
     job.finish();
     EXPECT_TRUE(job.participate(0));
 }
 
-TEST(TeamTest, AThreadLeavesAJobForMoreUrgentWork) {
+TEST(ThreadPoolTest, AThreadLeavesAJobForMoreUrgentWork) {
     std::atomic<int> done = 0;
     Job job(10, 1, 1, [&](int64_t, int64_t) { ++done; });
     EXPECT_FALSE(job.participate(0, [&] { return done == 4; }));
@@ -75,7 +75,7 @@ TEST(TeamTest, AThreadLeavesAJobForMoreUrgentWork) {
     EXPECT_EQ(done, 10);
 }
 
-TEST(TeamTest, WhatIsEnqueuedIsDoneWithoutAWaiter) {
+TEST(ThreadPoolTest, EnqueuedWorkRunsWithoutAWaiter) {
     for (const int threads : {1, 3}) {
         Team team(threads, false);
         std::atomic<int> done = 0;
@@ -85,7 +85,7 @@ TEST(TeamTest, WhatIsEnqueuedIsDoneWithoutAWaiter) {
     }
 }
 
-TEST(TeamTest, NoThreadIsMadeForAJob) {
+TEST(ThreadPoolTest, JobsStartNoThreads) {
     Team team(4, false);
     std::mutex mutex;
     std::set<long> ids;  // which the system does not give twice
@@ -97,7 +97,7 @@ TEST(TeamTest, NoThreadIsMadeForAJob) {
     EXPECT_LE(ids.size(), std::max(std::thread::hardware_concurrency(), 8u));
 }
 
-TEST(TeamTest, WhatIsUrgentComesFirst) {
+TEST(ThreadPoolTest, UrgentWorkComesFirst) {
     Team team(1, false);  // each arena has one thread of oneTBB's
     int first = 0;
     for (int round = 0; round < 20; ++round) {

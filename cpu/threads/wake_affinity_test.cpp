@@ -34,7 +34,7 @@ cpu_set_t without(cpu_set_t set, int processor) {
 bool same(const cpu_set_t& a, const cpu_set_t& b) { return CPU_EQUAL(&a, &b); }
 
 /// A thread that goes to work and to rest when it is told to, beside one that stays on its processor.
-class ProcessorTest : public testing::Test {
+class WakeAffinityTest : public testing::Test {
 protected:
     void SetUp() override {
         const int n = CPU_COUNT(&all);
@@ -78,7 +78,7 @@ protected:
     std::atomic<bool> end = false;
 };
 
-TEST_F(ProcessorTest, AThreadAtRestIsWokenElsewhereAndThenFreeAgain) {
+TEST_F(WakeAffinityTest, ASleepingThreadIsWokenOnAnotherProcessorAndThenFreed) {
     wake_elsewhere();
     EXPECT_TRUE(same(allowed(id), all));  // it was never at work
     step();
@@ -100,7 +100,7 @@ TEST_F(ProcessorTest, AThreadAtRestIsWokenElsewhereAndThenFreeAgain) {
     EXPECT_TRUE(same(allowed(0), only(here)));
 }
 
-TEST_F(ProcessorTest, WhatSomebodyElseAllowsStays) {
+TEST_F(WakeAffinityTest, AffinitySetByOthersIsKept) {
     step();
     step();
     wake_elsewhere();

@@ -14,7 +14,7 @@ void expect_close(float got, double want, const std::string& what) {
     EXPECT_NEAR(got, want, 1e-5 * std::abs(want)) << what << " of " << device().name();
 }
 
-TEST(AutodiffAccuracy, AScalarAndElementsOfAnArray) {
+TEST(AutodiffAccuracy, LongSumsIntoAScalarAndAnArray) {
     const auto line = kernel("line", [](Out<float> y, In<float> x, Val<float> a, In<float> p) {
         auto i = global_index();
         y[i] = a * x[i] + p[0] * x[i] * x[i] + p[1];
@@ -37,7 +37,7 @@ TEST(AutodiffAccuracy, AScalarAndElementsOfAnArray) {
 }
 
 /// Where subgroups are small, the range goes in pieces. Over ranges of one dimension, of two, and in groups that do not divide it.
-TEST(AutodiffAccuracy, ElementsThatALoopGoesThrough) {
+TEST(AutodiffAccuracy, LongSumsIntoElementsOfALoop) {
     const auto polynomial = [](Val<float> x, const In<float>& p) {
         Var sum = 0.0f, power = 1.0f;
         $for(k, range(p.size())) { sum += p[k] * power, power *= x; }

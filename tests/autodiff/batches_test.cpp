@@ -74,7 +74,7 @@ struct AutodiffBatches : ::testing::Test {
     }
 };
 
-TEST_F(AutodiffBatches, backwards_in_parts) { run(true, expect_near); }
-TEST_F(AutodiffBatches, forwards_in_parts) { run(false, expect_near); }
+TEST_F(AutodiffBatches, reverse_mode_splits_batches_of_directions) { run(true, expect_near); }
+TEST_F(AutodiffBatches, forward_mode_splits_batches_of_directions) { run(false, expect_near); }
 
 }  // namespace

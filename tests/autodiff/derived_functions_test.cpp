@@ -55,7 +55,7 @@ TEST(AutodiffFunctions, AugmentedPrimals) {
     EXPECT_NEAR(std::get<0>(autodiff(Forward, kept, Duplicated(0.5f, 1.0f), Const(3.0f))), 3.0f * std::cos(0.5f), 1e-5f);
 }
 
-TEST(AutodiffFunctions, Case19_PointsOfFunctions) {
+TEST(AutodiffFunctions, DerivativesAtAPointInEveryMode) {
     EXPECT_EQ(std::get<0>(autodiff(Reverse, parabola, Active(3.0f))), 8.0f);
     EXPECT_EQ(gradient(parabola, 3.0f), 8.0f);
     const auto [slope, value] = autodiff(ReverseWithPrimal, wave, Active(1.0f));
@@ -84,7 +84,7 @@ TEST(AutodiffFunctions, ConstAndIntegerArguments) {
 }
 
 // On the host by reverse mode, in kernels by forward mode: by the same rules.
-TEST(AutodiffFunctions, GradientsGoByTheRulesForReverseMode) {
+TEST(AutodiffFunctions, GradientsUseReverseRules) {
     const auto clipped = function("clipped", [](Val<float> x, Val<double> c) { return std::tuple(min(x, 1.0f), cast<double>(x) * c); })
         .reverse([](Val<float>, Val<double>, Val<float>, Val<double>, Val<float> dy, Val<double> dz) { return std::tuple(dy + 5.0f * cast<float>(dz), 7.0 * dz); })
         .forward([](Val<float>, Val<double>, Val<float> dx, Val<double>) { return std::tuple(100.0f * dx, 0.0); });
@@ -99,7 +99,7 @@ TEST(AutodiffFunctions, GradientsGoByTheRulesForReverseMode) {
     EXPECT_EQ(std::get<0>(autodiff(Forward, outer, Duplicated(3.0f, 1.0f), Const(0.5))), 400.0f);  // forward mode by its own
 }
 
-TEST(AutodiffFunctions, WithoutResults) {
+TEST(AutodiffFunctions, FunctionsWithoutResults) {
     const auto silent = function("silent", [](Val<float> x, Val<int> n) { print("{} {}", x, n); });
     const auto [dx] = autodiff(Reverse, silent, Active(3.0f), Const(2));
     EXPECT_EQ(dx, 0.0f);
@@ -109,14 +109,14 @@ TEST(AutodiffFunctions, WithoutResults) {
     autodiff(ForwardWithPrimal, silent, BatchDuplicated(3.0f, {1.0f, 2.0f}), Const(2));
 }
 
-TEST(AutodiffFunctions, OfIntegersAlone) {
+TEST(AutodiffFunctions, FunctionsOfIntegersAlone) {
     const auto twice = function("twice", [](Val<int> n) { return 2.0f * cast<float>(n); });
     EXPECT_EQ(gradient(twice, 3), 0);
     EXPECT_EQ(gradient(twice)(3), 0);
     EXPECT_TRUE(check_gradient(twice, 3));
 }
 
-TEST(AutodiffFunctions, ThatPrintAndRequire) {
+TEST(AutodiffFunctions, FunctionsThatPrintAndRequire) {
     const auto root = function("root", [](Val<float> x) {
         require(x >= 0.0f, "{} has a root", x);
         return sqrt(x);
@@ -139,7 +139,7 @@ TEST(AutodiffFunctions, ThatPrintAndRequire) {
     EXPECT_THROW(autodiff(Reverse, positive, Active(-1.0f)), Error);
 }
 
-TEST(AutodiffFunctions, WithLocalMemory) {
+TEST(AutodiffFunctions, FunctionsWithLocalMemory) {
     // All items' parameters move: that of the item across the group, too.
     const auto mirrored = function("mirrored", [](Val<float> x) {
         Local<float, 8> all;
@@ -163,7 +163,7 @@ TEST(AutodiffFunctions, WithLocalMemory) {
     }
 }
 
-TEST(AutodiffFunctions, AreChecked) {
+TEST(AutodiffFunctions, CheckGradientTakesFunctions) {
     EXPECT_TRUE(check_gradient(pair, 1.5f, -2.0f)) << check_gradient(pair, 1.5f, -2.0f).text();
     EXPECT_TRUE(check_gradient(product, 1.5f, 3, 0.25));
     EXPECT_TRUE(check_gradient(series, 1.23));
@@ -181,7 +181,7 @@ TEST(AutodiffFunctions, AreChecked) {
     EXPECT_TRUE(check_gradient(loose, [&](Array<double>& a) { squares(ndrange(3), a); }, y));
 }
 
-TEST(AutodiffFunctions, Case15_NestedModes) {
+TEST(AutodiffFunctions, ModesNest) {
     const double x = 1.23;
     EXPECT_NEAR(series(x), std::sin(x), 1e-12);
     EXPECT_NEAR(gradient(series, x), std::cos(x), 1e-12);
@@ -215,7 +215,7 @@ TEST(AutodiffFunctions, Case15_NestedModes) {
     }
 }
 
-TEST(AutodiffFunctions, InKernels) {
+TEST(AutodiffFunctions, GradientsInsideKernels) {
     const auto slopes = kernel("slopes", [](Out<float> g, Out<float> h, In<float> x) {
         auto i = global_index();
         g[i] = gradient(wave, x[i]);

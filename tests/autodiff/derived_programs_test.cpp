@@ -49,7 +49,7 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& want,
     for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::abs(want[i]))) << "at " << i;
 }
 
-TEST(AutodiffPrograms, Case22_KernelAfterKernelInPlace) {
+TEST(AutodiffPrograms, TwoKernelsInPlace) {
     const auto twice = [](Array<float>& a) {
         square(ndrange(4), a);
         square(ndrange(4), a);
@@ -88,7 +88,7 @@ void medley(Array<float>& y, Array<float>& x, const Array<float>& p, int steps) 
     y.copy_from(x);
 }
 
-TEST(AutodiffPrograms, Case22_MedleyWithAndWithoutCheckpoints) {
+TEST(AutodiffPrograms, CheckpointsGiveTheSameGradient) {
     const int n = 6, steps = 11;
     const Device d = device();
     const std::vector<float> host{0.1f, 0.4f, -0.3f, 0.9f, 0.2f, -0.6f}, params{1, 2, 3, 1, 2, 0.5f};
@@ -126,7 +126,7 @@ TEST(AutodiffPrograms, Case22_MedleyWithAndWithoutCheckpoints) {
     }
 }
 
-TEST(AutodiffPrograms, Case22_ConditionsOnTheHost) {
+TEST(AutodiffPrograms, ConditionsOnTheHost) {
     const auto until_small = [](Array<float>& x) {
         while (x.download()[0] > 0.01f) half_square(ndrange(3), x);
     };
@@ -141,7 +141,7 @@ TEST(AutodiffPrograms, Case22_ConditionsOnTheHost) {
     expect_near(dx.download(), differences(result, host, 1e-3f), 2e-3);
 }
 
-TEST(AutodiffPrograms, ProgramsThatGiveArrays) {
+TEST(AutodiffPrograms, ProgramsThatReturnArrays) {
     const auto loss = [](Array<float>& x) {
         Array<float> sum = x.device().zeros<float>(1);
         total(ndrange(4), sum, x);
@@ -241,7 +241,7 @@ TEST(AutodiffPrograms, HostStepsWithRules) {
               "the host step \"sort\" works on arrays that depend on what is differentiated and has no rule for reverse mode: add .reverse(rule) or .inactive()");
 }
 
-TEST(AutodiffPrograms, ReadingBackEndsAPath) {
+TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
     const auto through_the_host = [](Array<float>& y, Array<float>& x) {
         square(ndrange(4), x);
         std::vector<float> v = x.download();

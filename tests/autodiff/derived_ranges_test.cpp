@@ -29,7 +29,7 @@ Val<float> often_halved(Val<float> x, Val<int> times) {
     return v;
 }
 
-TEST(AutodiffRanges, FixedGroup) {
+TEST(AutodiffRanges, StaticGroup) {
     const auto shared = kernel("shared", static_group<32>, [](InOut<float> y, In<float> x) { shared_product(y, x); });
     expect_derivatives(shared, ndrange(48), field(48, 1), field(48, 2));
     const auto sums = kernel("sums", static_group<16>, [](InOut<float> y, In<float> x) {
@@ -49,7 +49,7 @@ TEST(AutodiffRanges, FixedGroup) {
     expect_derivatives(guarded, ndrange(6, 11), field(66, 5).reshape({6, 11}), field(66, 6).reshape({6, 11}));
 }
 
-TEST(AutodiffRanges, FixedRange) {
+TEST(AutodiffRanges, StaticRange) {
     const auto shared =
         kernel("shared", static_group<16>, static_range<40>, [](InOut<float> y, In<float> x) { shared_product(y, x); });
     const auto often = kernel("often", static_range<40>, [](InOut<float> y, In<float> x) {
@@ -75,7 +75,7 @@ TEST(AutodiffRanges, FixedRange) {
 }
 
 /// So many items that sums go in pieces, where the range may be cut.
-TEST(AutodiffRanges, ManyItemsOfAFixedRange) {
+TEST(AutodiffRanges, StaticRangeOfManyItems) {
     constexpr int n = 3 << 17;
     const auto scaled = kernel("scaled", static_range<n>, [](InOut<float> y, In<float> x, Val<float> a) {
         auto i = global_index();
@@ -88,7 +88,7 @@ TEST(AutodiffRanges, ManyItemsOfAFixedRange) {
     EXPECT_EQ(dx.get(n - 1), 3.0f);
 }
 
-TEST(AutodiffRanges, MoreThanThreeDimensions) {
+TEST(AutodiffRanges, MoreThanThreeDimensionsAreRefused) {
     const auto scaled = kernel("scaled_4", [](InOut<float, 4> y, In<float, 4> x) {
         auto [a, b, c, d] = global_index<4>();
         y(a, b, c, d) *= x(a, b, c, d);

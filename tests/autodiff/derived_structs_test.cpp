@@ -49,7 +49,7 @@ struct AutodiffStructs : ::testing::Test {
     Grid grid{y, 0.5f}, shadow{dy, 0.0f}, shadow2{dy2, 0.0f};
 };
 
-TEST_F(AutodiffStructs, ActiveGivesOneBack) {
+TEST_F(AutodiffStructs, ActiveStructGivesAStructOfDerivatives) {
     const auto [dc, ds] = autodiff(Reverse, poly, ndrange(4), Duplicated(y, dy), Active(Coefficients{2, 7, 5}), Active(0.5f));
     EXPECT_EQ(dc.a, 12.0f);
     EXPECT_EQ(dc.n, 0);
@@ -63,7 +63,7 @@ TEST_F(AutodiffStructs, ActiveGivesOneBack) {
     EXPECT_EQ(dss[1], 40.0f);
 }
 
-TEST_F(AutodiffStructs, NumbersForwards) {
+TEST_F(AutodiffStructs, ForwardModeFollowsScalarsOfStructs) {
     autodiff(Forward, poly, ndrange(4), Duplicated(y, dy), Duplicated(Coefficients{2, 7, 5}, Coefficients{1, 0, 0}), Const(0.5f));
     EXPECT_EQ(dy.download(), std::vector<float>(4, 5.0f));
     EXPECT_EQ(message_of([&] {
@@ -73,7 +73,7 @@ TEST_F(AutodiffStructs, NumbersForwards) {
               "argument 2 (a) is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back");
 }
 
-TEST_F(AutodiffStructs, MixedAddsToTheNumbers) {
+TEST_F(AutodiffStructs, MixedDuplicatedAddsToScalarsOfTheShadow) {
     const auto [dc] = autodiff(Reverse, scale, ndrange(4), MixedDuplicated(grid, shadow), Active(2.0f));
     EXPECT_EQ(dc, 6.0f);
     EXPECT_EQ(shadow.h, 24.0f);
@@ -86,7 +86,7 @@ TEST_F(AutodiffStructs, MixedAddsToTheNumbers) {
     EXPECT_EQ(to.c.b, 12.0f);
 }
 
-TEST_F(AutodiffStructs, DuplicatedHoldsTheNumbersInReverse) {
+TEST_F(AutodiffStructs, ScalarsOfADuplicatedStructAreConstantInReverseMode) {
     const auto [dc] = autodiff(Reverse, scale, ndrange(4), Duplicated(grid, shadow), Active(2.0f));
     EXPECT_EQ(dc, 6.0f);
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));
@@ -112,7 +112,7 @@ float with_numbers_of(float u, float h, Coefficients c) {
     return u * c.a + c.b * float(c.n);
 }
 
-TEST_F(AutodiffStructs, ProgramsFollowTheirNumbers) {
+TEST_F(AutodiffStructs, ProgramsFollowScalarsOfStructs) {
     const Coefficients c{2, 7, 5};
     const float u = 3, h = 0.5f, by_u = h * 0.5f * c.a * c.a * c.a, by_h = u * by_u / h + c.b * (c.a * c.a + 7),
                 by_a = 3 * u * h * 0.5f * c.a * c.a + 2 * c.b * h * c.a, by_b = h * (c.a * c.a + 7);
@@ -141,7 +141,7 @@ TEST_F(AutodiffStructs, ProgramsFollowTheirNumbers) {
 }
 
 /// Structs in structs, with integers and an array that was never allocated.
-TEST_F(AutodiffStructs, ProgramsFollowNumbersOfMembers) {
+TEST_F(AutodiffStructs, ProgramsFollowScalarsOfNestedStructs) {
     Scene scene{grid, {2, 0, 5}, d.full<int>(4, 3)}, to{shadow, {0, 0, 0}, Array<int>()};
     autodiff(
         Reverse,
@@ -159,7 +159,7 @@ TEST_F(AutodiffStructs, ProgramsFollowNumbersOfMembers) {
     EXPECT_EQ(to.c.b, 12.0f);
 }
 
-TEST_F(AutodiffStructs, NumbersThatAProgramCannotFollow) {
+TEST_F(AutodiffStructs, ScalarsThatAProgramCannotFollow) {
     const auto program = [](auto& g) { scale(ndrange(4), g, 2.0f); };
     EXPECT_EQ(message_of([&] { autodiff(Reverse, [](auto&, auto&) {}, MixedDuplicated(grid, shadow), BatchDuplicated(y, {dy, dy2})); }),
               "the derivative of a program: argument 1 (u) has 1 shadow, and the batch has 2 directions");

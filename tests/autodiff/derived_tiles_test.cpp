@@ -167,7 +167,7 @@ void pairs(int n) {
     });
     expect_derivatives(k, ndrange(n), random<T>(n, 1), random<T>(n, 2), random<T>(n, 3));
 }
-TEST(AutodiffTiles, AllPairs) {
+TEST(AutodiffTiles, PairwiseLoops) {
     for (const int n : {5, 64, 100}) pairs<float>(n);
     if (device().supports(Feature::float64)) pairs<double>(40);
 }
@@ -233,7 +233,7 @@ TEST(AutodiffTiles, EmptyArrays) {
 }
 
 /// Members of a struct that all items read, among them a vector and a double, against arrays of their own.
-TEST(AutodiffTiles, SharedStructs) {
+TEST(AutodiffTiles, StructsThatAllItemsRead) {
     const auto term = [](const Val<float>& x, const Val<float>& px, const Val<float>& py, const Val<float>& pz,
                          const Val<float>& mass, const Val<double>& charge) {
         auto u = px - x, v = py - 0.5f, w = pz + x;

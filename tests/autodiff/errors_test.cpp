@@ -36,19 +36,19 @@ struct AutodiffErrors : ::testing::Test {
     Array<float> y = d.zeros<float>(4), dy = d.full<float>(4, 1.0f), x = d.zeros<float>(4), dx = d.zeros<float>(4);
 };
 
-TEST_F(AutodiffErrors, Case26_ActiveArray) {
+TEST_F(AutodiffErrors, ActiveArrayIsRefused) {
     EXPECT_EQ(message_of([&] { autodiff(Reverse, axpy, ndrange(4), Active(y), Const(1.0f), Const(x)); }),
               about("axpy", axpy_line, "argument 1 is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow"));
 }
 
-TEST_F(AutodiffErrors, Case26_ScalarsOfTheOtherMode) {
+TEST_F(AutodiffErrors, ScalarAnnotationsOfTheOtherModeAreRefused) {
     EXPECT_EQ(message_of([&] { autodiff(Reverse, axpy, ndrange(4), Duplicated(y, dy), Duplicated(1.0f, 1.0f), Const(x)); }),
               about("axpy", axpy_line, "argument 2 is a scalar and Duplicated in reverse mode: write Active(value), and its derivative comes back"));
     EXPECT_EQ(message_of([&] { autodiff(Forward, axpy, ndrange(4), Duplicated(y, dy), Active(1.0f), Const(x)); }),
               about("axpy", axpy_line, "argument 2 is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)"));
 }
 
-TEST_F(AutodiffErrors, Case26_ShadowOfAnotherShape) {
+TEST_F(AutodiffErrors, ShadowOfAnotherShapeIsRefused) {
     Array<float> short_one = d.zeros<float>(3);
     EXPECT_EQ(message_of([&] { autodiff(Reverse, axpy, ndrange(4), Duplicated(y, dy), Const(1.0f), Duplicated(x, short_one)); }),
               about("axpy", axpy_line, "the shadow of argument 3 has extents [3], and the array has [4]"));
@@ -57,14 +57,14 @@ TEST_F(AutodiffErrors, Case26_ShadowOfAnotherShape) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));
 }
 
-TEST_F(AutodiffErrors, Case26_ShadowOnAnotherDevice) {
+TEST_F(AutodiffErrors, ShadowOnAnotherDeviceIsRefused) {
     const Device other = Device(open_interp());
     Array<float> there = other.zeros<float>(4);
     EXPECT_EQ(message_of([&] { autodiff(Reverse, axpy, ndrange(4), Duplicated(y, dy), Const(1.0f), Duplicated(x, there)); }),
               about("axpy", axpy_line, "the shadow of argument 3 lies on " + other.name() + ", and the array on " + d.name()));
 }
 
-TEST_F(AutodiffErrors, Case26_Integers) {
+TEST_F(AutodiffErrors, IntegersAreRefused) {
     Array<int> n = d.zeros<int>(4), dn = d.zeros<int>(4);
     EXPECT_EQ(message_of([&] { autodiff(Reverse, count, ndrange(4), Duplicated(n, dn), Const(1)); }),
               about("count", count_line, "argument 1 is Duplicated and of type i32, which has no derivative: write Const"));
@@ -72,7 +72,7 @@ TEST_F(AutodiffErrors, Case26_Integers) {
               about("count", count_line, "argument 2 is Active and of type i32, which has no derivative: write Const"));
 }
 
-TEST_F(AutodiffErrors, Case26_StructsOfIntegers) {
+TEST_F(AutodiffErrors, StructsOfIntegersAreRefused) {
     const int line = __LINE__ + 1;
     const auto number = kernel("number", [](InOut<Cell> cells) { cells[global_index()].at = global_index(); });
     const Array<Cell> cells = d.upload(std::vector<Cell>(4)), shadow = cells.clone();
@@ -80,13 +80,13 @@ TEST_F(AutodiffErrors, Case26_StructsOfIntegers) {
               about("number", line, "argument 1 is Duplicated and of type struct without floats, which has no derivative: write Const"));
 }
 
-TEST_F(AutodiffErrors, AnotherNumberOfArguments) {
+TEST_F(AutodiffErrors, WrongNumberOfArguments) {
     const AnyKernel any(axpy.recorded());
     EXPECT_EQ(message_of([&] { autodiff(Reverse, any, ndrange(4), Duplicated(y, dy)); }),
               about("axpy", axpy_line, "it takes 3 arguments and is given 1"));
 }
 
-TEST_F(AutodiffErrors, NothingToCheck) {
+TEST_F(AutodiffErrors, CheckGradientWithoutFloatArrays) {
     EXPECT_EQ(message_of([&] { check_gradient(count, ndrange(4), d.zeros<int>(4), 1); }),
               "check_gradient is given no array of float or double to check: those that are Const are held");
 }
@@ -113,7 +113,7 @@ TEST_F(AutodiffErrors, Batches) {
 /// A kernel on this line whose body is given; `line` is the line.
 #define KERNEL_HERE(line, name, ...) const int line = __LINE__; const auto name = kernel(#name, __VA_ARGS__)
 
-TEST_F(AutodiffErrors, Case26_AtomicsWithoutADerivative) {
+TEST_F(AutodiffErrors, AtomicsWithoutADerivativeAreRefused) {
     const auto refused = [&](const auto& k) { return message_of([&] { autodiff(Reverse, k, ndrange(4), Duplicated(y, dy), Duplicated(x, dx)); }); };
     const auto sentence = [](const char* name, int line, const std::string& what) {
         return text("kernel \"", name, "\" (", at(line), ") is differentiated in reverse through ", what, " on line ", line, ", which ");
@@ -165,7 +165,7 @@ TEST_F(AutodiffErrors, HostStepsWithoutARule) {
                        " mode: add .", forward ? "forward" : "reverse", "(rule) or .inactive()"));
 }
 
-TEST_F(AutodiffErrors, NumbersOfPrograms) {
+TEST_F(AutodiffErrors, ScalarsOfPrograms) {
     EXPECT_EQ(message_of([&] { autodiff(Reverse, [&](Array<float>& a, auto c) { axpy(ndrange(4), a, trigamma(c), x); }, Duplicated(y, dy), Active(2.0f)); }),
               "a program computes trigamma of a number that its derivative follows, which has no derivative: compute with its value()");
     const auto nested = [&](Array<float>& a, auto c) {
@@ -175,7 +175,7 @@ TEST_F(AutodiffErrors, NumbersOfPrograms) {
               "a program computes mul of numbers that two derivatives follow, one inside the other: give the inner program its value()");
 }
 
-TEST_F(AutodiffErrors, RulesThatGiveTooLittle) {
+TEST_F(AutodiffErrors, RulesThatReturnTooFewAdjoints) {
     const auto ruled = kernel("ruled", [](Out<float> y, Val<float> a, Val<float> b) { y[global_index()] = a * b; });
     ruled.reverse([](const Range&, const Duplicated<Array<float>>&, float a, float) { return a; });
     EXPECT_EQ(message_of([&] { autodiff(Reverse, ruled, ndrange(4), Duplicated(y, dy), Active(2.0f), Active(3.0f)); }),
@@ -221,7 +221,7 @@ const auto given = kernel("given", [](InOut<float> y, Val<int> n) {
     y[i] = v;
 });
 
-TEST_F(AutodiffErrors, DumpsOfWhatTakesTapes) {
+TEST_F(AutodiffErrors, DumpsOfKernelsThatTakeTapes) {
     const auto folder = std::filesystem::temp_directory_path() / text("pumice_tapes_", getpid());
     const auto refusal = [](const char* name, int line, const char* arrays, const char* length) {
         return text("kernel \"", name, "\" (", at(line), ") cannot be dumped: it takes ", arrays, " that autodiff makes for each launch, ", length,

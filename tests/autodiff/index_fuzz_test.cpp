@@ -135,7 +135,7 @@ private:
     std::optional<Kernel<InOut<float>, In<float>, In<float>>> kernel;
 };
 
-TEST(Autodiff, of_random_indices_that_wrap) {
+TEST(Autodiff, random_indices_that_wrap) {
     fuzz::each_seed(16, [](uint64_t seed) { Wrapping(seed).check(); });
 }
 
@@ -156,7 +156,7 @@ void expect_counts(const char* name, int items, int elements, Index index) {
     EXPECT_EQ(all, float(items)) << name;
 }
 
-TEST(Autodiff, items_that_meet_by_wrapping_all_add) {
+TEST(Autodiff, items_whose_wrapped_indices_meet_all_add) {
     if (has_narrow_types()) {
         expect_counts("of_bytes", 1000, 256, [](auto i) { return cast<int>(cast<uint8_t>(i * 64)); });
         expect_counts("of_shorts", 1000, 65536, [](auto i) { return cast<int>(cast<uint16_t>(i << 12)); });

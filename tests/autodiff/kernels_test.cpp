@@ -29,7 +29,7 @@ std::vector<float> times(const std::vector<float>& v, float c) {
     return out;
 }
 
-TEST(Autodiff, Case1_SquareInPlace) {
+TEST(Autodiff, SquareInPlace) {
     const std::vector<float> host = iota<float>(64, 1.0f);
     Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f);
     autodiff(Reverse, square, ndrange(64), Duplicated(a, da));
@@ -43,7 +43,7 @@ TEST(Autodiff, Case1_SquareInPlace) {
     suite::expect_derivatives(square, ndrange(64), device().upload(host));
 }
 
-TEST(Autodiff, Case2_ActiveScalar) {
+TEST(Autodiff, ActiveScalar) {
     Array<float> a = device().upload(iota<float>(64, 1.0f)), da = device().full<float>(64, 1.0f);
     const auto [db] = autodiff(Reverse, scale, ndrange(64), Duplicated(a, da), Active(1.2f));
     EXPECT_EQ(da.download(), std::vector<float>(64, 1.2f));
@@ -58,7 +58,7 @@ TEST(Autodiff, Case2_ActiveScalar) {
 
 /// Whoever launches the adjoint himself launches one kernel: the sum over 10 groups is in the scalar's array when it is done, and that over
 /// the one element that all items read; a stencil is scattered.
-TEST(Autodiff, AdjointsAreWholeKernels) {
+TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
     const auto weighted = kernel("weighted", [](Out<float> y, In<float> x, In<float> weight, Val<float> a) {
         auto i = global_index();
         y[i] = a * (x[i] + x[i + 1]) * weight[2];
@@ -77,7 +77,7 @@ TEST(Autodiff, AdjointsAreWholeKernels) {
 
 /// Gathered on devices whose items take branches together by a range as wide as what is read: where a neighbour is out of the range,
 /// or takes the other branch, nothing comes from it.
-TEST(Autodiff, StencilsUnderBranchesAtTheRim) {
+TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
     const auto upwind = kernel("upwind", [](Out<float, 2> y, In<float, 2> x, In<int, 2> wet) {
         auto [i, j] = global_index<2>();
         Var v = 0.5f * x(i, j);
@@ -95,7 +95,7 @@ TEST(Autodiff, StencilsUnderBranchesAtTheRim) {
 }
 
 /// Steps and tolerances are those of the coarser type; what is not a number is no agreement.
-TEST(Autodiff, WhatIsNotChosenMayBeInfinite) {
+TEST(Autodiff, InfiniteDerivativesOfDiscardedOperandsAreMasked) {
     // Derivatives of what select, min and max leave out are infinite, or not a number: at 0, below it, and where exp is too large.
     const auto pieces = kernel("pieces", [](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -134,7 +134,7 @@ TEST(Autodiff, WhatIsNotChosenMayBeInfinite) {
 }
 
 /// Items that loop over all items take what the others add to theirs, over the loop's range; over others that is scattered.
-TEST(Autodiff, AllPairs) {
+TEST(Autodiff, PairwiseLoops) {
     const auto pairs = kernel("pairs", [](Out<float> y, In<float, 2> x, In<float> m) {
         auto i = global_index();
         Var sum = 0.0f;
@@ -155,7 +155,7 @@ TEST(Autodiff, AllPairs) {
     }
 }
 
-TEST(Autodiff, ChecksOfFloatBesideDouble) {
+TEST(Autodiff, CheckGradientOfFloatsBesideDoubles) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto cubes = kernel("cubes", [](InOut<double> a, InOut<float> b) {
         auto i = global_index();
@@ -192,7 +192,7 @@ TEST(Autodiff, AdjointsOfAdjoints) {
 }
 
 /// The tangent's kernel launched, and every mode over every other: of y = x^3 by a loop, whose second derivative is 6 x.
-TEST(Autodiff, Case15_ModesOverModes) {
+TEST(Autodiff, ModesOverModes) {
     const auto cube = kernel("cube", [](Out<float> y, In<float> x) {
         auto i = global_index();
         Var v = 1.0f;
@@ -229,7 +229,7 @@ TEST(Autodiff, Case15_ModesOverModes) {
     EXPECT_EQ(by_x.download(), curves);
 }
 
-TEST(Autodiff, Case3_BatchOfSeeds) {
+TEST(Autodiff, BatchOfTwoDirections) {
     const std::vector<float> host = iota<float>(64, 1.0f);
     Array<float> a = device().upload(host), da = device().full<float>(64, 1.0f), db = device().full<float>(64, 3.0f);
     autodiff(Reverse, square, ndrange(64), BatchDuplicated(a, {da, db}));
@@ -248,7 +248,7 @@ TEST(Autodiff, Case3_BatchOfSeeds) {
     EXPECT_EQ(db.download(), times(host, 6));
 }
 
-TEST(Autodiff, Case5_Copy) {
+TEST(Autodiff, CopyMovesTheAdjointToTheSource) {
     Array<float> src = device().upload(iota<float>(8)), dsrc = device().full<float>(8, 10.0f);
     Array<float> dst = device().zeros<float>(8), ddst = device().full<float>(8, 1.0f);
     autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Duplicated(src, dsrc));

@@ -51,7 +51,7 @@ const auto basis = kernel("basis", [](Out<float> y, In<float, 2> x, In<float> a,
     y[i] = sum;
 });
 
-TEST(AutodiffLoopSums, RadialBasisNetwork) {
+TEST(AutodiffLoopPartialSums, RadialBasisNetwork) {
     for (const int n : {255, 256, 1000})
         for (const int k : {1, 7, 40})
             expect_same_in_halves(basis, ndrange(n), n, table(n, 2, 1), random(k, 2), random(k, 3, 0.2, 2), table(k, 2, 4));
@@ -72,7 +72,7 @@ const auto layer = kernel("layer", [](Out<float> y, In<float, 2> x, In<float, 2>
     y[i] = sum * sum;
 });
 
-TEST(AutodiffLoopSums, Layer) {
+TEST(AutodiffLoopPartialSums, Layer) {
     for (const int m : {1, 5, 33}) expect_same_in_halves(layer, ndrange(700), 700, table(700, 3, 1), table(m, 3, 2), random(m, 3), random(m, 4));
 }
 
@@ -93,12 +93,12 @@ const auto mixture = kernel("mixture", [](Out<float> y, In<float, 2> x, In<float
     y[i] = most + log(sum);
 });
 
-TEST(AutodiffLoopSums, Mixture) {
+TEST(AutodiffLoopPartialSums, Mixture) {
     for (const int k : {1, 3, 20}) expect_same_in_halves(mixture, ndrange(900), 900, table(900, 2, 1), random(k, 2), table(k, 2, 3), table(k, 2, 4));
 }
 
 /// Right to 1e-5 over a million items.
-TEST(AutodiffLoopSums, OfManyItems) {
+TEST(AutodiffLoopPartialSums, SumsOverAMillionItemsAreAccurate) {
     const int n = suite::is_checking_device() ? 20'000 : 1'000'000;
     const std::vector<float> host = suite::numbers<float>(int64_t(n) * 2, 9, 0.2, 1);
     const float centres[] = {0.1f, 0.5f, 0.9f};
@@ -156,17 +156,17 @@ const auto largest_too = kernel("largest_too", [](Out<float> y, In<float, 2> x, 
     y[i] = sum - most;
 });
 
-TEST(AutodiffLoopSums, WhatFlowsOutOfConditions) {
+TEST(AutodiffLoopPartialSums, ValuesThatLeaveConditions) {
     for (const int n : {100, 700}) expect_same_in_halves(let_through, ndrange(n), n, table(n, 2, 1), random(7, 2));
     suite::expect_derivatives(let_through, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3, 0.5, 2));
 }
 
-TEST(AutodiffLoopSums, LoopsWithin) {
+TEST(AutodiffLoopPartialSums, NestedLoops) {
     for (const int n : {100, 700}) expect_same_in_halves(projected, ndrange(n), n, table(n, 2, 1), random(7, 2), random(7, 4), table(7, 2, 3));
     suite::expect_derivatives(projected, ndrange(300), random(300, 1), table(300, 2, 2), random(5, 3), random(5, 5), table(5, 2, 4));
 }
 
-TEST(AutodiffLoopSums, LargestTermBesideTheSum) {
+TEST(AutodiffLoopPartialSums, LargestTermBesideTheSum) {
     // Each item's largest term has the derivative -1, of which b[k] gets a share: as in forward mode, for many items.
     suite::expect_derivatives(largest_too, ndrange(640), random(640, 1), table(640, 2, 2), random(40, 3), random(40, 4));
 }

@@ -87,7 +87,7 @@ TEST_F(AutodiffOverlap, CopiesOntoThemselves) {
     EXPECT_EQ(dz.download(), (std::vector<float>{2, 3, 4, 5, 6, 6}));
 }
 
-TEST_F(AutodiffOverlap, ProgramsAndShadows) {
+TEST_F(AutodiffOverlap, ProgramsThatUseShadowsAreRefused) {
     const auto refused = [&](auto mode, const auto& f, const auto&... annotations) {
         return message_of([&] { autodiff(mode, f, annotations...); });
     };
@@ -117,7 +117,7 @@ TEST_F(AutodiffOverlap, ProgramsAndShadows) {
     EXPECT_EQ(sum.download(), std::vector<float>(4, 5.0f));
 }
 
-TEST_F(AutodiffOverlap, OneArrayTwice) {
+TEST_F(AutodiffOverlap, OneArrayAsTwoArguments) {
     Array<float> other = d.zeros<float>(4);
     autodiff(Reverse, product, ndrange(4), Duplicated(y, dy), Duplicated(x, dx), Duplicated(x, other));
     EXPECT_EQ(dx.download(), std::vector<float>(4, 4.0f));
@@ -130,7 +130,7 @@ TEST_F(AutodiffOverlap, OneArrayTwice) {
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
-TEST_F(AutodiffOverlap, NoElementsAndNoItems) {
+TEST_F(AutodiffOverlap, EmptyArraysAndRanges) {
     const auto [none] = autodiff(Reverse, axpy, ndrange(0), Duplicated(y, dy), Active(2.0f), Duplicated(x, dx));
     EXPECT_EQ(none, 0.0f);
     const auto [forward, reverse] = autodiff_split(square, ndrange(0), Duplicated(x, dx));
@@ -152,7 +152,7 @@ TEST_F(AutodiffOverlap, NoElementsAndNoItems) {
     EXPECT_EQ(dx.download(), std::vector<float>(4, 1.0f));
 }
 
-TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
+TEST_F(AutodiffOverlap, TapeOfAnotherCallIsRefused) {
     Array<float> z = d.full<float>(8, 3.0f), dz = d.full<float>(8, 1.0f);
     const auto cube = kernel("cube", [](InOut<float> a) {
         auto i = global_index();
@@ -170,7 +170,7 @@ TEST_F(AutodiffOverlap, TapesOfAnotherCall) {
 
 /// Between halves: how many iterations an item makes, where it asks an array; where its values are needed, too, a float an iteration, an
 /// offset to find them, and where they end.
-TEST_F(AutodiffOverlap, TapesAreAsLargeAsNeeded) {
+TEST_F(AutodiffOverlap, TapesHaveTheSizeThatIsNeeded) {
     const auto iterate = kernel("iterate", [](InOut<float> a, In<int> times) {
         auto i = global_index();
         Var v = a[i];
@@ -252,7 +252,7 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
     EXPECT_EQ(shadow.get(4), 1.0f);
 }
 
-TEST_F(AutodiffOverlap, ErrorsInTheMiddle) {
+TEST_F(AutodiffOverlap, ErrorsInAProgramLeaveLaterProgramsRight) {
     const auto refuses = host_step("refuses", [](Array<float>& a) { a.fill(2.0f); }).reverse([](const Duplicated<Array<float>>&) {
         throw Error("the rule refuses");
     });

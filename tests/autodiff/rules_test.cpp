@@ -7,7 +7,7 @@ using suite::device;
 
 namespace {
 
-TEST(AutodiffCases, Case16_CustomRules) {
+TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     int calls = 0;
     const auto wrong = kernel("wrong", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()]; });
     const auto seven = kernel("seven", [](InOut<float> dx, In<float> dy) { dx[global_index()] += 7.0f * dy[global_index()]; });
@@ -69,7 +69,7 @@ TEST(AutodiffCases, Case16_CustomRules) {
     EXPECT_EQ(dc, 300.0f);
 }
 
-TEST(AutodiffCases, CheckGradientFindsTheWorstComponent) {
+TEST(AutodiffRules, CheckGradientFindsTheWorstComponent) {
     const auto bad = kernel("bad", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
     const auto rule = kernel("bad_rule", [](InOut<float> dx, InOut<float> dy, In<float> x) {
         auto i = global_index();

@@ -39,7 +39,7 @@ TEST(AutodiffSubgroups, ReductionsAndScans) {
     CHECK(subgroup, broadcast_first);
 }
 
-TEST(AutodiffSubgroups, ShufflesByOneDistance) {
+TEST(AutodiffSubgroups, ShufflesByAUniformDistance) {
     const bool single = device().limits().subgroup_size == 1;
     check("broadcast", [](const Val<float>& s) { return subgroup::broadcast(s, 0); });
     check("shuffle", [](const Val<float>& s) { return subgroup::shuffle(s, 0); });
@@ -48,7 +48,7 @@ TEST(AutodiffSubgroups, ShufflesByOneDistance) {
     check("shuffle_xor", [](const Val<float>& s) { return subgroup::shuffle_xor(s, 1) + 2.0f * subgroup::shuffle_xor(s, 3); }, single);
 }
 
-TEST(AutodiffSubgroups, ShufflesByEachLanesOwn) {
+TEST(AutodiffSubgroups, ShufflesByADistancePerLane) {
     const auto lane = [] { return subgroup::lane(); };
     check("mirrored", [&](const Val<float>& s) { return subgroup::shuffle(s, subgroup::size() - 1 - lane()); }, false);
     check("halved", [&](const Val<float>& s) { return subgroup::shuffle(s, lane() / 2); });

@@ -16,7 +16,7 @@ TEST(BrokenDriver, TheNextDeviceIsTried) {
     EXPECT_EQ(a.download(), (std::vector<int>{2, 4, 6}));
 }
 
-TEST(BrokenDriver, AllSaysTheReason) {
+TEST(BrokenDriver, DeviceListGivesTheReason) {
     Device::open("vulkan");
     const std::vector<DeviceInfo> all = Device::all();
     ASSERT_FALSE(all.empty());
@@ -29,7 +29,7 @@ TEST(BrokenDriver, AllSaysTheReason) {
     EXPECT_EQ(usable, 1);  // lavapipe
 }
 
-TEST(BrokenDriver, AskedForByNameItIsAnError) {
+TEST(BrokenDriver, OpeningItByNameIsAnError) {
     const std::string spec = Device::all()[0].spec;
     try {
         Device::open(spec);

@@ -46,7 +46,7 @@ protected:
     if (!has(fault)) GTEST_SKIP() << "the fault is another one"
 
 /// The card's own memory has 96 MiB, the host's 512.
-TEST_F(Card, ArraysThatItsMemoryHasNoRoomForLieInTheHosts) {
+TEST_F(Card, ArraysPastItsMemoryLieInHostMemory) {
     ONLY_WITH("full");
     const Device d = Device::open("vulkan");
     constexpr int n = 8 << 20;  // 32 MiB
@@ -62,7 +62,7 @@ TEST_F(Card, ArraysThatItsMemoryHasNoRoomForLieInTheHosts) {
     for (size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], 2 * host[i]);
 }
 
-TEST_F(Card, MemoryThatNeitherHasIsAnErrorWithTheBytes) {
+TEST_F(Card, MemoryThatNeitherHasIsAnErrorThatNamesTheBytes) {
     ONLY_WITH("full");
     const Device d = Device::open("vulkan");
     std::vector<Array<float>> arrays;
@@ -78,7 +78,7 @@ TEST_F(Card, MemoryThatNeitherHasIsAnErrorWithTheBytes) {
     EXPECT_EQ(y.get(99), 198.0f);
 }
 
-TEST_F(Card, ALostOneIsAnErrorAndNothingHangs) {
+TEST_F(Card, ALostDeviceIsAnErrorAndNothingHangs) {
     ONLY_WITH("lost");
     const std::string lost = "is lost: the driver has given it up (VK_ERROR_DEVICE_LOST)";
     {
@@ -101,7 +101,7 @@ TEST_F(Card, ALostOneIsAnErrorAndNothingHangs) {
     EXPECT_EQ(y.get(9), 18.0f);
 }
 
-TEST_F(Card, APromiseThatItsDriverBreaksIsAnErrorThatNamesTheKernelAndTheFeature) {
+TEST_F(Card, ABrokenFeatureIsAnErrorThatNamesTheKernelAndTheFeature) {
     ONLY_WITH("lies");
     const Device d = Device::open("vulkan");
     ASSERT_TRUE(d.supports(Feature::float64));

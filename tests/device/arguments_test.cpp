@@ -14,7 +14,7 @@ auto mapped(const char* name, F f) {
     return kernel(name, [f](InOut<float> a) { a[global_index()] = f(a[global_index()]); });
 }
 
-TEST(Language, Case15_KernelsTakeACallable) {
+TEST(Language, FactoriesOfKernelsTakeACallable) {
     Array<float> a = device().upload(suite::iota<float>(10));
     mapped("plus_one", [](Val<float> x) { return x + 1; })(ndrange(10), a);
     mapped("squared", [](Val<float> x) { return x * x; })(ndrange(10), a);
@@ -48,7 +48,7 @@ auto many_arrays_kernel(std::index_sequence<N...>) {
     });
 }
 
-TEST(Language, Case23_SixtyFourArguments) {
+TEST(Language, SixtyFourArguments) {
     for (int round = 0; round < 3; ++round) {  // the same launch again and again, and after others
         Array<int> out = device().zeros<int>(5);
         for (int launch = 0; launch < 4; ++launch)
@@ -61,7 +61,7 @@ TEST(Language, Case23_SixtyFourArguments) {
     }
 }
 
-TEST(Language, Case23_FortyArrays) {
+TEST(Language, FortyArrays) {
     const auto many_arrays = many_arrays_kernel(std::make_index_sequence<40>());
     Array<float, 2> out = device().zeros<float>({2, 3}), in = device().upload(suite::iota<float>(6), {2, 3});
     const auto launch = [&]<size_t... N>(std::index_sequence<N...>) {

@@ -114,7 +114,7 @@ TEST(Atomics, EveryOperationOn64Bits) {
     if (device().supports(Feature::float64)) every_operation<double>("every_f64");
 }
 
-TEST(Atomics, NumbersBelowZeroOn64Bits) {
+TEST(Atomics, NegativeNumbersOn64Bits) {
     const auto k = kernel("below", [](InOut<int64_t> a) {
         auto i = global_index();
         const Val<int64_t> v = (cast<int64_t>(i) - 100) * int64_t(0x1'0000'0003ll);
@@ -148,7 +148,7 @@ TEST(Atomics, WordsOf64BitsInLocalMemory) {
     EXPECT_EQ(groups.download(), std::vector<int64_t>(96, (int64_t(4) << 33) - 1));
 }
 
-TEST(Atomics, MembersOf64Bits) {
+TEST(Atomics, MembersOf64BitWords) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto k = kernel("wide_members", [](InOut<Wide> a) {
         auto i = global_index();
@@ -183,7 +183,7 @@ TEST(Atomics, CompareExchangeOfDoublesComparesBits) {
     EXPECT_TRUE(got[1] == 0 && std::signbit(got[1])) << got[1];
 }
 
-TEST(Atomics, SmallMembers) {
+TEST(Atomics, MembersOf8And16Bits) {
     if (!device().supports(Feature::int8) || !device().supports(Feature::int16))
         GTEST_SKIP() << "SKIPPED: " << device().name() << " has no 8- and 16-bit integers";
     const auto k = kernel("small_members", [](InOut<Small> a, Out<Small> local) {
@@ -325,7 +325,7 @@ TEST(Types, AtomicsOn64Bits) {
 }
 
 // The usual flags of a search: several items store the same, or update it atomically.
-TEST(Types, FlagsThatSeveralItemsSet) {
+TEST(Types, FlagsThatSeveralItemsSetDoNotRace) {
     const auto k = kernel("found", [](InOut<bool> over, InOut<int> any, In<int> x) {
         auto i = global_index();
         $if (x[i] == 7) { over[0] = true; any[1] = 7; }

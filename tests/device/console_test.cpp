@@ -16,7 +16,7 @@ struct Lines {
 };
 using Strings = std::vector<std::string>;
 
-TEST(Device, Line17PrintFromFourItems) {
+TEST(Device, ItemsPrintInOrder) {
     Lines out;
     const auto k = kernel("four", [](In<float> x) {
         auto i = global_index();
@@ -51,7 +51,7 @@ void prints(const char* format, T value, const std::string& want) {
     EXPECT_EQ(out.lines, Strings{want});
 }
 
-TEST(Device, Line17PrintOfEveryScalarType) {
+TEST(Device, EveryScalarTypePrints) {
     const Device device = suite::device();
     prints<int>("{}", INT_MIN, "-2147483648");
     prints<unsigned>("{:x}", 0xdeadbeef, "deadbeef");
@@ -98,7 +98,7 @@ const auto check = kernel("check", [](InOut<int> x) {
     x[i] += 1;
 });
 
-TEST(Device, Line17RequireNamesTheItem) {
+TEST(Device, FailedRequirementNamesTheItem) {
     const Device device = suite::device();
     Array<int> x = device.upload<int>({1, 2, 30, 4});
     check(ndrange(4), x);
@@ -128,7 +128,7 @@ const auto chatter = kernel("chatter", [](Val<int> times) {
     $for (k, range(times)) { print("{} {}", i, k); }
 });
 
-TEST(Device, PrintsPastTheRingAreCounted) {
+TEST(Device, PrintsPastTheRingsCapacityAreCounted) {
     Lines out;
     chatter(ndrange(100).group(50), 3000);
     out.device.synchronize();

@@ -21,7 +21,7 @@ const auto unrolled = kernel("unrolled", [](Out<int> out) {
     out[i] = sum;
 });
 
-TEST(Language, Case14_HostLoopsUnroll) {
+TEST(Language, HostLoopsUnroll) {
     Array<int> out = device().zeros<int>(16);
     unrolled(ndrange(16).group(8), out);
     EXPECT_EQ(out.download(), std::vector<int>(16, 15 * 40 + 3));
@@ -104,7 +104,7 @@ const auto band = kernel("band", [](InOut<int> a, In<int> b, Val<int> low, Val<i
 });
 
 /// Conditions that hold for some, all or none of the items that run together; a sum that wraps around among them.
-TEST(Language, IfsThatGroupsOfItemsEnterTogether) {
+TEST(Language, BranchesTakenBySomeAllOrNoItemsOfAPacket) {
     constexpr int n = 75;
     const std::vector<int> from = suite::iota<int>(n);
     const Array<int> b = device().upload(from), a = device().zeros<int>(n);
@@ -119,7 +119,7 @@ TEST(Language, IfsThatGroupsOfItemsEnterTogether) {
             }
 }
 
-TEST(Language, TwinsWithoutMacros) {
+TEST(Language, FunctionsInPlaceOfMacros) {
     Array<int> out = device().zeros<int>(3);
     without_macros(ndrange(3), out);
     EXPECT_EQ(out.download(), std::vector<int>(3, 1648));
@@ -159,7 +159,7 @@ const auto deep = kernel("deep", [](Out<int> out) {
     out[global_index()] = n;
 });
 
-TEST(Language, Case23_ManyOperationsAndDeepLoops) {
+TEST(Language, AThousandOperationsAndDeepLoops) {
     Array<float> a = device().full<float>(4, 1.0f);
     many_ops(ndrange(4), a);
     float want = 1.0f;

@@ -68,7 +68,7 @@ void check_matmul(int n, int m, int l, bool naive) {
     check("tiled");
 }
 
-TEST(Examples, Case33_Matmul) {
+TEST(Examples, Matmul) {
     SKIP_WITHOUT_GROUPS_OF(256);
     if (suite::is_checking_device()) return check_matmul(64, 35, 45, true);  // a microsecond an operation
     check_matmul(256, 123, 45, true);
@@ -82,7 +82,7 @@ const auto copy_2d = [](Out<int, 2> b, In<int, 2> a) {
 const auto copy_dynamic = kernel("copy_dynamic", copy_2d);
 const auto copy_static = kernel("copy_static", static_group<1, 32>, copy_2d);
 
-TEST(Examples, Case34_Copy) {
+TEST(Examples, Copy) {
     const int n = 128;
     Array<int, 2> a = device().upload(suite::iota<int>(n * n), {n, n}), b = device().zeros<int>({n, n}), c = b.clone(), d = b.clone();
     copy_dynamic(ndrange(n, n), b, a);
@@ -110,7 +110,7 @@ auto transpose_tiled(const char* name) {
 }
 const auto transpose_unpadded = transpose_tiled<0>("transpose_unpadded"), transpose_padded = transpose_tiled<1>("transpose_padded");
 
-TEST(Examples, Case34_Transpose) {
+TEST(Examples, Transpose) {
     SKIP_WITHOUT_GROUPS_OF(256);
     const int n = suite::is_checking_device() ? 64 : 1024, m = n / 2;
     for (const auto& [rows, columns] : {std::pair(n, n), std::pair(n, m)}) {
@@ -186,7 +186,7 @@ void check_differences(const std::array<int64_t, N>& n) {
     EXPECT_EQ(out.download(), want);
 }
 
-TEST(Examples, Case35_FiniteDifferences) {
+TEST(Examples, FiniteDifferences) {
     check_differences<1>({9});
     check_differences<1>({1000});
     check_differences<2>({9, 7});
@@ -201,7 +201,7 @@ const auto diffuse = kernel("diffuse_strict", Math::strict, [](Out<float, 3> nex
                                                  now(i, j, k + 1) - 6.0f * now(i, j, k));
 });
 
-TEST(Examples, Case36_StrictDiffusionIsExact) {
+TEST(Examples, StrictDiffusionIsExact) {
     const int nx = 12, ny = 13, nz = 14;
     const std::vector<float> now = noise(nx * ny * nz), c = noise(nx * ny * nz);
     const Device d = device();
@@ -257,7 +257,7 @@ const auto scan = kernel("scan", whole_groups, [](Out<int> total, Out<int> inclu
     $if (l == group_size() - 1) { total[0] = tile[l]; }
 });
 
-TEST(Examples, Case38_ReductionsAndScansOfEverySize) {
+TEST(Examples, ReductionsAndScansOfEverySize) {
     Array<int> total = device().zeros<int>(1), out[2] = {device().empty<int>(257), device().empty<int>(257)};
     int group = 1;
     for (int n = 1; n <= 257; ++n) {

@@ -124,7 +124,7 @@ const auto neighbours = kernel("neighbours", [](InOut<int> a) {
     a[i] = add_to(left_neighbour(left));
 });
 
-TEST(Functions, Case15_FunctionsWithIndicesAndBarriers) {
+TEST(Functions, FunctionsWithIndicesAndBarriers) {
     for (const int n : {32, 27}) {
         Array<int> a = device().upload(suite::iota<int>(n));
         neighbours(ndrange(n).group(8), a);
@@ -138,7 +138,7 @@ auto map_kernel(const char* name, F f) {
     return kernel(name, [f](InOut<float> a) { auto i = global_index(); a[i] = f(a[i]); });
 }
 
-TEST(Functions, Case15_ACallableAsACompileTimeChoice) {
+TEST(Functions, ACallableIsChosenWhileRecording) {
     const auto twice = map_kernel("twice", [](const auto& x) { return x + x; });
     const auto waves = map_kernel("waves", wave);
     Array<float> a = device().upload<float>({1, 2, 3});

@@ -51,7 +51,7 @@ std::vector<int> mates(const Where& w, int i, F takes_part) {
     return found;
 }
 
-TEST(Device, Line22SubgroupIndices) {
+TEST(Device, SubgroupIndicesAreConsistent) {
     on_each([](const Device& device) {
         for (const auto& [n, group] : {std::pair(64, 64), {32, 32}, {7, 7}, {5, 8}, {1, 1}, {50, 64}}) {
             const Where w = where_in(device, n, group);
@@ -79,7 +79,7 @@ const auto sums = kernel("sums", [](Out<int> out, In<int> x, Out<float> real) {
     } $else { out[i] = -1; }
 });
 
-TEST(Device, Line22SubgroupSumsAndScans) {
+TEST(Device, SubgroupSumsAndScans) {
     on_each([](const Device& device) {
         const int n = 61, group = 64;
         const Where w = where_in(device, n, group);
@@ -125,7 +125,7 @@ const auto lanes = kernel("lanes", [](Out<int, 2> out, In<int> x) {
     out(10, i) = cast<int>(subgroup::reduce_xor(cast<unsigned>(v)));
 });
 
-TEST(Device, Line22SubgroupShufflesVotesBallot) {
+TEST(Device, SubgroupShufflesVotesAndBallot) {
     on_each([](const Device& device) {
         const int n = 64;  // whole subgroups
         const Where w = where_in(device, n, n);
@@ -239,7 +239,7 @@ const auto group_kernel = kernel("together", [](Out<int, 2> out, In<int> x) {
     out(10, i) = group::reduce_or(v) ^ group::reduce_xor(v);
 });
 
-TEST(Device, Line22GroupReduceAndScan) {
+TEST(Device, GroupReductionsAndScansInPartialGroups) {
     for (const int group : {1, 7, 32, suite::at_most_group(256)}) {
         for (const int n : {3 * group, 2 * group + (group + 1) / 2, 5}) {  // the second and third end in a partial group
             SCOPED_TRACE(testing::Message() << "group " << group << ", range " << n);
@@ -423,7 +423,7 @@ const auto ordered = kernel("ordered", [](Out<int> out, Out<unsigned> votes, In<
     votes[i] = cast<unsigned>(odd) + 2u * cast<unsigned>(some) + 4u * cast<unsigned>(each);
 });
 
-TEST(Device, GroupOperationsAreBarriersAndDecideLoops) {
+TEST(Device, GroupOperationsAreBarriersAndTheirResultsMayControlLoops) {
     for (const auto& [n, group] : {std::pair(100, 33), {64, 64}, {7, 8}, {250, 100}}) {
         std::vector<int> x(size_t(n), 0);
         for (int i = 0; i < n; ++i) x[size_t(i)] = (i * 37 + 11) % 97;

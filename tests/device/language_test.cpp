@@ -18,7 +18,7 @@ const auto accumulate = kernel("accumulate", [](InOut<int, 2> in_place, InOut<in
     input(i, j) = i + j;
 });
 
-TEST(Language, Case13_AccumulateInPlace) {
+TEST(Language, AccumulateInPlace) {
     Array<int, 2> a = device().zeros<int>({5, 8}), b = device().zeros<int>({5, 8}), input = device().zeros<int>({5, 8});
     accumulate(ndrange(5, 8), a, b, input);
     std::vector<int> want(40);

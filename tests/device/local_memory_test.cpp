@@ -36,7 +36,7 @@ std::vector<int> reversed_groups(int n, int g) {
     return want;
 }
 
-TEST(Language, Case09_LocalReversal) {
+TEST(Language, ReversalThroughLocalMemory) {
     const auto dynamic = reverse_dynamic("reverse_dynamic"), whole_dynamic = reverse_dynamic("whole_dynamic", whole_groups);
     for (const auto& k : {reverse_static("reverse_static"), reverse_static("whole_static", whole_groups), dynamic, whole_dynamic}) {
         Array<int> a = device().upload(suite::iota<int>(64));
@@ -136,7 +136,7 @@ const auto barrier_in_for = kernel("barrier_in_for", [](InOut<int> a, Val<int> t
     a[i] = tile[group_size() - 1 - l];
 });
 
-TEST(Language, Case10_BarrierInFor) {
+TEST(Language, BarrierInFor) {
     for (const int times : {1, 2, 5}) {
         Array<int> a = device().upload(suite::iota<int>(64));
         barrier_in_for(ndrange(64).group(16), a, times);
@@ -157,7 +157,7 @@ const auto two_tiles = kernel("two_tiles", [](Out<float, 2> out, In<float, 2> a)
     out(i, j) = tile(x, y) + cast<float>(row[x]);
 });
 
-TEST(Language, Case11_TwoLocalArraysOneTwoDimensional) {
+TEST(Language, LocalArraysOfOneAndTwoDimensions) {
     Array<float, 2> a = device().upload(suite::iota<float>(64), {8, 8}), out = device().zeros<float>({8, 8});
     two_tiles(ndrange(8, 8).group(8, 8), out, a);
     std::vector<float> want(64);
@@ -183,7 +183,7 @@ const auto across_barriers = kernel("across_barriers", [](InOut<int> a) {
     a[i] = sum + tile[(l + 1) % group_size()];
 });
 
-TEST(Language, Case12_PrivateArraysAndVarsAcrossBarriers) {
+TEST(Language, PrivateArraysAndVarsAcrossBarriers) {
     Array<int> a = device().upload(suite::iota<int>(64));
     across_barriers(ndrange(64).group(32), a);
     std::vector<int> want(64);
@@ -221,7 +221,7 @@ const auto barrier_shapes = kernel("barrier_shapes", [](InOut<int> a, Val<int> o
     a[i] = tile[l];
 });
 
-TEST(Language, BarrierShapes) {
+TEST(Language, BarriersInNestedConstructs) {
     const int outer = 3, inner = 2;
     Array<int> a = device().upload(suite::iota<int>(64));
     barrier_shapes(ndrange(64).group(32), a, outer, inner);
@@ -353,7 +353,7 @@ const auto guarded = kernel("guarded", [](InOut<int> y, Val<int> n) {
     y[i] = sized[7] + fixed[7] + own[3];
 });
 
-TEST(Language, constant_indices_outside_of_arrays_that_no_item_reaches) {
+TEST(Language, UnreachedConstantIndicesOutsideOfArrays) {
     Array<int> y = device().zeros<int>(32);
     guarded(ndrange(32).group(16), y, 5);
     EXPECT_EQ(y.download(), std::vector<int>(32, 74));

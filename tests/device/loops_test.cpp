@@ -104,7 +104,7 @@ const auto rotating = kernel("rotating", [](InOut<float3> v, Val<float3> w, Val<
     v[i] = p + q;
 });
 
-TEST(Loops, VectorsTurnedByMatricesAndCrossProducts) {
+TEST(Loops, CarriedVectorsWithMatricesAndCrossProducts) {
     const float3 w{1, -2, 3};
     Array<float3> v = device().upload(std::vector<float3>{{1, 2, 3}, {-4, 5, 0}});
     rotating(ndrange(2), v, w, 4);
@@ -377,7 +377,7 @@ TEST(Loops, ManyIterationsBetweenBarriers) {
 }
 
 /// Copies of an unrolled body round as the body does.
-TEST(Loops, StrictMathsHoldsInUnrolledOnes) {
+TEST(Loops, StrictMathsHoldsInUnrolledLoops) {
     const auto quotients = kernel("quotients", Math::strict, [](InOut<float> x) {
         auto i = global_index();
         Private<float, 2> kept;

@@ -105,10 +105,10 @@ void check_matrix_maths(const char* name, double tolerance) {
     }
 }
 
-TEST(Matrices, Case20_OfTwoRows) { check_matrix_maths<float2x2>("maths2", 1e-5); }
-TEST(Matrices, Case20_OfThreeRows) { check_matrix_maths<float3x3>("maths3", 1e-5); }
-TEST(Matrices, Case20_OfFourRows) { check_matrix_maths<float4x4>("maths4", 1e-5); }
-TEST(Matrices, Case20_OfDoubles) {
+TEST(Matrices, MathsOfTwoRows) { check_matrix_maths<float2x2>("maths2", 1e-5); }
+TEST(Matrices, MathsOfThreeRows) { check_matrix_maths<float3x3>("maths3", 1e-5); }
+TEST(Matrices, MathsOfFourRows) { check_matrix_maths<float4x4>("maths4", 1e-5); }
+TEST(Matrices, MathsOfDoubles) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: no double on " << device().name();
     check_matrix_maths<double2x2>("maths2d", 1e-13);
     check_matrix_maths<double3x3>("maths3d", 1e-13);
@@ -131,7 +131,7 @@ const auto parts = kernel("parts", [](Out<float4> out, In<float3> in, Val<float4
     out[6] = Val<float4>(small.row0, small.row1);
 });
 
-TEST(Matrices, Case20_SwizzlesAndParts) {
+TEST(Matrices, SwizzlesAndVectorsMadeOfParts) {
     Array<float4> out = device().zeros<float4>(7);
     const float4x4 m{{1, 0, 0, 10}, {0, 2, 0, 20}, {0, 0, 3, 30}, {0, 0, 0, 1}};
     parts(ndrange(1), out, device().upload<float3>({{1, 2, 3}}), m);

@@ -50,19 +50,19 @@ void compare_all(const std::string& type, T mask) {
                     });
 }
 
-TEST(Merges, Of32Bits) {
+TEST(MaskedMerges, Of32Bits) {
     compare_all<int32_t>("i32", 0x7fffffff);
     compare_all<uint32_t>("u32", 0x00ff00ff);
 }
 
-TEST(Merges, Of64Bits) { compare_all<int64_t>("i64", 0x7fffffffffffffff); }
+TEST(MaskedMerges, Of64Bits) { compare_all<int64_t>("i64", 0x7fffffffffffffff); }
 
-TEST(Merges, OfShortIntegers) {
+TEST(MaskedMerges, OfShortIntegers) {
     if (!device().supports(Feature::int16)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no 16-bit integers";
     compare_all<int16_t>("i16", 0x7fff);
 }
 
-TEST(Merges, OfSigns) {
+TEST(MaskedMerges, CopiedSigns) {
     for (const bool in_branch : {false, true})
         for (const bool from_local : {false, true}) {
             const auto k = kernel(text("signs_", int(in_branch), int(from_local)), [&](Out<float> y, In<float> x, In<float> z) {

@@ -12,7 +12,7 @@ const auto count_items = kernel("count_items", [](InOut<int> hits, InOut<int> gr
     $if (local_index() == 0) { atomic_add(groups[0], 1); }
 });
 
-TEST(Ranges, Case01_GroupsOf64) {
+TEST(Ranges, GroupsOf64) {
     for (const auto& [n, groups] : {std::pair{128, 2}, {129, 3}, {1, 1}, {63, 1}}) {
         Array<int> hits = device().zeros<int>(n + 64), group_hits = device().zeros<int>(1);
         count_items(ndrange(n).group(64), hits, group_hits);
@@ -23,7 +23,7 @@ TEST(Ranges, Case01_GroupsOf64) {
     }
 }
 
-TEST(Ranges, Case02_NoGroupGiven) {
+TEST(Ranges, NoGroupGiven) {
     for (const int n : {1, 7, 1000, 4099}) {
         Array<int> hits = device().zeros<int>(n), groups = device().zeros<int>(1);
         count_items(ndrange(n), hits, groups);
@@ -47,7 +47,7 @@ const auto static_range_only = kernel("static_range_only", static_range<12>, [](
     out[global_index()] = global_index() + global_size();
 });
 
-TEST(Ranges, Case02_StaticGroupAndRange) {
+TEST(Ranges, StaticGroupAndRange) {
     std::vector<int> want(16 * 20);
     for (int i = 0; i < 16; ++i) for (int j = 0; j < 20; ++j) want[size_t(i * 20 + j)] = (i % 4 * 8 + j % 8) * 100 + 4 + 20 + 3;
     for (const Range& range : {ndrange(16, 20).group(4, 8), ndrange(16, 20), ndrange().group(4, 8), ndrange()}) {
@@ -69,7 +69,7 @@ TEST(Ranges, Case02_StaticGroupAndRange) {
 }
 
 // Kernels that differ in nothing but what they fix have code of their own, in this process and in the disk cache.
-TEST(Ranges, KernelsThatDifferOnlyInWhatTheyFix) {
+TEST(Ranges, KernelsThatDifferOnlyInTheirStaticSizes) {
     const auto body = [](InOut<int> out) { out[global_index()] += 1; };
     const auto fixed = kernel("same", static_group<64>, static_range<1024>, body), group_only = kernel("same", static_group<64>, body),
                free = kernel("same", body);
@@ -105,7 +105,7 @@ const auto linear_2d = kernel("linear_2d", [](InOut<int> hits, InOut<int, 2> pla
     place(i, j) = global_index_linear();
 });
 
-TEST(Ranges, Case03_GlobalLinearIndexCoversOnce) {
+TEST(Ranges, GlobalLinearIndexCoversTheRangeOnce) {
     Array<int> hits = device().zeros<int>(256);
     Array<int, 2> place = device().full<int>({16, 16}, -1);
     linear_2d(ndrange(16, 16).group(8, 8), hits, place);
@@ -119,7 +119,7 @@ const auto local_2d = kernel("local_2d", [](Out<int, 2> out) {
     out(i, j) = local_index_linear();
 });
 
-TEST(Ranges, Case03_LocalIndexRestarts) {
+TEST(Ranges, LocalIndexRestartsInEachGroup) {
     for (const int g : {8, 16}) {
         Array<int> out = device().zeros<int>(64);
         local_1d(ndrange(64).group(g), out);
@@ -139,7 +139,7 @@ const auto mark_2d = kernel("mark_2d", [](InOut<int, 2> out) {
     out(i, j) += 1;
 });
 
-TEST(Ranges, Case04_PartialGroups) {
+TEST(Ranges, PartialGroups) {
     Array<int, 2> out = device().zeros<int>({9, 9});
     mark_2d(ndrange(7, 7).group(4, 4), out);
     std::vector<int> want(81, 0);
@@ -165,13 +165,13 @@ const auto sizes_3d = kernel("sizes_3d", [](Out<int> out) {
     }
 });
 
-TEST(Ranges, Case05_SizesInThreeDimensions) {
+TEST(Ranges, SizesInThreeDimensions) {
     Array<int> out = device().zeros<int>(15);
     sizes_3d(ndrange(5, 7, 13).group(2, 4, 8), out);
     EXPECT_EQ(out.download(), (std::vector<int>{5, 7, 13, 2, 4, 8, 3, 2, 2, 2, 1, 1, 64, 12, 11}));
 }
 
-TEST(Ranges, Case05_WrongRankIsAnError) {
+TEST(Ranges, WrongRankIsAnError) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     const std::string message = suite::message_of([&] { count_items(ndrange(2, 2), hits, groups); });
     EXPECT_NE(message.find("kernel \"count_items\" (ranges_test.cpp:"), std::string::npos) << message;
@@ -193,7 +193,7 @@ const auto five = kernel("five", [](Out<int, 5> out, InOut<int> sizes) {
     }
 });
 
-TEST(Ranges, Case05_MoreThanThreeDimensions) {
+TEST(Ranges, FiveDimensionsWithOffsets) {
     for (const bool grouped : {false, true}) {
         Array<int, 5> out = device().full<int>({3, 4, 2, 5, 6}, -1);
         Array<int> sizes = device().zeros<int>(6);
@@ -221,7 +221,7 @@ const auto six = kernel("six", [](InOut<int, 6> a) {
 });
 const auto any_rank = kernel("any_rank", [](Out<int> a) { a[global_index_linear()] = global_index_linear() + global_size_linear(); });
 
-TEST(Ranges, Case05_SixDimensionsAndAnyRank) {
+TEST(Ranges, SixDimensionsAndAnyRank) {
     Array<int, 6> a = device().upload(suite::iota<int>(64), {2, 2, 2, 2, 2, 2});
     six(ndrange(2, 2, 2, 2, 2, 2), a);
     for (int n = 0; n < 64; ++n) EXPECT_EQ(a.download()[size_t(n)], 2 * n + n % 2);
@@ -230,7 +230,7 @@ TEST(Ranges, Case05_SixDimensionsAndAnyRank) {
     EXPECT_EQ(b.download(), suite::iota<int>(48, 48));
 }
 
-TEST(Ranges, Case06_EmptyRangesDoNothing) {
+TEST(Ranges, EmptyRangesDoNothing) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     count_items(ndrange(1), hits, groups);
     count_items(ndrange(0), hits, groups).wait();
@@ -247,7 +247,7 @@ TEST(Ranges, Case06_EmptyRangesDoNothing) {
     EXPECT_EQ(out.get(2), 13);
 }
 
-TEST(Ranges, Case07_GroupPastTheLimit) {
+TEST(Ranges, GroupPastTheLimitIsAnError) {
     Array<int> hits = device().zeros<int>(4), groups = device().zeros<int>(1);
     const int64_t limit = device().limits().max_group_extent[0];
     const std::string message = suite::message_of([&] { count_items(ndrange(4).group(limit * 2), hits, groups); });
@@ -263,7 +263,7 @@ const auto group_extents = kernel("group_extents", [](Out<int> out) {
     $if (global_index_linear() == 0) { out[0] = group_size_linear(); }
 });
 
-TEST(Ranges, Case08_ChosenGroupsAreWithinLimits) {
+TEST(Ranges, ChosenGroupsAreWithinLimits) {
     const Limits limits = device().limits();
     Array<int> out = device().zeros<int>(1);
     for (const Range& r : {ndrange(1), ndrange(1000), ndrange(100, 3), ndrange(1, 77), ndrange(5, 7, 13), ndrange(1, 1, 1), ndrange(300, 1, 2)}) {
@@ -307,7 +307,7 @@ const auto neighbours_whole = kernel("neighbours_whole", whole_groups, [](Out<in
     inside[i] = select(in_range(), 1, 0);
 });
 
-TEST(Ranges, FullAndPartGroupsByTurns) {
+TEST(Ranges, LaunchesWithFullAndPartialGroupsAlternate) {
     // Ranges with and without items past their end, in both orders: each launch has its own.
     for (const int n : {32, 30, 64, 18, 48}) {
         Array<int> out = device().full<int>(64, -1), whole = device().full<int>(64, -1), inside = device().full<int>(64, -1);
@@ -362,7 +362,7 @@ const auto turn = kernel("turn", [](InOut<int> a) {
     a[i] = next;
 });
 
-TEST(Ranges, Case04_WholeAndPartialGroupsInTurns) {
+TEST(Ranges, OneKernelWithWholeAndPartialGroups) {
     Array<int> a = device().zeros<int>(40);
     for (const int n : {32, 40, 24}) {  // groups of 8, all whole; then the last group of 16 is a half
         a.copy_from(suite::iota<int>(40));

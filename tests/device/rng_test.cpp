@@ -117,7 +117,7 @@ const auto accumulate = kernel("accumulate_draws", [](Out<float> out, In<rng::St
     out[i] = acc[0];
 });
 
-TEST(Random, Case21_MonteCarlo) {
+TEST(Random, MonteCarloDoesNotDependOnTheGroup) {
     const int n = 256;
     Array<rng::State> states = device().upload(rng::Splittable(12345).split(n));
     Array<float> out = device().zeros<float>(n), again = device().zeros<float>(n), params = device().full<float>(1, 2.0f);

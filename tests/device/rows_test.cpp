@@ -38,7 +38,7 @@ void each_size(Make make, Want want) {
         }
 }
 
-TEST(Rows, AddForwards) {
+TEST(ItemRows, AddToARowForwards) {
     each_size(
         [] {
             return kernel("add_forwards", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -59,7 +59,7 @@ TEST(Rows, AddForwards) {
         });
 }
 
-TEST(Rows, BackwardsFromAnOffset) {
+TEST(ItemRows, RowBackwardsFromAnOffset) {
     each_size(
         [] {
             return kernel("backwards", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -73,7 +73,7 @@ TEST(Rows, BackwardsFromAnOffset) {
 }
 
 /// What is taken away is a matter of its own where nobody else asks for the result.
-TEST(Rows, TakeAwayAndScale) {
+TEST(ItemRows, SubtractFromARowAndScaleIt) {
     each_size(
         [] {
             return kernel("take_away", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -96,7 +96,7 @@ TEST(Rows, TakeAwayAndScale) {
 }
 
 /// What is stored is read in another iteration, and under a condition.
-TEST(Rows, OwnResults) {
+TEST(ItemRows, ReadResultsOfEarlierIterations) {
     each_size(
         [] {
             return kernel("own_results", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -113,7 +113,7 @@ TEST(Rows, OwnResults) {
 }
 
 /// The exponentials of the first loop are there in the others, in any order and for other ranges.
-TEST(Rows, Softmax) {
+TEST(ItemRows, SoftmaxOfARow) {
     each_size(
         [] {
             return kernel("softmax", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -133,7 +133,7 @@ TEST(Rows, Softmax) {
 }
 
 /// What was written since is computed anew.
-TEST(Rows, ChangedInBetween) {
+TEST(ItemRows, ElementsChangedBetweenLoops) {
     each_size(
         [] {
             return kernel("changed", [](InOut<float> y, In<float> x, Val<int> n) {
@@ -152,7 +152,7 @@ TEST(Rows, ChangedInBetween) {
         });
 }
 
-TEST(Rows, Whole) {
+TEST(ItemRows, WholeRowsReversed) {
     const Device d = device();
     const auto k = kernel("turned", [](Out<int, 2> y, In<int, 2> x) {
         auto i = global_index();
@@ -169,7 +169,7 @@ TEST(Rows, Whole) {
     }
 }
 
-TEST(Rows, WhilesThatLoadAndStore) {
+TEST(ItemRows, WhilesThatLoadAndStore) {
     NEEDS(float64, "doubles");
     const auto grow = kernel("grow", [](InOut<double> y, InOut<double> x, Val<int> n) {
         auto i = global_index();
@@ -206,7 +206,7 @@ TEST(Rows, WhilesThatLoadAndStore) {
     }
 }
 
-TEST(Rows, IndicesBentAtTheRim) {
+TEST(ItemRows, WrappedAndClampedIndices) {
     // Neighbours around to the other side, and kept inside, of rows that packets fill and of shorter ones; places may be stored to, too.
     const Device d = device();
     const auto k = kernel("bent", [](Out<int, 2> around, Out<int, 2> kept, Out<int> shifted, In<int, 2> from) {
@@ -256,7 +256,7 @@ void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex
     }
 }
 
-TEST(Rows, IndicesBentInOtherWays) {
+TEST(ItemRows, OtherFormsOfWrappedAndClampedIndices) {
     check_bent("clamped", {-20, -3, 0, 5}, [](auto i, auto n, int by) { return clamp(i + by, 0, n - 1); },
                [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
     check_bent("rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },

@@ -48,7 +48,7 @@ struct Oracle {
 
 /// Three streams. An array belongs to the stream that used it last; another one waits for that stream's event first. Reads from
 /// several streams are ordered against the next write the same way.
-TEST(Stress, Case32_ThreeStreamsWithRandomDependencies) {
+TEST(Stress, ThreeStreamsWithRandomDependencies) {
     const Device d = device();
     const int launches = sanitized ? 5'000 : 100'000;
     std::mt19937 random(7);
@@ -97,7 +97,7 @@ TEST(Stress, Case32_ThreeStreamsWithRandomDependencies) {
 }
 
 /// Each thread has arrays of its own, a shared stream or one of its own, and a part in a shared sum.
-TEST(Stress, Case24_EightThreadsLaunchCopyAndWait) {
+TEST(Stress, EightThreadsLaunchCopyAndWait) {
     const Device d = device();
     const int rounds = sanitized ? 50 : 400;
     const auto count = kernel("count_up", [](InOut<uint32_t> a) { atomic_add(a[global_index()], 1u); });
@@ -192,7 +192,7 @@ void triad_in_pieces(std::array<int64_t, N> n) {
     EXPECT_EQ(a.download(), want);
 }
 
-TEST(Stress, Case31_TriadWithBordersOnAStreamOfTheirOwn) {
+TEST(Stress, TriadWithBordersOnAStreamOfTheirOwn) {
     triad_in_pieces<1>({10});
     triad_in_pieces<1>({1000});
     triad_in_pieces<2>({10, 11});
@@ -201,7 +201,7 @@ TEST(Stress, Case31_TriadWithBordersOnAStreamOfTheirOwn) {
     triad_in_pieces<3>({20, 33, 17});
 }
 
-TEST(Host, Case32_ArraysAndStreamsGoWithWorkPending) {
+TEST(Host, ArraysAndStreamsReleasedWithWorkPending) {
     const Device d = device();
     const int n = 1 << 14;
     std::vector<uint32_t> got(n);
@@ -227,7 +227,7 @@ TEST(Host, Case32_ArraysAndStreamsGoWithWorkPending) {
     EXPECT_EQ(other.download(), std::vector<uint32_t>(n, 9u));
 }
 
-TEST(Host, Case30_CallsThatLaunchThrowAndWait) {
+TEST(Host, HostCallsThatLaunchThrowAndWait) {
     const Device d = device();
     const Array<uint32_t> a = d.full<uint32_t>(items, 1u), b = d.zeros<uint32_t>(items);
     const Stream stream = d.stream();
@@ -268,7 +268,7 @@ double time_of_streams(const Device& d, int count) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-TEST(Stress, StreamsTakeTheSameTimeHoweverManyThereAre) {
+TEST(Stress, LaunchTimeDoesNotGrowWithTheNumberOfStreams) {
     const Device d = device();
     const int few = sanitized ? 500 : 4000;
     time_of_streams(d, few);  // compiles

@@ -64,7 +64,7 @@ class Strided : public testing::Test {};
 using Elements = testing::Types<float, int32_t, double, int64_t, int16_t, uint8_t>;
 TYPED_TEST_SUITE(Strided, Elements);
 
-TYPED_TEST(Strided, EveryNth) {
+TYPED_TEST(Strided, EveryNthElement) {
     using T = TypeParam;
     if (const auto missing = suite::message_of([] { kernel("missing", [](InOut<T> y) { y[0] = T(1); })(ndrange(1), device().zeros<T>(1)); });
         missing != "(no error)")
@@ -76,7 +76,7 @@ TYPED_TEST(Strided, EveryNth) {
     every_nth<T, 12>({0, 3, 4, 7}), every_nth<T, 16>({0, 1, 2, 3, 8, 9, 10, 11}), every_nth<T, 19>({0, 1, 2, 3, 4});
 }
 
-TEST(StridedStructs, WholeAndInPart) {
+TEST(StridedStructs, WholeStructsAndSingleMembers) {
     const Device d = device();
     const auto whole = kernel("whole", [](Out<Five> to, In<Five> from) {
         auto i = global_index();
@@ -115,7 +115,7 @@ TEST(StridedStructs, WholeAndInPart) {
 }
 
 /// Neighbours' members, in the items' own order of loads and stores; past an offset, and under a condition.
-TEST(StridedStructs, NeighboursOffsetsAndGuards) {
+TEST(StridedStructs, MembersOfNeighboursUnderConditions) {
     const Device d = device();
     const auto k = kernel("neighbours", [](InOut<Eight> p, In<Eight> q, Val<int> from, Val<int> most) {
         auto i = global_index() + from;

@@ -195,7 +195,7 @@ void check_moves(const char* name) {
     for (size_t i = 0; i < items; ++i) EXPECT_TRUE(equal_members(got[i], from[items - 1 - i])) << name << ", element " << i;
 }
 
-TEST(StructLayout, GapsOfAnySize) {
+TEST(StructLayout, PaddingOfAnySize) {
     check_moves<Byte1>("byte1");
     check_moves<Byte2>("byte2");
     check_moves<Byte3>("byte3");

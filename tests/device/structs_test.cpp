@@ -69,7 +69,7 @@ const auto vector_maths = kernel("vector_maths", [](Out<float> out, In<float3> a
     out[i * 8 + 7] = distance(u, v);
 });
 
-TEST(Structs, Case20_Vectors) {
+TEST(Structs, FloatVectors) {
     const std::vector<float3> a{{1, 2, 3}, {-1, 0.5f, 4}}, b{{4, 5, 6}, {2, -2, 1}};
     Array<float> out = device().zeros<float>(16);
     vector_maths(ndrange(2), out, device().upload(a), device().upload(b));
@@ -91,7 +91,7 @@ const auto integer_vectors = kernel("integer_vectors", [](InOut<int3> a, In<uint
     a[i].z = cast<int>((b[i] >> 1u).x ^ b[i].y);
 });
 
-TEST(Structs, Case20_IntegerVectors) {
+TEST(Structs, IntegerVectors) {
     Array<int3> a = device().upload(std::vector<int3>{{1, 2, 3}, {10, -20, 30}});
     integer_vectors(ndrange(2), a, device().upload(std::vector<uint2>{{6, 1}, {9, 2}}));
     EXPECT_EQ(a.download(), (std::vector<int3>{{0, 1, 2}, {0, -5, 6}}));
@@ -161,7 +161,7 @@ TEST(Structs, NamedMembersOfElements) {
     EXPECT_EQ(cells.get(2).ray.direction.y, 5);
 }
 
-TEST(Structs, Case11_LocalArraysOfStructs) {
+TEST(Structs, LocalArraysOfStructs) {
     std::vector<Ray> host(32);
     for (int i = 0; i < 32; ++i) host[i] = {{float(i), 0, 1}, {float(i), 2}, 100 + i};
     Array<Ray> in = device().upload(host), out = device().upload(host);
@@ -182,7 +182,7 @@ const auto use_nested = kernel("use_nested", [](InOut<Nested> nested, Val<float2
     nested.flags[i] = cast<int>(nested.grid.cells[i].id) + i;
 });
 
-TEST(Structs, Case37_StructsOfArraysNestedTwoDeep) {
+TEST(Structs, StructsOfArraysNestedTwoDeep) {
     const Device d = device();
     const Grid grid{d.upload(suite::iota<float>(4)), d.upload(std::vector<Cell>(4)), {1, 2, 3}, 40};
     Nested n{grid, d.zeros<int>(4), 0.5f};
@@ -204,7 +204,7 @@ TEST(Structs, MembersAreNamedInErrors) {
     EXPECT_NE(alias.find("argument 1 (values) and argument 2 overlap in memory, and argument 1 (values) is written"), std::string::npos) << alias;
 }
 
-TEST(Structs, ChosenAsAWhole) {
+TEST(Structs, SelectTakesWholeStructs) {
     const auto k = kernel("choices", [](Out<Cell> to, Out<float3> colour, In<Cell> from) {
         auto i = global_index();
         auto odd = i % 2 == 1;
@@ -245,7 +245,7 @@ TEST(Structs, FillCloneAndLayout) {
     EXPECT_EQ(detail::element_of<Cell>().leaves[4].offset, 16u);
 }
 
-TEST(Structs, NamesOfTheMacro) {
+TEST(Structs, MembersMayHaveNamesThatTheMacroUses) {
     const auto k = kernel("turned", [](InOut<W> w) {
         Var<W> v = w[0];
         v.act += v.source * v.value;
@@ -258,7 +258,7 @@ TEST(Structs, NamesOfTheMacro) {
     EXPECT_EQ(got.value, 3.0f);
 }
 
-TEST(Structs, MembersMayHaveNamesThatGlslKeeps) {
+TEST(Structs, MembersMayHaveReservedNamesOfGlsl) {
     const auto k = kernel("words", [](InOut<Words> w, Out<float> sums) {
         auto i = global_index();
         w[i].filter = w[i].input + w[i].sample;

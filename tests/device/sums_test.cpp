@@ -58,7 +58,7 @@ TEST(Sums, BehindAReturnOfAllItems) {
 }
 
 /// Blocks of a loop that ends next to the last whole number: the next one would begin behind it.
-TEST(Sums, LoopsToTheLastInteger) {
+TEST(Sums, LoopsUpToTheLargestInteger) {
     static constexpr int first = 2'147'483'647 - 100;
     const auto add = kernel("to_the_last", [](InOut<float> sums, Val<int> end) {
         auto plus = cast<float>(global_index() % 5);
@@ -99,7 +99,7 @@ TEST(Sums, ConstantLoops) {
 }
 
 /// One array is added to in a loop at places that items share, and outside of it at places of their own, which may be equal.
-TEST(Sums, SharedAndOwnPlaces) {
+TEST(Sums, SharedElementsAndElementsOfOneItem) {
     const Device d = device();
     const auto add = kernel("both", [](InOut<float> sums, In<int> own, Val<int> stride) {
         auto i = global_index();
@@ -125,7 +125,7 @@ TEST(Sums, SharedAndOwnPlaces) {
 }
 
 /// The same beside long arithmetic, for which packets may have several vectors: these share the places of an element.
-TEST(Sums, BesideLongArithmetic) {
+TEST(Sums, BesideArithmeticThatTakesSeveralVectors) {
     const Device d = device();
     const auto add = kernel("long_both", [](InOut<float> sums, In<float> x, Val<int> stride) {
         auto i = global_index();
@@ -158,7 +158,7 @@ TEST(Sums, BesideLongArithmetic) {
 }
 
 /// Items add to rows in some iterations only, and some leave early.
-TEST(Sums, UnderMasks) {
+TEST(Sums, UnderDivergentConditions) {
     const Device d = device();
     const auto add = kernel("masked", [](InOut<int> sums) {
         auto i = global_index();
@@ -179,7 +179,7 @@ TEST(Sums, UnderMasks) {
 }
 
 /// What iterations compute for all items alike, and is costly, beside sums: up and down, seldom and often, in whole groups and parts.
-TEST(Sums, CostlyAndAlike) {
+TEST(Sums, BesideCostlyUniformValues) {
     const Device d = device();
     const auto add = kernel("alike", [](InOut<float> sums, Out<float, 2> y, In<float> q, In<float, 2> x) {
         const auto at = global_index<2>();
@@ -211,7 +211,7 @@ TEST(Sums, CostlyAndAlike) {
 }
 
 /// Local memory: a row that others read behind a barrier, and one that the loop itself reads.
-TEST(Sums, LocalRows) {
+TEST(Sums, RowsInLocalMemory) {
     SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
     const auto add = kernel("local_rows", [](Out<float, 2> out) {
@@ -250,7 +250,7 @@ TEST(Sums, RowsOfALargeArray) {
 }
 
 /// Each item adds its share of a product to every element of a row: products with a matrix in local memory, as adjoints of products are.
-TEST(Sums, RowsOfProducts) {
+TEST(Sums, RowsOfMatrixProducts) {
     SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
     for (const int n : {4, 8, 16})
@@ -293,7 +293,7 @@ TEST(Sums, RowsOfProducts) {
 }
 
 /// Rows of large arrays that belong to the items of a row, of a column or of a plane of the range, and one that belongs to none.
-TEST(Sums, RowsWithOwners) {
+TEST(Sums, RowsThatOneThreadOwns) {
     const Device d = device();
     const int n = 270;
     const auto add = kernel("rows_with_owners", [](InOut<int, 2> rows, InOut<int, 2> columns, InOut<int> all) {
@@ -320,7 +320,7 @@ TEST(Sums, RowsWithOwners) {
     expect_sums(rows.download(), of_rows, "rows"), expect_sums(columns.download(), of_columns, "columns"), expect_sums(all.download(), of_all, "all");
 }
 
-TEST(Sums, PlanesWithOwners) {
+TEST(Sums, PlanesThatOneThreadOwns) {
     const Device d = device();
     const int planes = 40, high = 9, wide = 130, rest = 600;
     const auto add = kernel("planes_with_owners", [](InOut<int, 2> of_planes, InOut<int, 2> of_columns) {
@@ -353,7 +353,7 @@ TEST(Sums, FewAddsToALargeArray) {
 }
 
 /// Two streams add to one array at the same time.
-TEST(Sums, TwoStreams) {
+TEST(Sums, TwoStreamsAddToOneArray) {
     const Device d = device();
     const auto add = kernel("streams", [](InOut<float> sums) { $for(j, range(sums.size())) { atomic_add(sums[j], 1.0f); } });
     Array<float> sums = d.zeros<float>(50);

@@ -65,7 +65,7 @@ TEST(Threads, DerivativesAndFunctionsOfOneKernel) {
     EXPECT_EQ(wrong, 0);
 }
 
-TEST(Threads, ArraysComeAndGo) {
+TEST(Threads, ArraysAreAllocatedAndReleased) {
     const Device d = device();
     d.synchronize();
     const int64_t before = d.memory_in_use();
@@ -90,7 +90,7 @@ TEST(Threads, ArraysComeAndGo) {
 }
 
 /// One thread's events order another one's stream.
-TEST(Threads, EventsAreHandedOn) {
+TEST(Threads, EventsOfAnotherThread) {
     const Device d = device();
     const auto step = kernel("step", [](InOut<unsigned> a, Val<unsigned> k) { a[global_index()] = a[global_index()] * 1664525u + k; });
     const Array<unsigned> a = d.zeros<unsigned>(16);

@@ -63,7 +63,7 @@ void tiles(int height, int width) {
     }
 }
 
-TEST(Sums, Tiles) {
+TEST(Sums, TilesOfLocalMemory) {
     SKIP_WITHOUT_GROUPS_OF(256);
     for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(8, 3), std::pair(1, 16), std::pair(7, 5)}) {
         tiles<float>(height, width);
@@ -124,7 +124,7 @@ void taken_back(int height, int width, bool clears) {
     }
 }
 
-TEST(Sums, TilesTakenBack) {
+TEST(Sums, TilesThatAreReadBack) {
     SKIP_WITHOUT_GROUPS_OF(256);
     for (const auto& [height, width] : {std::pair(16, 16), std::pair(4, 16), std::pair(16, 2), std::pair(7, 5)})
         for (const bool clears : {true, false}) {

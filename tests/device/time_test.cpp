@@ -26,7 +26,7 @@ std::string error_of(const std::function<void()>& act) {
     return "no error";
 }
 
-TEST(Time, OfALaunchIsWithinTheHostsAndWithinThatOfTheEventsAroundIt) {
+TEST(Time, OfALaunchIsBelowTheHostsAndBelowThatOfTheEventsAroundIt) {
     const Device d = device();
     const Stream stream = d.stream();
     Array<float> x = d.full<float>(1 << 14, 1.0f);
@@ -67,7 +67,7 @@ TEST(Time, OfAnEmptyRangeIsZero) {
     EXPECT_EQ(iterate(ndrange(0).timed(), x, 1).elapsed().count(), 0);
 }
 
-TEST(Time, IsAskedForWhereThereIsNone) {
+TEST(Time, OfAnUntimedEventIsAnError) {
     const Device d = device();
     Array<float> x = d.full<float>(4, 1.0f);
     const Event untimed = iterate(ndrange(4), x, 1), stamp = d.stream().time_stamp();

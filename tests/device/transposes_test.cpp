@@ -102,7 +102,7 @@ TEST(Transposes, OfThreeDimensions) {
         }
 }
 
-TEST(Transposes, IntoRowsThatBeginAnywhere) {
+TEST(Transposes, IntoRowsOfAnyAlignment) {
     // The device cpu lays packets out by the lines of `to`: each row's begin and end elsewhere, and what is outside of the range stays.
     const Device d = device();
     const auto k = kernel("anywhere", [](Out<float, 2> to, In<float, 2> from, In<float, 2> other) {
@@ -135,7 +135,7 @@ TEST(Transposes, SumsWithNeighbours) {
                [](int i, int j, const Size& s) { return j * s.rows + i + 2 * (j * s.rows + std::min(i + 1, s.rows - 1)) + i; });
 }
 
-TEST(Transposes, ItemsThatReturnBefore) {
+TEST(Transposes, ItemsThatReturnEarly) {
     // What the others would load lies outside of the array.
     const auto k = kernel("returns", [](Out<int, 2> to, In<int, 2> from) {
         auto [i, j] = global_index<2>();
@@ -183,7 +183,7 @@ TEST(Transposes, ByTiles) {
     tiles(false);
 }
 
-TEST(Transposes, ByTilesThatChange) {
+TEST(Transposes, ByTilesThatAreChanged) {
     SKIP_WITHOUT_GROUPS_OF(256);
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: not all of the tile is set where the range ends";
     tiles(true);

@@ -50,7 +50,7 @@ void rounded_to(const char* type) {
     }
 }
 
-TEST(Types, Case16_RoundingToEveryInteger) {
+TEST(Types, RoundingToEveryIntegerType) {
     rounded_to<int8_t>("int8");
     rounded_to<int16_t>("int16");
     rounded_to<int32_t>("int32");
@@ -63,7 +63,7 @@ TEST(Types, Case16_RoundingToEveryInteger) {
 
 // ---- line 18 ----
 
-TEST(Types, Case18_ReturnsBeforeABarrierAreRefused) {
+TEST(Types, ReturnsBeforeABarrierAreRefused) {
     const auto k = kernel("early", [](InOut<int> a) {
         Local<int, 64> l;
         auto i = local_index();
@@ -176,7 +176,7 @@ void each_rounded_once() {
     (rounded_once<Ts, half>(), ...);
 }
 
-TEST(Types, IntegersBecomeFloatsByOneRoundingAndStayRounded) {
+TEST(Types, IntegersBecomeFloatsByOneRounding) {
     each_rounded_once<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>();
 }
 
@@ -196,7 +196,7 @@ void by_way_of() {
     }
 }
 
-TEST(Types, NarrowedNumbersStayNarrow) {
+TEST(Types, CastsToNarrowTypesAreNotDropped) {
     by_way_of<float, half, float>(), by_way_of<double, half, float>(), by_way_of<double, float, double>();
     by_way_of<int, float, double>(), by_way_of<int64_t, float, double>(), by_way_of<int16_t, half, float>();
 }
@@ -220,7 +220,7 @@ TEST(Types, ProductsOfHalvesAreHalves) {
     for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(float(got[i]), float(want[i])) << float(x[i]);
 }
 
-TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
+TEST(Types, DivisionsShiftsAndCastsInCornerCases) {
     integer_corners<int8_t>(), float_corners<int8_t>();
     integer_corners<int16_t>(), float_corners<int16_t>();
     integer_corners<int32_t>(), float_corners<int32_t>();
@@ -232,7 +232,7 @@ TEST(Types, Case19_DivisionsShiftsAndCastsAtTheirCorners) {
 }
 
 // Items share the roots: on the device cpu they are no vectors.
-TEST(Types, ReciprocalRootsAtTheirCorners) {
+TEST(Types, ReciprocalRootsInCornerCases) {
     const auto scaled = kernel("scaled", [](Out<float> y, In<float> x) {
         y[0] = 2.0f / sqrt(x[0]);
         y[1] = 2.0f * rsqrt(x[0]);
@@ -251,7 +251,7 @@ TEST(Types, ReciprocalRootsAtTheirCorners) {
 
 // ---- line 21 ----
 
-TEST(Types, Case21_HalfArithmeticAndStorage) {
+TEST(Types, HalfArithmeticAndStorage) {
     NEEDS(float16, "half");
     std::vector<half> x, y, sum, product;
     for (int i = 0; i < 40; ++i) {
@@ -284,7 +284,7 @@ TEST(Types, HalvesOfTheHostBesideThoseOfTheDevice) {
     EXPECT_EQ(y.download(), (std::vector<half>{half(2.0f), half(6.0f), half(7.5f)}));
 }
 
-TEST(Types, Case21_SmallIntegersKeepTheirSign) {
+TEST(Types, SmallIntegersKeepTheirSign) {
     NEEDS(int8, "8-bit integers");
     std::vector<int8_t> x, y, sum;
     for (int i = -128; i < 128; i += 3) {
@@ -301,7 +301,7 @@ TEST(Types, Case21_SmallIntegersKeepTheirSign) {
 }
 
 // Every device has arrays of bool, of any length, and items write neighbours without disturbing each other.
-TEST(Types, Case21_ArraysOfBool) {
+TEST(Types, ArraysOfBool) {
     const auto k = kernel("bools", [](Out<bool> even, InOut<bool> flip, In<bool> in, Out<int> seen, Val<bool> extra) {
         auto i = global_index();
         even[i] = i % 2 == 0;
@@ -339,7 +339,7 @@ TEST(Types, Case21_ArraysOfBool) {
 
 // ---- line 25 ----
 
-TEST(Types, Case25_IndicesOfOtherTypes) {
+TEST(Types, IndicesOf8Bits) {
     NEEDS(int8, "8-bit integers");
     const auto k = kernel("small_index", [](Out<int> a) { a[cast<int8_t>(global_index())] = global_index(); });
     Array<int> a = device().zeros<int>(100);
@@ -347,7 +347,7 @@ TEST(Types, Case25_IndicesOfOtherTypes) {
     EXPECT_EQ(a.download(), suite::iota<int>(100));
 }
 
-TEST(Types, Case25_IndicesOf64Bits) {
+TEST(Types, IndicesOf64Bits) {
     const auto k = kernel("wide_index", [](Out<int> a, Out<int, 2> b) {
         const auto i = cast<uint64_t>(global_index());
         a[i * 3u % 101u] = cast<int>(i);
@@ -380,13 +380,13 @@ void far_elements(int64_t n, Index at) {
     EXPECT_EQ(a.get(int64_t(at) + 3), T(10));
 }
 
-TEST(Types, Case25_AnElementBehind128MiB) {  // which is what lavapipe binds at once
+TEST(Types, AnElementBehind128MiB) {  // which is what lavapipe binds at once
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
     const int64_t n = (int64_t(130) << 20) / 4;
     far_elements<int>(n, int(n - 4));
 }
 
-TEST(Types, Case25_ElementsBehind2GiB) {
+TEST(Types, ElementsBehind2GiB) {
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
     const int64_t bytes = (int64_t(1) << 31) + (int64_t(1) << 20);
     if (device().limits().max_array_bytes < bytes || device().limits().memory < 2 * bytes)

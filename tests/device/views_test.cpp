@@ -37,7 +37,7 @@ template <class T> T made(int i) {
 }
 
 // What no element needs the device to compute with is copied on every device.
-TYPED_TEST(Views, Case26_BoxesOfThreeDimensions) {
+TYPED_TEST(Views, BoxesOfThreeDimensions) {
     using T = TypeParam;
     const Device d = device();
     std::vector<T> host;
@@ -80,7 +80,7 @@ TYPED_TEST(Views, Case26_BoxesOfThreeDimensions) {
     }
 }
 
-TEST(Host, Case26_SubRangesAsArrays) {
+TEST(Host, SlicesAreArrays) {
     const Device d = device();
     const Array<float> line = d.upload(suite::iota<float>(1024));
     twice(ndrange(512), line.slice(256, 768));
@@ -113,7 +113,7 @@ TEST(Host, Case26_SubRangesAsArrays) {
     EXPECT_EQ(half_of_it.get(300), 600.0f);
 }
 
-TEST(Host, Case26_ViewsOverlapAndFill) {
+TEST(Host, OverlappingCopiesAndFillsOfViews) {
     const Device d = device();
     const Array<int> a = d.upload(suite::iota<int>(100));
     a.view(10, 60).copy_from(a.view(0, 50));
@@ -136,7 +136,7 @@ TEST(Host, Case26_ViewsOverlapAndFill) {
     EXPECT_EQ(flags.view(0, 5, 2).download(), (std::vector<bool>{true, true, false}));
 }
 
-TEST(Host, Case26_AsynchronousCopiesAreOrderedWithLaunches) {
+TEST(Host, AsynchronousCopiesAreOrderedWithLaunches) {
     const Device d = device();
     const Stream stream = d.stream();
     for (const int n : {64, 1 << 20}) {
@@ -175,7 +175,7 @@ TEST(Host, Case26_AsynchronousCopiesAreOrderedWithLaunches) {
     EXPECT_EQ(other.get(0), 5.0f);
 }
 
-TEST(Host, Case28_ElementsAndText) {
+TEST(Host, ElementsAndTextOfArrays) {
     const Device d = device();
     const auto text_of = [](const auto& array) { std::ostringstream out; out << array; return out.str(); };
     const Array<float, 2> a = d.upload(suite::iota<float>(6), {2, 3});
@@ -193,7 +193,7 @@ TEST(Host, Case28_ElementsAndText) {
 }
 
 /// Steps past the view's end lead to its first element alone, however long they are.
-TEST(Views, StepsOfAnyLength) {
+TEST(Views, StepsOfAnySize) {
     const Device d = device();
     for (const int64_t step : {int64_t(10), int64_t(11), INT64_MAX / 2, INT64_MAX}) {
         const Array<int> a = d.zeros<int>(10);

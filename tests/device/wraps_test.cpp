@@ -48,7 +48,7 @@ std::string name(Way way, size_t bytes) {
     return "way " + std::to_string(int(way)) + " in " + std::to_string(8 * bytes) + " bits";
 }
 
-TEST(Wraps, AccessesSideBySide) {
+TEST(WrappingIndices, NeighbouringAccesses) {
     static constexpr int n = 200;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -78,7 +78,7 @@ TEST(Wraps, AccessesSideBySide) {
     });
 }
 
-TEST(Wraps, LocalMemory) {
+TEST(WrappingIndices, LocalMemory) {
     NEEDS(int8, "8-bit integers");
     static constexpr int n = 64;
     const Device d = device();
@@ -108,7 +108,7 @@ TEST(Wraps, LocalMemory) {
     check(int8_t()), check(uint8_t());
 }
 
-TEST(Wraps, RowsOfItems) {
+TEST(WrappingIndices, RowsOfItems) {
     static constexpr int rows = 40, n = 50;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -144,7 +144,7 @@ TEST(Wraps, RowsOfItems) {
     });
 }
 
-TEST(Wraps, RowsByNarrowIndices) {
+TEST(WrappingIndices, RowsByNarrowIndices) {
     NEEDS(int8, "8-bit integers");
     static constexpr int rows = 40, n = 300;  // all columns, and some again
     const Device d = device();
@@ -169,7 +169,7 @@ TEST(Wraps, RowsByNarrowIndices) {
     EXPECT_EQ(added.download(), want_added);
 }
 
-TEST(Wraps, SumsAlongRows) {
+TEST(WrappingIndices, SumsAlongRows) {
     static constexpr int n = 64, items = 128;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -202,7 +202,7 @@ TEST(Wraps, SumsAlongRows) {
     });
 }
 
-TEST(Wraps, Transposes) {
+TEST(WrappingIndices, Transposes) {
     SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
@@ -237,7 +237,7 @@ TEST(Wraps, Transposes) {
     });
 }
 
-TEST(Wraps, StridedLoops) {
+TEST(WrappingIndices, StridedLoops) {
     static constexpr int items = 128;
     const Device d = device();
     each_narrow([&](auto t) {
@@ -262,7 +262,7 @@ TEST(Wraps, StridedLoops) {
     });
 }
 
-TEST(Wraps, ConditionsOfGroups) {
+TEST(WrappingIndices, ConditionsOfGroups) {
     SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
@@ -293,7 +293,7 @@ TEST(Wraps, ConditionsOfGroups) {
     });
 }
 
-TEST(Wraps, StepsOf32Bits) {
+TEST(WrappingIndices, ProductsOf32Bits) {
     SKIP_WITHOUT_GROUPS_OF(256);
     static constexpr int n = 64;
     const Device d = device();
@@ -318,7 +318,7 @@ TEST(Wraps, StepsOf32Bits) {
     }
 }
 
-TEST(Wraps, NumbersOf64BitsCutTo32) {
+TEST(WrappingIndices, NumbersOf64BitsCutTo32) {
     static constexpr int n = 200;
     const Device d = device();
     const auto k = kernel("cut", [](InOut<int, 2> y, In<int> x) {

@@ -105,7 +105,7 @@ std::string meaning(const OpRow& row) {
     return text("`", syntax, "`", escaped(row.doc.substr(colon)));
 }
 
-TEST(OpsReference, IsMadeFromTheRows) {
+TEST(OpsReference, IsMadeFromTheTableOfOps) {
     const std::map<int, std::string> heading = headings();
     std::string page = head;
     for (int op = 0; op < ir::scalar_op_count; ++op) {

@@ -31,7 +31,7 @@ TEST(Readme, ProgramPrintsWhatThePageSays) {
     EXPECT_EQ(output_of(README_PROGRAM), docs::Page("README.md").block("text output"));
 }
 
-TEST(Readme, SwitchesAreTheLibrarys) {
+TEST(Readme, SwitchesAreThoseOfTheLibrary) {
     docs::Page page("README.md");
     std::vector<std::string> rows;
     for (const debug::Switch& s : debug::switches())

@@ -65,7 +65,7 @@ void without_drivers() {
     debug::reload();
 }
 
-TEST_F(Environment, ADeviceThatIsNot) {
+TEST_F(Environment, UnknownDeviceName) {
     EXPECT_EXIT(
         {
             set("PUMICE_DEVICE", "nonsense");
@@ -76,7 +76,7 @@ TEST_F(Environment, ADeviceThatIsNot) {
         testing::ExitedWithCode(0), "while opening the device that PUMICE_DEVICE names");
 }
 
-TEST_F(Environment, NoDriverAtAll) {
+TEST_F(Environment, NoVulkanDriver) {
     EXPECT_EXIT({ without_drivers(); end(Device::open().name().rfind(listed("cpu").usable ? "cpu (" : "interp", 0) == 0 && right()); }, testing::ExitedWithCode(0), "");
     EXPECT_EXIT(
         {
@@ -95,7 +95,7 @@ TEST_F(Environment, NoDriverAtAll) {
         testing::ExitedWithCode(0), "");
 }
 
-TEST_F(Environment, TheCpuIsWhatItsSwitchesSay) {
+TEST_F(Environment, CpuSwitchesAreReadAndChecked) {
     if (!listed("cpu").usable) GTEST_SKIP() << "SKIPPED: " << listed("cpu").reason;
     const auto message_with = [](const char* name, const char* value) {
         set(name, value);
@@ -190,7 +190,7 @@ TEST_F(Environment, TheLogSaysWhatIsTaped) {
 }
 
 /// Each width has code of its own, under a name of its own in the cache.
-TEST_F(Environment, WidthsHaveCodeOfTheirOwn) {
+TEST_F(Environment, EachWidthHasItsOwnCacheEntry) {
     if (debug::device() != "cpu") GTEST_SKIP() << "SKIPPED: only the device cpu has widths";
     const fs::path cache = folder("widths");
     const auto run = [&](const char* width, const char* and_then, const char* value, bool anew = false) {
@@ -278,7 +278,7 @@ TEST_F(Environment, ACacheFolderThatOthersCanWrite) {
 }
 
 /// As for a service, or in a container whose user has no entry in the list of users.
-TEST_F(Environment, AHomeThatIsNot) {
+TEST_F(Environment, MissingHome) {
     const fs::path absent = folder("absent_home");  // drivers make it, where they can
     for (const std::string& home : {absent.string(), std::string("/proc"), std::string("/dev/null"), std::string()})
         EXPECT_EXIT(

@@ -37,14 +37,14 @@ constexpr int where_line = __LINE__ - 1;
 const auto waits = function("waits", [](Val<int> x) { synchronize(); return x; });
 constexpr int waits_line = __LINE__ - 1;
 
-TEST(FunctionErrors, HostCallsOfWhatNeedsALaunch) {
+TEST(FunctionErrors, HostCallsOfFunctionsThatNeedALaunch) {
     EXPECT_EQ(suite::message_of([] { where_am_i(1); }),
               also("function \"where_am_i\" (#) is called on the host and uses global_index (#), which only a kernel's launch has", where_line));
     EXPECT_EQ(suite::message_of([] { waits(1); }),
               also("function \"waits\" (#) is called on the host and uses barrier (#), which only a kernel's launch has", waits_line));
 }
 
-TEST(FunctionErrors, Values) {
+TEST(FunctionErrors, MisuseOfNamesAndValues) {
     EXPECT_ERROR("a function is named \"a b\": names are 1 to 100 letters, digits, _, - and . (not first)", function("a b", [](Val<int> x) { return x; }));
     EXPECT_ERROR("a device function is used outside a kernel (@): device code stands in a lambda given to kernel() or function()",
                  [] { std::optional<Val<int>> v; kernel("k", [&](InOut<int> a) { v.emplace(a[0]); }).ir(); where_am_i(*v); }());

@@ -45,7 +45,7 @@ const auto static_sizes = kernel("static_sizes", static_group<4, 8>, static_rang
 constexpr int volume_line = __LINE__ + 1;
 const auto four = kernel("four", [](Out<int, 4> out) { auto [a, b, c, e] = global_index<4>(); out(a, b, c, e) = 1; });
 
-TEST_F(Launches, OfFourDimensions) {
+TEST_F(Launches, FourDimensions) {
     const std::string of = "kernel \"four\" (" + suite::placed("@", __FILE__, volume_line) + "): ";
     Array<int, 4> out = d.zeros<int>({2, 2, 2, 2});
     EXPECT_ERROR(of + "it is launched over a 3-dimensional range and uses 4-dimensional indices", four(ndrange(2, 2, 2), out));
@@ -123,7 +123,7 @@ TEST_F(Launches, Arrays) {
     EXPECT_EQ(z.download(), std::vector<float>(16, 3.0f));
 }
 
-TEST_F(Launches, StreamsThatWereNeverMade) {
+TEST_F(Launches, StreamsThatWereNeverCreated) {
     const Stream none;
     EXPECT_ERROR("a launch is put on a stream that was never made: make it with Device::stream", ndrange(16).on(none));
     EXPECT_ERROR("a stream that was never made is used: make it with Device::stream", none.record());
@@ -205,7 +205,7 @@ TEST_F(Launches, SizesThatOverflow) {
     EXPECT_ERROR("element 9223372036854775806 along dimension 0 is asked for, of an array whose extent there is 16", x.get(INT64_MAX - 1));
 }
 
-TEST_F(Launches, DevicesOfNothing) {
+TEST_F(Launches, DevicesOfEmptyHandles) {
     EXPECT_ERROR("a device is made of no backend: the pointer is null", Device(std::shared_ptr<Backend>()));
     EXPECT_ERROR("a device is made of nothing: the pointer is null", Device(std::shared_ptr<detail::DeviceState>()));
     EXPECT_ERROR("a stream is made on no device: the pointer is null", Stream(nullptr, Priority::normal));
@@ -272,7 +272,7 @@ TEST_F(Launches, Allocations) {
     EXPECT_EQ(d.zeros<float>({int64_t(1) << 40, int64_t(1) << 40, 0}).count(), 0);
 }
 
-TEST_F(Launches, LocalArraysWhoseSizeComesOutWrong) {
+TEST_F(Launches, LocalArraysOfImpossibleSize) {
     const auto shrinking = kernel("shrinking", [](InOut<float> a) {
         Local<float> tile(group_size() - 8);
         tile[0] = 1.0f;
@@ -284,7 +284,7 @@ TEST_F(Launches, LocalArraysWhoseSizeComesOutWrong) {
                           " work-items; it takes at least 1."), shrinking(ndrange(items).group(items), x));
 }
 
-TEST_F(Launches, DevicesThatAreNot) {
+TEST_F(Launches, UnknownDevices) {
     for (const std::string spec : {"vulkan:99", "vulkan:nosuchname", "cuda", "vulkan:-1", "vulkan:1x", "vulkan:", "Interp", " interp", "interp:0",
                                    "vulkan:999999999999999999999"}) {
         const std::string message = suite::message_of([&] { Device::open(spec); });

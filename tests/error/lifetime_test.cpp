@@ -83,7 +83,7 @@ TEST(Lifetime, KernelsInFunctionsTemplatesAndVectors) {
     EXPECT_EQ(a.download(), std::vector<int>(8, 33 + 2000));
 }
 
-TEST(Lifetime, AKernelGoesWithItsLaunchPending) {
+TEST(Lifetime, AKernelIsDestroyedWithItsLaunchPending) {
     Array<int> a = device().zeros<int>(1000);
     for (int k = 0; k < 30; ++k) {
         const auto brief = kernel("brief", [k](InOut<int> out) { out[global_index()] += k; });
@@ -92,7 +92,7 @@ TEST(Lifetime, AKernelGoesWithItsLaunchPending) {
     EXPECT_EQ(a.download(), std::vector<int>(1000, 435));
 }
 
-TEST(Lifetime, DevicesForgetKernelsThatAreGone) {
+TEST(Lifetime, DevicesReleaseDestroyedKernels) {
     const Device d = device();
     Array<int> a = d.zeros<int>(8);
     const size_t before = d.state->executables.size();

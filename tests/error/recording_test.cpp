@@ -73,7 +73,7 @@ TEST(Recording, CapturedValuesOutsideAKernel) {
                  "function()", *gone.condition && *gone.condition);
 }
 
-TEST(Recording, ThingsOfAnotherKernel) {
+TEST(Recording, ValuesAndArraysOfAnotherKernel) {
     Escaped gone;
     const std::string other = "a device value of another kernel is used in kernel \"k\" (@): values, variables and local arrays live "
                               "only while their own kernel is recorded";
@@ -89,7 +89,7 @@ TEST(Recording, ThingsOfAnotherKernel) {
     EXPECT_MISUSE(other, [&](InOut<float> a) { atomic_add(a[0], *gone.value); });
 }
 
-TEST(Recording, ValuesPastTheirBlock) {
+TEST(Recording, ValuesUsedPastTheirBlock) {
     const std::string past = "a device value is used outside the $if, $for or $while that computes it, in kernel \"k\" (@): write Var x "
                              "= ... before the construct and assign x inside";
     std::optional<Val<int>> x;
@@ -148,7 +148,7 @@ TEST(Recording, AKernelThatFailedOnceCanBeRecordedLater) {
     EXPECT_NO_THROW(k.ir());
 }
 
-TEST(Recording, MisplacedWords) {
+TEST(Recording, MisplacedControlFlow) {
     const std::string no_if = " at @ does not follow a $if (kernel \"k\"): nothing may stand between them";
     EXPECT_MISUSE("$else" + no_if, [](InOut<int> a) { $else { a[0] = 1; } });
     EXPECT_MISUSE("$elif" + no_if, [](InOut<int> a) { $elif (a[0] > 1) { a[0] = 1; } });
@@ -262,7 +262,7 @@ TEST(Recording, ParsedTextIsChecked) {
     EXPECT_MISUSE("kernel \"k\" (@) has a barrier at @ that some work-items of a group may not reach: " why \
                   "; make it of values that are the same for the group, or promise that they are with uniform(x)", __VA_ARGS__)
 
-TEST(Recording, BarriersThatNotAllReach) {
+TEST(Recording, BarriersThatSomeItemsDoNotReach) {
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](Out<int> y) { $if (local_index() < 4) { synchronize(); } y[0] = 0; });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](Out<int> y) { $for (i, range(local_index() / 2)) { synchronize(); y[0] = i; } });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { Var n = y[global_index()]; $while (n > 0) { n -= 1; synchronize(); } });
@@ -275,7 +275,7 @@ TEST(Recording, BarriersThatNotAllReach) {
     kernel("k", [](InOut<int> y) { $if (uniform(y[global_index() / 64]) > 0) { synchronize(); } }).ir();
 }
 
-TEST(Recording, ComponentsThatAreNotThere) {
+TEST(Recording, ComponentsOutOfRange) {
     EXPECT_MISUSE("a float3 is asked for its component 3; they are 0 to 2", [](Out<float> y) { y[0] = Val<float3>(1.0f, 2.0f, 3.0f)[3]; });
     EXPECT_MISUSE("an int2 is asked for its component -1; they are 0 to 1", [](InOut<int2> y) { Var v = y[0]; v[-1] = 3; });
     EXPECT_ERROR("a random generator is split into -1 streams: the number is not negative", rng::Splittable(1).split(-1));

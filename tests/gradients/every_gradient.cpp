@@ -262,7 +262,8 @@ private:
 
 int main(int argc, char** argv) {
     // Without those that launch much and hold no floats; the command line may say otherwise.
-    GTEST_FLAG_SET(filter, "-Stress.*:Threads.*:Ranges.*:Atomics.*:Random.*:Views*:*64*:*Case32*:Device.Print*:*ManyLaunches*");
+    GTEST_FLAG_SET(filter, "-Stress.*:Threads.*:Ranges.*:Atomics.*:Random.*:Views*:*64*:Host.ThousandsOfLaunches*:Host.MemoryInUse*:"
+                           "Host.ArraysAndStreams*:Device.Print*:*ManyLaunches*");
     testing::InitGoogleTest(&argc, argv);
     testing::AddGlobalTestEnvironment(new EveryKernel);
     return RUN_ALL_TESTS();

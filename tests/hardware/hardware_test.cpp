@@ -3,7 +3,7 @@
 
 #include "vulkan/loader_devices.h"
 
-TEST(Hardware, IsThere) {
+TEST(Hardware, HasAUsableDevice) {
     const std::vector<pumice::vulkan::Found> all = pumice::vulkan::list();
     ASSERT_FALSE(all.empty()) << pumice::vulkan::unavailable_reason();
     const pumice::vulkan::Found& best = all[size_t(pumice::vulkan::best_first(all).front())];

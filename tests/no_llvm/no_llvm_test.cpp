@@ -30,7 +30,7 @@ std::string reason() {
            "19: file too short); Debian has version 19 in the package libllvm19.";
 }
 
-TEST(NoLlvm, TheListSaysWhatIsMissing) {
+TEST(NoLlvm, DeviceListNamesTheMissingLibrary) {
     std::string usable;
     int seen = 0;
     for (const DeviceInfo& d : Device::all()) {
@@ -44,7 +44,7 @@ TEST(NoLlvm, TheListSaysWhatIsMissing) {
     EXPECT_EQ(usable, has_lavapipe() ? "vulkan:0 interp " : "interp ");
 }
 
-TEST(NoLlvm, AskedForByNameItIsAnError) {
+TEST(NoLlvm, OpeningItByNameIsAnError) {
     for (int again = 0; again < 2; ++again) {
         try {
             Device::open("cpu");

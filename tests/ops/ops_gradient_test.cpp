@@ -230,13 +230,13 @@ std::vector<int> differentiable_ops() {
 
 class OpGradient : public testing::TestWithParam<int> {};
 
-TEST_P(OpGradient, IsTheRows) {
+TEST_P(OpGradient, AgreesWithItsRow) {
     const ir::Op op = ir::Op(GetParam());
     Gradients<float>(op).check();
     if (accepts(op, Scalar::f64) && Device::open().supports(Feature::float64)) Gradients<double>(op).check();
 }
 
-TEST_P(OpGradient, IsTheRowsAtSingularPoints) {
+TEST_P(OpGradient, AgreesWithItsRowAtSingularPoints) {
     const ir::Op op = ir::Op(GetParam());
     if (!derive::has_poles(op) && op != ir::Op::mul) return;
     ASSERT_LE(row(op).arity, 2);

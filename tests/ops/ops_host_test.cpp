@@ -42,7 +42,7 @@ TEST_P(EachOp, TheRowIsWellFormed) {
 INSTANTIATE_TEST_SUITE_P(Rows, EachOp, testing::Range(0, ir::scalar_op_count),
                          [](const auto& info) { return std::string(ir::name_of(Op(info.param))); });
 
-TEST(Rows, TextOfATypeIsItsPart) {
+TEST(Rows, TextColumnsChooseThePartOfAType) {
     EXPECT_EQ(glsl_text(Op::or_, Scalar::u32), "$0 | $1");
     EXPECT_EQ(glsl_text(Op::or_, Scalar::boolean), "$0 || $1");
     EXPECT_EQ(glsl_text(Op::div, Scalar::f32), "$0 / $1");

@@ -180,7 +180,7 @@ void hold_against_record(const std::string& kernel, const Pipeline& ours, const 
         << "ours has become worse: " << text_of(ours) << "\nby hand: " << text_of(by_hand) << "\nrecorded: " << *known;
 }
 
-TEST_P(CodeTest, ours_is_as_good_as_by_hand) {
+TEST_P(CodeTest, generated_code_is_as_good_as_handwritten_code) {
     Sides sides(*bench->device, *bench->by_hand, !bench->pipelines);
     Pipeline ours;
     if (bench->pipelines) sides.between = [&] { ours = only_pipeline(); };

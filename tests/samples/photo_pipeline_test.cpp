@@ -94,17 +94,17 @@ void check(const Picture& picture) {
 
 }  // namespace
 
-TEST(PhotoPipeline, IsWhatPlainCodeGives) { check(noisy(67, 41)); }
+TEST(PhotoPipeline, AgreesWithPlainCpuCode) { check(noisy(67, 41)); }
 TEST(PhotoPipeline, TakesPicturesSmallerThanTheBlur) {
     check(noisy(1, 1));
     check(noisy(1, 40));
     check(noisy(5, 3));
 }
-TEST(PhotoPipeline, TakesAPictureOfOneLevel) {
+TEST(PhotoPipeline, TakesAPictureOfOneGreyLevel) {
     check(Picture{20, 20, std::vector<uint32_t>(400, 0xff808080u)});
     check(Picture{20, 20, std::vector<uint32_t>(400, 0)});
 }
-TEST(PhotoPipeline, TellsEachKernelBeforeItRuns) {
+TEST(PhotoPipeline, ReportsEachKernelBeforeItRuns) {
     Pipeline pipeline(Device::open(), noisy(8, 8));
     std::vector<std::string> told, names;
     pipeline.run([&](int step, const std::string& kernel) {

@@ -33,7 +33,7 @@ std::vector<float> derivative_of(const std::string& name, const std::vector<floa
 }
 #define EXPECT_DERIVATIVE(f, x, want) EXPECT_NEAR(derivative_of("f", {float(x)}, [](Val<float> v) { return f; })[0], want, 2e-5 * std::max(1.0, std::abs(double(want)))) << #f
 
-TEST(AutodiffCases, Case4_ScalarFunctions) {
+TEST(AutodiffKernels, ScalarFunctionsHaveTheirTextbookDerivatives) {
     EXPECT_DERIVATIVE(exp(v), 1, std::exp(1.0));
     EXPECT_DERIVATIVE(cos(v), 1, -std::sin(1.0));
     EXPECT_DERIVATIVE(pow(v, 3.0f), 2, 12);
@@ -78,7 +78,7 @@ const auto matmul = kernel("matmul", [](Out<float, 2> c, In<float, 2> a, In<floa
     c(i, j) = s;
 });
 
-TEST(AutodiffCases, Case6_SumsAndProducts) {
+TEST(AutodiffKernels, SumOfSquaresDotAndProductOfAnArray) {
     const Device d = device();
     Array<float> s = d.zeros<float>(1), ds = d.full<float>(1, 1.0f), a = d.upload(std::vector<float>{1, 2, 3}), da = d.zeros<float>(3);
     autodiff(Reverse, sum_squares, ndrange(3), Duplicated(s, ds), Duplicated(a, da));
@@ -100,7 +100,7 @@ TEST(AutodiffCases, Case6_SumsAndProducts) {
     expect_derivatives(matmul, ndrange(2, 4), C, A, B);
 }
 
-TEST(AutodiffCases, Case7_Accumulation) {
+TEST(AutodiffKernels, AddingToAnElementKeepsItsShadow) {
     const auto k = kernel("accumulation", [](InOut<float> a, In<float> b) {
         auto i = global_index();
         a[i] += 6.5f * b[i] * 100.65f;
@@ -112,7 +112,7 @@ TEST(AutodiffCases, Case7_Accumulation) {
     expect_derivatives(k, ndrange(4), a, b);
 }
 
-TEST(AutodiffCases, Case8_BranchAndOverwrite) {
+TEST(AutodiffKernels, BranchedAndOverwrittenElements) {
     const auto k = kernel("branch", [](InOut<float> a) {
         auto i = global_index();
         $if (i >= 10) { a[i] *= a[i]; }
@@ -128,7 +128,7 @@ TEST(AutodiffCases, Case8_BranchAndOverwrite) {
     expect_derivatives(k, ndrange(20), a);
 }
 
-TEST(AutodiffCases, Case9_PartialSumsInPrivateMemory) {
+TEST(AutodiffKernels, PartialSumsInPrivateMemory) {
     const auto k = kernel("partial_sums", [](InOut<float> sum, In<float> a) {
         Private<float, 1> s;
         s[0] = 0.0f;
@@ -142,7 +142,7 @@ TEST(AutodiffCases, Case9_PartialSumsInPrivateMemory) {
     expect_derivatives(k, ndrange(8), s, a);
 }
 
-TEST(AutodiffCases, Case10_11_12_MutableLocalsAndLoops) {
+TEST(AutodiffKernels, MutableLocalsAndLoops) {
     const auto local = kernel("through_private", [](InOut<float> a) {
         Private<float, 1> m;
         m[0] = a[global_index()];
@@ -186,7 +186,7 @@ TEST(AutodiffCases, Case10_11_12_MutableLocalsAndLoops) {
     EXPECT_TRUE(found) << found.text();
 }
 
-TEST(AutodiffCases, Case13_LargestWithTies) {
+TEST(AutodiffKernels, TheLastOfEqualMaximaGetsTheDerivative) {
     const auto k = kernel("vecmax", [](Out<float> y, In<float> x) {
         Var best = x[0];
         $for (i, range(1, x.size())) { best = max(best, x[i]); }
@@ -198,7 +198,7 @@ TEST(AutodiffCases, Case13_LargestWithTies) {
     expect_derivatives(k, ndrange(1), y, device().upload(std::vector<float>{1, 5, 2, 4, 3}));
 }
 
-TEST(AutodiffCases, Case14_TaylorSeries) {
+TEST(AutodiffKernels, ReverseModeKeepsLoopCarriedValues) {
     const auto got = derivative_of("taylor", {0.5f}, [](Val<float> x) {
         Var sum = 0.0f;
         Var power = 1.0f;
@@ -211,7 +211,7 @@ TEST(AutodiffCases, Case14_TaylorSeries) {
     EXPECT_NEAR(got[0], 2.0f, 1e-5f);
 }
 
-TEST(AutodiffCases, Case17_ForwardThroughAComposition) {
+TEST(AutodiffKernels, ForwardModeOfACompositionOfFunctions) {
     const auto k = kernel("composition", [](Out<float> y, In<float> x) {
         auto i = global_index();
         auto x1 = x[i];
@@ -227,7 +227,7 @@ TEST(AutodiffCases, Case17_ForwardThroughAComposition) {
     expect_derivatives(k, ndrange(4), y, x);
 }
 
-TEST(AutodiffCases, Case18_TwoOutputsOfOneVariable) {
+TEST(AutodiffKernels, AdjointsOfTwoOutputsAddUp) {
     const auto k = kernel("twice", [](Out<float> a, Out<float> b, In<float> x) {
         auto i = global_index();
         a[i] = x[i];
@@ -239,7 +239,7 @@ TEST(AutodiffCases, Case18_TwoOutputsOfOneVariable) {
     expect_derivatives(k, ndrange(4), a, b, x);
 }
 
-TEST(AutodiffCases, Case20_SaxpyWithALoss) {
+TEST(AutodiffKernels, SaxpyWithALossKernel) {
     const auto saxpy = kernel("saxpy", [](Out<float> m, In<float> x, In<float> y, Val<float> a) {
         auto i = global_index();
         m[i] = a * x[i] + y[i];
@@ -263,7 +263,7 @@ TEST(AutodiffCases, Case20_SaxpyWithALoss) {
     EXPECT_TRUE(of_saxpy) << of_saxpy.text();
 }
 
-TEST(AutodiffCases, Case21_MonteCarlo) {
+TEST(AutodiffKernels, MonteCarloEstimateByRandomNumbers) {
     const auto estimate = kernel("estimate", [](Out<float> out, InOut<rng::State> states, In<float> params) {
         auto i = global_index();
         rng::Stream random(states[i]);
@@ -306,7 +306,7 @@ TEST(AutodiffCases, Case21_MonteCarlo) {
     EXPECT_TRUE(found) << found.text();
 }
 
-TEST(AutodiffCases, Case23_LocalMemory) {
+TEST(AutodiffKernels, LocalMemoryAndBarriers) {
     const auto tiled = kernel("tiled", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
         Local<float, 4, 4> ta, tb;
         auto [i, j] = global_index<2>();
@@ -355,7 +355,7 @@ TEST(AutodiffCases, Case23_LocalMemory) {
     expect_derivatives(convolve, ndrange(16).group(8), y, padded, w);
 }
 
-TEST(AutodiffCases, Case24_SharedParameter) {
+TEST(AutodiffKernels, ParameterSharedByAMillionItems) {
     const auto k = kernel("shared", [](Out<float> y, In<float> x, In<float> w) { y[global_index()] = w[0] * x[global_index()]; });
     const int n = 1000000;
     std::vector<float> host(static_cast<size_t>(n));
@@ -367,7 +367,7 @@ TEST(AutodiffCases, Case24_SharedParameter) {
     expect_derivatives(k, ndrange(500), y.slice(0, 500), x.slice(0, 500), w);
 }
 
-TEST(AutodiffCases, Case25_WhatCarriesNoDerivative) {
+TEST(AutodiffKernels, CastsToIntegersAndComparisonsCarryNoDerivative) {
     EXPECT_EQ(derivative_of("cut", {2.7f}, [](Val<float> x) { return cast<float>(cast<int>(x)); })[0], 0.0f);
     EXPECT_EQ(derivative_of("counted", {2.7f}, [](Val<float> x) { return cast<float>(x > 2.0f) + cast<float>(cast<bool>(x)) + x; })[0], 1.0f);
     EXPECT_EQ(derivative_of("compared", {2.7f}, [](Val<float> x) { return select(x > 2.0f, 3.0f * x, x); })[0], 3.0f);
@@ -385,12 +385,12 @@ TEST(AutodiffCases, Case25_WhatCarriesNoDerivative) {
     for (const bool seed : {true, false}) {
         const Array<float> nothing = device().empty<float>(4), &of_x = seed ? dx : nothing, &of_y = seed ? nothing : dy;
         const std::string message = suite::message_of([&] { autodiff(Reverse, square, ndrange(4), Duplicated(y, of_y), Duplicated(x, of_x)); });
-        EXPECT_NE(message.find("before it is written (work-item 0, cases_test.cpp:"), std::string::npos) << message;
+        EXPECT_NE(message.find("before it is written (work-item 0, closed_forms_test.cpp:"), std::string::npos) << message;
     }
 }
 
 // A device that ends loops by itself (lavapipe) says so; it does not give a wrong derivative.
-TEST(AutodiffCases, LoopsOfManyIterations) {
+TEST(AutodiffKernels, LoopsOfManyIterations) {
     const auto power = kernel("power_by_loop", [](Out<float> y, In<float> x, Val<int> n) {
         auto i = global_index();
         Var v = Val<float>(1.0f);

@@ -45,7 +45,7 @@ private:
     fs::path folder;
 };
 
-TEST(Way, TextsAreTheLibrarys) {
+TEST(InternalsPage, TextsAreThoseOfTheLibrary) {
     docs::Page page(page_name);
     const Dumps dumps("ir,dead,glsl");
     page.expect_block("text recorded", dumps.text_of("ir.ir"));
@@ -54,7 +54,7 @@ TEST(Way, TextsAreTheLibrarys) {
 }
 
 /// In the order of codegen/lowering/lower_for_glsl.cpp; a pass that runs twice stands twice.
-TEST(Way, PassesAreThoseThatRun) {
+TEST(InternalsPage, PassesAreThoseOfThePipeline) {
     const std::vector<std::string_view> names = codegen::pass_names();
     const std::vector<std::string> run(names.begin(), names.end());
     std::vector<std::string> told;
@@ -64,7 +64,7 @@ TEST(Way, PassesAreThoseThatRun) {
 }
 
 /// Every folder of the library has a row; tests/layering compares the rows with the include lines.
-TEST(Way, EveryFolderHasItsRow) {
+TEST(InternalsPage, EveryFolderHasARow) {
     std::set<std::string> told;
     for (const docs::Row& row : docs::Page(page_name).table("| folder | holds | may include |")) told.insert(row.at(0));
     for (const char* root : {"core", "codegen", "cpu", "autodiff", "vulkan", "pumice"})
