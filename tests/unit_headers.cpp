@@ -1,1 +1,1 @@
-// Owns the precompiled headers that the tests share; see CMakeLists.txt.
+// Compiles the precompiled headers that the tests share; see CMakeLists.txt.

@@ -1,5 +1,5 @@
-// A Vulkan application in small, for the tests of <pumice/vulkan.h>: an instance with validation, a device with one queue, and a way
-// to submit commands of its own.
+// A small Vulkan application for the tests of <pumice/vulkan.h>: an instance with validation, a device with one queue, and
+// commands of its own.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -17,7 +17,7 @@ class VulkanApplication {
 public:
     enum class Features { all, least, none };  ///< that the device has, or timeline semaphores alone
 
-    /// Of the device with this number in the loader's order. `version`: of Vulkan, that the instance asks for.
+    /// Opens the device with this number in the loader's order. `version`: the Vulkan version of the instance.
     explicit VulkanApplication(int index, Features features = Features::all, uint32_t version = VK_API_VERSION_1_2) : version(version) {
         std::string reason;
         const pumice::vulkan::GlobalFunctions* global = pumice::vulkan::global_functions(reason);
@@ -43,7 +43,7 @@ public:
     }
     VulkanApplication(const VulkanApplication&) = delete;
 
-    /// What wrap() takes; the queue is shared.
+    /// The argument of wrap(); the queue is shared.
     pumice::vulkan::Application application() {
         pumice::vulkan::Application a;
         a.instance = instance;
@@ -57,7 +57,7 @@ public:
         return a;
     }
 
-    /// Records the commands and submits them, between the two points where there are such. Does not wait.
+    /// Records the commands and submits them, between the two timeline points if there are any. Does not wait.
     void submit(const std::function<void(VkCommandBuffer)>& record, const pumice::vulkan::Point& before = {},
                 const pumice::vulkan::Point& after = {}) {
         VkCommandBufferAllocateInfo allocation{};
@@ -107,7 +107,7 @@ public:
         return semaphore;
     }
 
-    /// What the validation layer said.
+    /// The messages of the validation layer.
     std::vector<std::string> messages;
     pumice::vulkan::InstanceFunctions functions;
     pumice::vulkan::DeviceFunctions vk;

@@ -5,7 +5,7 @@
 namespace pumice::vulkan {
 namespace {
 
-/// A device with all that kernels can use.
+/// A device with every feature that kernels can use.
 Snapshot all() {
     Snapshot s;
     s.api_version = VK_API_VERSION_1_3;

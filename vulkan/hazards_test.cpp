@@ -40,12 +40,12 @@ TEST(Hazards, ABarrierForgetsWhatWasBefore) {
 TEST(Hazards, AWriteAfterAReadOfTheSameRangeIsRemembered) {
     Hazards hazards;
     const Access r = read(1, 0, 10), w = write(1, 0, 10);
-    const Access both[] = {r, w};  // one command that does both
+    const Access both[] = {r, w};  // one command that reads and writes
     hazards.add(both);
     EXPECT_TRUE(hazards.needs_barrier({&r, 1}));
 }
 
-// Against an oracle that keeps everything: a barrier is asked for exactly when a byte is shared with a command since the last.
+// Compares with an oracle that keeps all accesses: a barrier is needed exactly if a command since the last barrier shares a byte.
 TEST(Hazards, RandomStreamsAgainstBytes) {
     std::mt19937 random(1);
     for (int round = 0; round < 50; ++round) {

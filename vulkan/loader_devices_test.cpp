@@ -22,7 +22,7 @@ TEST(List, CardsComeFirstAndTheOneWithMoreMemoryBeforeTheOther) {
     EXPECT_EQ(best_first({found(false, false, 8), found(false, false, 8), found(true, false, 8)}), (std::vector<int>{0, 1, 2}));
 }
 
-/// Every device of the machine is in the list that users see, under the number that opens it.
+/// The list for users has every device of the machine, under the number that opens it.
 TEST(List, AllAreListed) {
     const std::vector<Found> all = list();
     std::vector<int> order = best_first(all);

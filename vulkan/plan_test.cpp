@@ -50,7 +50,7 @@ Snapshot unified() {
     return s;
 }
 
-/// As desktop cards list theirs: a window of 256 MiB into device memory, write-combined.
+/// As on desktop cards: a window of 256 MiB into device memory, write-combined.
 Snapshot discrete() {
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local});
@@ -116,7 +116,7 @@ TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
     EXPECT_EQ(plan.unusable, "it has no memory that both host and device can use");
 }
 
-/// A card whose memory is all within the host's reach (resizable BAR): written in place, and the host's memory for what has no room.
+/// A card whose whole memory the host can map (resizable BAR): arrays are written in place, and host memory is the reserve.
 TEST(Plan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
     EXPECT_FALSE(make_plan(discrete(), {}).arrays[0].mapped);
     Snapshot s = least();
@@ -133,7 +133,7 @@ TEST(Plan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
     EXPECT_EQ(plan.arrays[3].type, 2u);
 }
 
-/// RADV parts the memory that an integrated GPU shares with the host.
+/// RADV splits the memory that an integrated GPU shares with the host into two heaps.
 TEST(Plan, AnIntegratedDeviceMapsArraysInAnyHeap) {
     Snapshot s = least();
     s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
@@ -169,14 +169,14 @@ TEST(Plan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
     EXPECT_TRUE(enables(make_plan(s, {}), VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
     s.api_version = VK_API_VERSION_1_3;
     EXPECT_FALSE(enables(make_plan(s, {}), VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
-    // Intel's reports 32, and runs 16 unless it is told.
+    // Intel's driver reports 32, and runs 16 unless the size is required.
     s.vendor = 0x8086;
     s.subgroup_size = 32;
     s.min_subgroup_size = 8;
     s.max_subgroup_size = 32;
     s.max_group_subgroups = 64;
     EXPECT_EQ(make_plan(s, {}).limits.subgroup_size, 16);
-    s.max_group_subgroups = 32;  // a group of 1,024 has no 64 subgroups
+    s.max_group_subgroups = 32;  // a group of 1,024 items would have 64 subgroups of 16
     EXPECT_EQ(make_plan(s, {}).limits.subgroup_size, 32);
     Switches switches;
     switches.bare = true;

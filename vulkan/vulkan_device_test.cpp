@@ -1,4 +1,4 @@
-// The backend on every device of every driver found, with the validation layers on, in each way that it can be made to work.
+// The backend on every device of every driver found, with the validation layers on, in every mode of the backend.
 #include "vulkan/vulkan_device_test.h"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 const char* const modes[] = {"plain", "PUMICE_VULKAN_STAGING", "PUMICE_VULKAN_SETS", "PUMICE_VULKAN_ADDRESSES", "PUMICE_VULKAN_SLICES", "wrapped"};
 
-/// Before the first use of Vulkan: validation, and SwiftShader where Debian's chromium-common has brought it.
+/// Before the first use of Vulkan: turns validation on, and adds SwiftShader if Debian's chromium-common is installed.
 void set_up_environment() {
     setenv("PUMICE_VALIDATE", "1", 1);
     setenv("PUMICE_CACHE_DIR", "off", 1);
@@ -128,7 +128,7 @@ TEST_P(DeviceTest, TheRecordedStreamHasEveryBarrier) {
     }
     device->synchronize();
     device->queue.audit = nullptr;
-    // The oracle: back from every command to the last barrier, nothing conflicts.
+    // The oracle: between each command and the last barrier before it, no two commands conflict.
     int commands = 0, barriers = 0;
     for (size_t i = 0; i < stream.size(); ++i) {
         barriers += stream[i].barrier;
@@ -197,7 +197,7 @@ TEST_P(DeviceTest, ArraysOfNoElementsAreBound) {
 
 TEST_P(DeviceTest, MemoryIsReleasedAndUsedAgain) {
     const int64_t bytes = std::min(int64_t(256) << 20, device->limits().max_array_bytes);
-    for (int64_t total = 0; total < int64_t(5) << 29; total += bytes) {  // 2.5 GiB in all, more than the software devices have
+    for (int64_t total = 0; total < int64_t(5) << 29; total += bytes) {  // 2.5 GiB, more than software devices have
         auto memory = device->allocate(bytes, false);
         const uint32_t zero = 0;
         device->fill(*memory, 0, 4096, &zero, 4, 0);
@@ -214,13 +214,13 @@ VKAPI_ATTR VkResult VKAPI_CALL counted_slices(VkQueue queue, uint32_t count, con
     return sliced_submit(queue, count, info, fence);
 }
 
-/// A pace of 10 us a group and 1 us a submission: each group is one of its own. Results are the same, in the same order.
+/// With a pace of 10 us a group and 1 us a submission, each group is a submission of its own; the results do not change.
 TEST_P(DeviceTest, LongLaunchesAreSeveralSubmissions) {
     if (device->context.plan.most_seconds == 0) GTEST_SKIP() << "SKIPPED: nothing ends long launches on this device";
     auto program = device->compile(saxpy_kernel(), saxpy_shader);
     const size_t n = 64 * 300 - 5;  // 300 groups
     auto x = upload(ramp(n)), y = upload(std::vector<float>(n, 0.0f));
-    device->launch(program, saxpy_launch(y, x, 1.0f));  // the pace is taken
+    device->launch(program, saxpy_launch(y, x, 1.0f));  // measures the pace
     device->synchronize();
     sliced_submit = std::exchange(device->context.vk.QueueSubmit, counted_slices);
     slices = 0;

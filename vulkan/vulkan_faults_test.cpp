@@ -1,4 +1,4 @@
-// What the backend does when Vulkan fails: memory, submissions, waits, features, a lost device.
+// Failures of Vulkan: memory, submissions, waits, features, a lost device.
 #include "core/kernel/kernel.h"
 #include "core/language/console.h"
 #include "core/language/indices.h"
@@ -116,7 +116,7 @@ VKAPI_ATTR VkResult VKAPI_CALL failing_sets(VkDevice device, const VkDescriptorS
     return sets_to_fail > 0 && sets_to_fail-- ? VK_ERROR_OUT_OF_HOST_MEMORY : real_sets(device, info, sets);
 }
 
-/// Nothing is bound by a launch that failed: the next one, of the same arrays, binds them.
+/// A failed launch binds nothing: the next launch with the same arrays binds them.
 TEST_P(DeviceTest, ALaunchAfterOneWithoutADescriptorSet) {
     if (device->context.plan.push_descriptors || device->context.plan.all_by_address)
         GTEST_SKIP() << "SKIPPED: " << GetParam().mode << " needs no descriptor sets";
@@ -137,7 +137,7 @@ const auto says = pumice::kernel("says", [](pumice::Out<int> y) {
     pumice::print("said {}", pumice::global_index());
 });
 
-/// The lines that a failed launch would have printed take no room, and nobody waits for them.
+/// The lines of a failed launch take no room in the ring, and no wait expects them.
 TEST_P(DeviceTest, PrintsAfterALaunchThatFailed) {
     const pumice::Device d{std::static_pointer_cast<Backend>(device)};
     int lines = 0;

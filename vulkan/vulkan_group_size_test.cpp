@@ -104,7 +104,7 @@ TEST(LocalMemory, BoundsTheGroup) {
     GroupLimits with = desktop();
     with.limits.local_memory = 5000;
     EXPECT_EQ(choose_group(with_local_memory(), {1 << 20, 1, 1}, 1, with)[0], 64);
-    with.limits.local_memory = 10;  // what no group fits is no error here; the launch says it
+    with.limits.local_memory = 10;  // a group that cannot fit is no error here; the launch reports it
     EXPECT_EQ(choose_group(with_local_memory(), {1 << 20, 1, 1}, 1, with)[0], 1);
 }
 

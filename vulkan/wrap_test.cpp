@@ -30,7 +30,7 @@ const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a)
     y[i] += a * x[i];
 });
 
-/// A buffer of the application's, which its host reaches, too.
+/// A buffer of the application that its host can map.
 struct HostBuffer {
     HostBuffer(VulkanApplication& app, int64_t bytes, VkBufferUsageFlags more = 0) : app(app), bytes(bytes) {
         VkBufferCreateInfo info{};
@@ -89,7 +89,7 @@ protected:
             [&](VkCommandBuffer commands) {
                 const VkBufferCopy region{VkDeviceSize(from.offset), VkDeviceSize(to.offset), VkDeviceSize(from.bytes)};
                 app.vk.CmdCopyBuffer(commands, from.buffer, to.buffer, 1, &region);
-                VkMemoryBarrier barrier{};  // towards what the host reads
+                VkMemoryBarrier barrier{};  // for reads by the host
                 barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
                 barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
                 barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
@@ -118,7 +118,7 @@ TEST_P(Wrap, TheSharedQueueKeepsTheOrder) {
     EXPECT_NE(device.name().find("vulkan:application"), std::string::npos) << device.name();
     const Array<float> y = device.full<float>(1024, 1.0f), x = vulkan::array<float>(device, lent.place(), {1024});
     for (int step = 0; step < 50; ++step) {
-        copy(in.place(), lent.place());  // the application's, then ours, then the application's
+        copy(in.place(), lent.place());  // a copy of the application, a launch of Pumice, a copy of the application
         saxpy(ndrange(1024), y, x, 1.0f);
         vulkan::submit(device);
         copy(vulkan::place(y), out.place());
@@ -144,7 +144,7 @@ TEST_P(Wrap, AFrameIsOneSubmission) {
     for (int frame = 1; frame <= 5; ++frame) {
         submissions = 0;
         for (int i = 0; i < 10; ++i) saxpy(ndrange(64), y, x, 1.0f);
-        // No thread submits a part of the frame.
+        // No thread may submit a part of the frame.
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         EXPECT_EQ(submissions, 0);
         vulkan::submit(device);
@@ -163,7 +163,7 @@ VKAPI_ATTR void VKAPI_CALL noted_barrier(VkCommandBuffer commands, VkPipelineSta
     real_barrier(commands, from, to, flags, count, memory, 0, nullptr, 0, nullptr);
 }
 
-/// The drivers here run everything in order, and the layer looks into one command buffer at a time: what is recorded counts.
+/// The drivers here run everything in order, and the layer checks single command buffers; so the test reads recorded commands.
 TEST_P(Wrap, BatchesBeginAndEndWithABarrierTowardsTheApplication) {
     const Device device = vulkan::wrap(app.application());
     const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);
@@ -192,7 +192,7 @@ TEST_P(Wrap, TimelinePointsOrderBothDirections) {
         std::fill(in.floats.begin(), in.floats.end(), float(step));
         copy(in.place(), vulkan::place(x), {}, {semaphore, step});
         vulkan::wait_for(device, {semaphore, step});
-        EXPECT_EQ(x.get(7), float(step));  // the host's copies wait, too
+        EXPECT_EQ(x.get(7), float(step));  // copies to the host wait, too
         saxpy(ndrange(1024), y, x, 1.0f);
         copy(vulkan::place(y), out.place(), vulkan::submit(device));
         app.wait();
@@ -228,7 +228,7 @@ TEST_P(Wrap, TheQueueIsLockedOnAllThreads) {
     });
     for (int i = 0; i < 300; ++i) {
         saxpy(ndrange(64), y, x, 1.0f);
-        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));  // the queue's own thread submits
+        if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));  // the thread of the queue submits
         if (i % 50 == 25) device.synchronize();
     }
     EXPECT_EQ(y.download(), std::vector<float>(64, 300.0f));
@@ -244,7 +244,7 @@ TEST_P(Wrap, ArraysInOneBuffer) {
     low.fill(2.0f);
     high.fill(1.0f);
     saxpy(ndrange(512), high.flat(), low, 3.0f);
-    saxpy(ndrange(512), low, high.flat(), 1.0f);  // each waits for the one before
+    saxpy(ndrange(512), low, high.flat(), 1.0f);  // each launch waits for the one before
     EXPECT_EQ(high.download(), std::vector<float>(512, 7.0f));
     EXPECT_EQ(low.download(), std::vector<float>(512, 9.0f));
     app.wait();
@@ -289,7 +289,7 @@ TEST_P(Wrap, DestroyedWithWorkPending) {
         const Array<float> y = device.zeros<float>(1 << 16), x = device.full<float>(1 << 16, 1.0f);
         for (int i = 0; i < 100; ++i) saxpy(ndrange(1 << 16), y, x, 1.0f);
     }
-    // The application goes on with its device, and wraps it anew.
+    // The application continues to use its device, and wraps it again.
     const Device again = vulkan::wrap(app.application());
     const Array<float> y = again.zeros<float>(64), x = again.full<float>(64, 1.0f);
     saxpy(ndrange(64), y, x, 1.0f);
@@ -312,7 +312,7 @@ TEST_P(Wrap, EnabledFeaturesGivenAsLists) {
     EXPECT_EQ(y.get(63), 2.0f);
 }
 
-/// Whatever the application says of its versions.
+/// Any combination of versions that the application states.
 TEST_P(Wrap, AnInstanceOfAnOlderVulkanIsAnError) {
     for (const uint32_t version : {VK_API_VERSION_1_0, VK_API_VERSION_1_1}) {
         VulkanApplication old(GetParam(), VulkanApplication::Features::none, version);

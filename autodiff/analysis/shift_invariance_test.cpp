@@ -1,11 +1,11 @@
-// Values that nothing depends on.
+// Shift invariance: values to which the result is invariant, as the maximum in log-sum-exp and softmax.
 #include "autodiff/analysis/shift_invariance.h"
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
 namespace {
 
-/// Of each row x the largest element, m; what is made of sum(exp(x - m)), and what is stored.
+/// For each row x: m is the largest element, then come sum(exp(x - m)), the instructions `end`, and the store.
 std::string softened(const std::string& loop, const std::string& end) {
     return R"(kernel "softened" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: out f64[2]) files [] {
     %i = global_index 0 : i32
@@ -87,7 +87,7 @@ TEST(shift_invariance, not_found_where_a_result_depends_on_the_value) {
     EXPECT_EQ(found(softened("%d = sub %m, %y : f64\n%e = exp %d : f64", logarithm)), 0);
 }
 
-/// A shift of its own in each iteration of a loop, whose results go on into the next.
+/// A loop in which each iteration has a shift of its own and carries its result to the next iteration.
 TEST(shift_invariance, not_found_where_the_next_iteration_depends_on_the_value) {
     const auto chain = [](const char* carried) {
         return text(R"(kernel "chain" math contract rank 1 (arg1: inout f64[1]) files [] {

@@ -1,4 +1,4 @@
-// The derivative kernels as text, how adjoints are added up, and what is refused.
+// The transforms: text of the derivative kernels, kinds of accumulation, tapes, and refusals.
 #include "autodiff/analysis/transform.h"
 
 #include <cstdlib>
@@ -87,7 +87,7 @@ TEST(transforms, nothing_active_costs_nothing) {
 )");
 }
 
-/// How the adjoint of x[index] is added up.
+/// The kind of accumulation of the adjoint of x[index].
 Accumulation of_load(const std::string& index, const std::string& before = "") {
     const ir::Kernel k = kernel(before + index + R"( @5
         %x = load arg2[%at] : f32 @6
@@ -138,7 +138,7 @@ TEST(transforms, plain_additions_only_in_launches_where_indices_do_not_wrap) {
     EXPECT_TRUE(fits("", wide, INT32_MAX, true));
     EXPECT_TRUE(fits("range [1000] ", wide, 1000));
     EXPECT_TRUE(fits("range [256] ", bytes, 256));
-    // Rows of 2^20, which the launch says.
+    // Rows of 2^20 elements; the length of a row is an argument of the launch.
     const auto rows = [](int64_t items) {
         const ir::Kernel k = kernel(R"(%n = argument arg3 : i32
             %zero = constant 0 : i32
@@ -185,7 +185,7 @@ TEST(transforms, tapes_have_the_size_that_is_needed) {
     const Adjoint small = adjoint(loop("%n = constant 100 : i32"), signature);
     EXPECT_TRUE(small.tapes.empty());
     EXPECT_NE(ir::print(small.kernel).find("private tape_f32: f32[100]"), std::string::npos);
-    // As on a graphics card, where an item has little memory of its own.
+    // As on a graphics card, where an item has little private memory.
     Signature card = signature;
     card.private_elements = 99;
     const Adjoint on_card = adjoint(loop("%n = constant 100 : i32"), card);
@@ -234,7 +234,7 @@ TEST(transforms, tape_bounds_of_loops_whose_counter_wraps) {
     EXPECT_LT(goes_on("120", "50"), 0) << "it wraps, and is counted";
 }
 
-/// Tiles of local memory that the reverse sweep fills again need not be filled by the primal, where nobody asks for its result.
+/// The reverse sweep fills tiles of local memory again, so the primal need not fill them if its result is not needed.
 TEST(transforms, rematerialised_values_are_dead_in_the_primal) {
     const ir::Kernel k = kernel(R"(%x = local_index 0 : i32
         %zero = constant 0 : i32
@@ -267,8 +267,8 @@ TEST(transforms, rematerialised_values_are_dead_in_the_primal) {
     EXPECT_EQ(stores(Activity::duplicated_no_need), 1);
 }
 
-/// What flows back to x from one adjoint is multiplied by it once, here by 1.1 - 0.4 y: that is there before the adjoint is, for
-/// which the sweep waits.
+/// All contributions of one adjoint to x are added before they are multiplied by the adjoint, here 1.1 - 0.4 y. The sum is ready
+/// before the adjoint is.
 TEST(transforms, an_adjoint_is_multiplied_once) {
     const auto products = [](const std::string& body) {
         const ir::Kernel now =
@@ -289,11 +289,11 @@ TEST(transforms, an_adjoint_is_multiplied_once) {
         "%a = constant 1.1 : f32\n%b = constant 0.4 : f32\n%p = mul %a, %x : f32\n%q = mul %b, %x : f32\n%s = mul %q, %y : f32\n";
     EXPECT_EQ(products(rates + "%r = sub %p, %s : f32\n"), 1);
     EXPECT_EQ(products(rates + "%r = add %s, %p : f32\n"), 1);
-    // Of two adjoints, two products: that of s is another one where something else is made of it.
+    // Two adjoints, two products: s has an adjoint of its own, because another result uses s.
     EXPECT_EQ(products(rates + "%t = exp %s : f32\n%r = add %t, %p : f32\n"), 2);
 }
 
-/// The reverse of a loop that carries a sum goes the same way; that of a product goes back, from one iteration to the one before.
+/// A loop that carries a sum is reversed in its own order; a loop that carries a product, from the last iteration to the first.
 TEST(transforms, loops_of_sums_are_reversed_in_their_own_order) {
     const auto goes_back = [](const std::string& next) {
         const ir::Kernel k = kernel(
@@ -311,8 +311,8 @@ TEST(transforms, loops_of_sums_are_reversed_in_their_own_order) {
     EXPECT_TRUE(goes_back("%s = mul %c, %x : f32 @5\n%d = add %c, %s : f32 @5\n"));
 }
 
-/// f a - (f c) x is f (a - c x), in whichever order the sweep comes to the terms: here f = r^3, with r = rsqrt(x^2 + 1), which flows back
-/// to x from f x by itself and by r.
+/// f a - (f c) x becomes f (a - c x), in whatever order the sweep finds the terms. Here f = r^3 with r = rsqrt(x^2 + 1);
+/// x gets adjoints from f x directly and through r.
 TEST(transforms, sums_of_products_share_a_factor) {
     const ir::Kernel now =
         adjoint(
@@ -331,10 +331,10 @@ TEST(transforms, sums_of_products_share_a_factor) {
     for (const ir::Inst& i : now.insts)
         if (i.op == ir::Op::mul)
             for (const ir::Value v : now.operands(i)) by_f += is_cube(v);
-    EXPECT_EQ(by_f, 2) << print(now);  // f x, and the adjoint
+    EXPECT_EQ(by_f, 2) << print(now);  // one product for f x in the primal, one for the adjoint
 }
 
-/// (dy a) x + (dy b) z is dy (a x + b z): of sin(x) exp(x) + x^3 the slope is computed whole, and multiplied by dy once.
+/// (dy a) x + (dy b) z becomes dy (a x + b z): the whole slope of sin(x) exp(x) + x^3 is computed, then multiplied by dy once.
 TEST(transforms, sums_of_products_of_products_share_a_factor) {
     const ir::Kernel now = adjoint(kernel("%x = load arg2[%i] : f32 @4\n%s = sin %x : f32\n%e = exp %x : f32\n%p = mul %s, %e : f32\n"
                                           "%xx = mul %x, %x : f32\n%c = mul %xx, %x : f32\n%y = add %p, %c : f32\nstore arg1[%i], %y : f32 @5"),
@@ -347,7 +347,7 @@ TEST(transforms, sums_of_products_of_products_share_a_factor) {
             by_the_adjoint += i.op == ir::Op::mul && now[v].inst.id != ir::none && now[now[v].inst].op == ir::Op::load && now[now[v].inst].memory.id == 1;
     }
     EXPECT_EQ(by_the_adjoint, 1) << print(now);
-    EXPECT_EQ(products, 6) << print(now);  // two of x, the primal's of sin and exp, with cos and with 3, and the adjoint
+    EXPECT_EQ(products, 6) << print(now);  // two in x^3, sin times exp in the primal, with cos, with 3, with the adjoint
 }
 
 TEST(transforms, refusals_name_kernel_and_line) {

@@ -6,7 +6,7 @@ using namespace pumice::derive;
 
 namespace {
 
-/// Steps forward that the schedule takes, besides the first sweep.
+/// The forward steps of the schedule, without the first sweep.
 int64_t steps_taken(int64_t steps, int64_t states) {
     if (steps <= 1) return 0;
     if (states == 1) return steps * (steps - 1) / 2;

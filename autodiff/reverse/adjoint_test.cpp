@@ -1,4 +1,4 @@
-// What derivative kernels compute.
+// Adjoint kernels: their results against central differences, and the form of some of them.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
@@ -43,7 +43,7 @@ TEST(derivatives, of_operations) {
     })", {some(40), some(40, 0.2, 1.0)}, {{40}, {16}}, 3, 1e-5);
 }
 
-/// What a loop adds up may be used again in the same iteration: the sums of sums need their order.
+/// A loop whose running sum is used within the iteration: its adjoint depends on the order of iterations.
 TEST(derivatives, of_sums_that_are_used_within_the_loop) {
     check_derivatives(R"(kernel "sums" math contract rank 1 (arg1: out f64[1], arg2: in f64[1]) files [] {
         %i = global_index 0 : i32
@@ -63,7 +63,7 @@ TEST(derivatives, of_sums_that_are_used_within_the_loop) {
     })", {some(3), some(9)}, {{3}, {2}});
 }
 
-/// Of an argument, of an element that all read and of what the group computed.
+/// Derivatives by values that are uniform: an argument, an element that all items read, a result of the group.
 TEST(derivatives, of_uniform_values) {
     check_derivatives(R"(kernel "same" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64) files [] {
         %i = global_index 0 : i32
@@ -276,7 +276,7 @@ const char* diffusion = R"(kernel "diffusion" math contract rank 2 (arg1: out f6
 
 TEST(derivatives, of_a_stencil_gather) {
     check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{7, 9}, {4, 4}, {1, 1}});
-    // A range that leaves some of the elements out, and one so small that all its items are at the rim.
+    // A range that leaves out some of the elements, and one so small that all its items are at the boundary.
     check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{3, 5}, {2, 2}, {2, 3}});
     check_derivatives(diffusion, {some(99, -1, 1, {9, 11}), some(99, -1, 1, {9, 11}), real(0.3)}, {{1, 1}, {2, 2}, {2, 3}});
     const Derivatives d(diffusion, {{7, 9}});
@@ -334,7 +334,7 @@ TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {
 }
 
 TEST(derivatives, of_whole_groups) {
-    // Items past the range share zeros, and tape what they do.
+    // Items past the range share zeros, and write tapes too.
     check_derivatives(R"(kernel "whole" math contract whole_groups rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: f64, arg4: i32) files ["w.cpp"] {
         local tile: f64[8]
         %i = global_index 0 : i32
@@ -372,7 +372,7 @@ TEST(derivatives, of_whole_groups) {
 }
 
 TEST(derivatives, of_functions_by_their_rules) {
-    // The rules are wrong by a factor, so that it shows who was asked; where there is no rule for the mode, the body is.
+    // The rules are wrong by a factor, so that the result shows which rule was used. A mode without a rule uses the body.
     const std::string text = R"(kernel "rules" math contract rank 1 (arg1: inout f64[1]) files [] {
         function "square" (%a: f64, %n: i32) : f64 reverse "square.reverse" forward "square.forward" {
           %r = mul %a, %a : f64

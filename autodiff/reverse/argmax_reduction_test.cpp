@@ -1,10 +1,10 @@
-// Loops through which derivatives flow by a running extreme.
+// Argmax reduction: loops through which derivatives flow by a running maximum or minimum.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
 namespace {
 
-/// Of each row the largest sine of every second element downwards from the third last, and the least of the negative elements.
+/// For each row: the largest sine of every second element, downwards from the third last, and the least of the negative elements.
 const char* extremes = R"(kernel "extremes" math contract rank 1 (arg1: out f64[1], arg2: in f64[2], arg3: inout f64[1], arg4: i32) files [] {
     %i = global_index 0 : i32
     %n = extent arg2, 0 : i32
@@ -81,7 +81,7 @@ TEST(derivatives, of_log_sum_exp_need_no_tape) {
     const Adjoint adjoint = derive::adjoint(d.kernel, {{Activity::duplicated, Activity::duplicated}, 1});
     EXPECT_TRUE(adjoint.tapes.empty());
     for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::plain) << "rows of items are disjoint";
-    // Where several attain the maximum, the last one takes all.
+    // If several attain the maximum, the last one gets the derivative.
     const std::vector<double> x{1, 3, 3, 2, 3, 0, 0};
     const Derivatives one(log_sum_exp, {{1}, {1}});
     const auto gradient = one.reverse({reals({0}), reals(x, {1, 7})}, {{{1}, std::vector<double>(7, 0)}}).adjoints[1];
@@ -90,7 +90,7 @@ TEST(derivatives, of_log_sum_exp_need_no_tape) {
     for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(gradient[i], std::exp(x[i] - 3) / sum + (i == 4 ? 2 * 3 - 1 : 0), 1e-12) << i;
 }
 
-/// Beside a sum every iteration is reversed, and asks whether its term was the largest: it must be rounded as it was before.
+/// Beside a sum, every iteration is reversed and compares its term with the maximum: the term must be rounded as in the primal.
 TEST(derivatives, of_a_running_maximum_beside_a_sum_are_strict) {
     const Adjoint beside = adjoint(ir::parse(R"(kernel "beside" math contract rank 1 (arg1: out f32[1], arg2: in f32[2]) files [] {
         %i = global_index 0 : i32

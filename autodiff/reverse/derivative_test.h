@@ -96,7 +96,7 @@ public:
         }
     }
 
-    /// The arrays of doubles after the kernel.
+    /// The contents of the arrays of doubles after the kernel.
     std::vector<std::vector<double>> primal(const Values& values) const {
         Arguments a(*device);
         for (const Value& v : values) a.add(v);
@@ -106,7 +106,7 @@ public:
         return out;
     }
 
-    /// Tangents of all that are differentiated, arrays and scalars in order, into tangents of the arrays.
+    /// Forward mode: from tangents of all differentiated arrays and scalars, in order, to tangents of the arrays.
     std::vector<std::vector<double>> forward(const Values& values, const std::vector<std::vector<double>>& tangents) const {
         Arguments a(*device);
         std::vector<std::shared_ptr<DeviceArray<double>>> shadows;
@@ -130,7 +130,7 @@ public:
     struct Reverse {
         std::vector<std::vector<double>> primal, adjoints;  ///< arrays after it; adjoints of all that are differentiated
     };
-    /// Adjoints of the arrays at the end into those of everything at the start.
+    /// Reverse mode: from adjoints of the arrays after the kernel to adjoints of all differentiated arrays and scalars.
     Reverse reverse(const Values& values, const std::vector<std::vector<std::vector<double>>>& seeds, size_t w = 0) const {
         const Signature s = signature(values, true, int(seeds.size()));
         const Adjoint derived = derive::adjoint(kernel, s);

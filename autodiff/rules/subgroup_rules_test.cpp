@@ -1,4 +1,4 @@
-// Derivatives of what subgroups do together.
+// Derivatives of subgroup operations.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
@@ -32,7 +32,7 @@ TEST(derivatives, of_subgroup_operations) {
     check_derivatives(text, {some(32), some(32)}, {{32}, {8}});
 }
 
-/// Of one operation, whose lane or distance is `lane`; of a whole range and of one that ends within a subgroup.
+/// Derivatives of one operation, whose lane or distance is `lane`; over a whole range, and over one that ends within a subgroup.
 void check_subgroup(const std::string& operation, const std::string& lane, const Values& values) {
     const std::string text = R"(kernel "lanes" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
         %i = global_index 0 : i32
@@ -66,7 +66,7 @@ TEST(derivatives, of_each_subgroup_operation) {
     check_subgroup("shuffle_down", ", %three", values);
     check_subgroup("shuffle_xor", ", %one", values);
     check_subgroup("shuffle_xor", ", %last", values);
-    // Each lane by a number of its own; some read one lane, some lanes are not read.
+    // Each lane reads by a number of its own: some lanes read one lane, and some lanes are read by none.
     const std::vector<int> own{5, 5, 0, 1, 7, 2, 2, 5};
     std::vector<int> all;
     for (int group = 0; group < 4; ++group) all.insert(all.end(), own.begin(), own.end());
@@ -94,7 +94,7 @@ TEST(derivatives, of_subgroup_products_with_zero_factors) {
 }
 
 TEST(derivatives, of_subgroup_operations_in_divergent_branches_and_loops) {
-    // A for of as many iterations as the item says, left early; a while inside; operations among those that are still there.
+    // A for with a trip count per item, left early, with a while inside; operations among the items that are still there.
     check_derivatives(R"(kernel "apart" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in i32[1]) files ["s.cpp"] {
         %i = global_index 0 : i32
         %lane = subgroup_lane : i32

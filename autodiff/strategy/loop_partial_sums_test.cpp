@@ -1,4 +1,4 @@
-// Loops in which all items add to the same places.
+// Loop partial sums: loops in which all items add to the same elements.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr Activity duplicated = Activity::duplicated, constant_ = Activity::constant;
 
-/// Which kernels there are for sums of a loop's iterations: in its place, exchanged.
+/// The kernels that are made for the sums of a loop: one with the loop in its place, one with loop interchange.
 std::pair<bool, bool> ways(const std::string& text, const Signature& signature) {
     const Adjoint a = derive::adjoint(ir::parse(text), signature);
     return {a.loop_cells.has_value(), a.exchanged.has_value()};
@@ -51,7 +51,7 @@ TEST(loop_partial_sums, of_a_radial_basis_network) {
         for (const int64_t n : {1, 2, 40}) check_derivatives(basis, of_basis(size_t(n), size_t(k)), {{n}, {8}});
     const auto both = std::pair(true, true);
     EXPECT_EQ(ways(basis, {{duplicated, duplicated, duplicated, duplicated, constant_}, 1}), both);
-    // What flows to the points belongs to items: their own loop stays.
+    // The adjoint of the points belongs to single items, so there is no loop interchange.
     const auto in_place = std::pair(true, false);
     EXPECT_EQ(ways(basis, {{duplicated, duplicated, duplicated, duplicated, duplicated}, 1}), in_place);
     Values values = of_basis(17, 5);
@@ -67,7 +67,7 @@ TEST(loop_partial_sums, take_uniform_factors_out) {
     ASSERT_TRUE(a.loop_cells && a.exchanged);
     EXPECT_EQ(a.loop_cells->count, 4);
     EXPECT_EQ(a.exchanged->count, 4);
-    EXPECT_EQ(a.exchanged->handed_on, 1);  // the adjoint of the sum
+    EXPECT_EQ(a.exchanged->handed_on, 1);  // the adjoint of the loop's sum
 }
 
 /// A layer of a small network and the one behind it: the sum of v[j] tanh(w[j, 0] x + w[j, 1] y + u[j]) over j.
@@ -104,7 +104,7 @@ const std::string layer = R"(kernel "layer" math contract rank 1 (arg1: out f64[
     return
 })";
 
-/// The first iteration is number 1, so that element 0 stays as it is; what another loop computes is handed on.
+/// The first iteration is number 1, so that element 0 does not change; items hand over the results of the other loop.
 TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
     for (const size_t m : {1, 2, 6})
         check_derivatives(layer, {some(33), some(2 * m, -1, 1, {int64_t(m), 2}), some(m), some(m), constant(some(66, -1, 1, {33, 2}))}, {{33}, {8}});
@@ -113,7 +113,7 @@ TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
     EXPECT_EQ(a.exchanged->handed_on, 2);
 }
 
-/// Additions under a condition, and of an element that the items choose, stay atomic.
+/// Additions under a condition, and additions to an element that the item chooses, stay atomic.
 TEST(loop_partial_sums, beside_additions_that_stay_atomic) {
     const std::string text = R"(kernel "others" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: in f64[1], arg5: f64) files ["p.cpp"] {
     %i = global_index 0 : i32

@@ -1,4 +1,4 @@
-// Loops over all items, in which each takes what all others add to its element.
+// Pairwise loops: each item takes the contributions of all other items to its own element.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
@@ -23,7 +23,7 @@ bool paired(const std::string& text, const Signature& signature) { return derive
 constexpr Activity duplicated = Activity::duplicated;
 const Signature two{{duplicated, duplicated}, 1};
 
-/// What i adds to j is another thing than what j adds to i: each has a weight.
+/// The contribution of i to j differs from that of j to i, because each item has a weight.
 const std::string weighted = loop("arg1: out f64[1], arg2: in f64[1], arg3: in f64[1], arg4: f64", R"(
         %w = load arg3[%i] : f64
         %scale = argument arg4 : f64
@@ -53,7 +53,7 @@ TEST(pairwise_loops, with_different_contributions_each_way) {
     EXPECT_TRUE(paired(weighted, {{Activity::duplicated_no_need, duplicated, Activity::constant, Activity::constant}, 1}));
 }
 
-/// Ranges that are not those of the loop are scattered.
+/// A range that differs from the bounds of the loop: the adjoint scatters.
 TEST(pairwise_loops, not_where_range_and_loop_differ) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1], arg3: i32, arg4: i32", "%from = argument arg3 : i32\n%to = argument arg4 : i32\n", R"(
         %sum = for %j = %from to %to step %one carry (%s = %x) : f64 {
@@ -63,7 +63,7 @@ TEST(pairwise_loops, not_where_range_and_loop_differ) {
         %t = add %s, %p : f64
     )", stored);
     EXPECT_TRUE(paired(text, {{duplicated, duplicated, Activity::constant, Activity::constant}, 1}));
-    check_derivatives(text, {some(20), some(20), whole(3), whole(17)}, {{14}, {4}, {3}});  // the loop's
+    check_derivatives(text, {some(20), some(20), whole(3), whole(17)}, {{14}, {4}, {3}});  // the range is that of the loop
     check_derivatives(text, {some(20), some(20), whole(0), whole(17)}, {{14}, {4}, {3}});
     check_derivatives(text, {some(20), some(20), whole(3), whole(3)}, {{14}, {4}, {3}});
 }
@@ -123,7 +123,7 @@ TEST(pairwise_loops, beside_tapes_and_sums) {
     check_derivatives(text, {some(13), some(13), real(0.7), some(13), whole(4)}, {{13}, {8}}, 1, 1e-5);
 }
 
-/// Items leave themselves out, and those that are far away; what is near counts twice in a way of its own.
+/// Conditions leave out the item itself and items that are far away; items that are near contribute by a formula of their own.
 TEST(pairwise_loops, under_conditions) {
     const std::string text = loop("arg1: out f64[1], arg2: in f64[1]", "%third = constant 0.3 : f64\n", of_range + R"(
         %other = ne %j, %i : bool
@@ -157,7 +157,7 @@ TEST(pairwise_loops, under_conditions) {
     for (const int64_t n : {1, 3, 20}) check_derivatives(text, {some(size_t(n)), some(size_t(n))}, {{n}, {8}}, 1, 1e-5);
 }
 
-/// What another item cannot compute, or does not add to its element alone.
+/// The adjoint scatters if another item cannot compute the contribution, or if the contribution goes to other elements.
 TEST(pairwise_loops, not_where_another_item_cannot_compute_the_contribution) {
     const std::string two_arrays = "arg1: out f64[1], arg2: in f64[1]";
     const auto text = [&](const std::string& body) { return loop(two_arrays, "", of_range + body, stored); };
@@ -178,7 +178,7 @@ TEST(pairwise_loops, not_where_another_item_cannot_compute_the_contribution) {
     for (const std::string& one : {below, of_sum, by_sum, in_place}) check_derivatives(one, {some(7, 0.5, 1), some(7, 0.5, 1)}, {{7}, {4}});
 }
 
-/// A random body of the loop: operations on elements of i and of j, sums also under conditions, and what each item makes of them.
+/// A random body of the loop: operations on elements of i and of j, sums also under conditions, and stores of the results.
 class Pairs {
 public:
     explicit Pairs(uint32_t seed) : random(seed) {}
@@ -199,7 +199,7 @@ private:
         out += name + " = " + made + "\n";
         return name;
     }
-    /// Gives the sum behind it.
+    /// Gives the sum after this iteration.
     std::string block(std::vector<std::string>& values, std::string sum, int depth) {
         const auto pick = [&] { return values[size_t(roll(int(values.size())))]; };
         for (int step = 4 + roll(4); step > 0; --step)

@@ -1,10 +1,10 @@
-// Stencils whose indices are held between bounds, or periodic, and stencils under branches: gathered, or not.
+// Scatter to gather: stencils with clamped or periodic indices, and stencils under branches.
 #include "autodiff/reverse/derivative_test.h"
 
 namespace pumice::derive::test {
 namespace {
 
-/// A kernel of one dimension that begins with the values which stencils over arg2 take.
+/// A kernel of one dimension; it begins with the values that stencils over arg2 use.
 std::string stencil(const std::string& parameters, const std::string& body) {
     return "kernel \"stencil\" math contract rank 1 (" + parameters + R"() files ["s.cpp"] {
         %i = global_index 0 : i32
@@ -63,7 +63,7 @@ const char* clamped = R"(kernel "clamped" math contract rank 2 (arg1: out f64[2]
 TEST(scatter_to_gather, of_clamped_indices) {
     for (const std::vector<int64_t>& x : {std::vector<int64_t>{7, 9}, {5, 4}, {1, 1}, {12, 10}, {2, 9}})
         check_derivatives(clamped, {some(63, -1, 1, {7, 9}), some(size_t(x[0] * x[1]), -1, 1, x)}, {{7, 9}, {4, 4}});
-    // A range that begins elsewhere, and one that juts out so far that all is scattered.
+    // A range that begins elsewhere, and one that reaches so far outside that the adjoint scatters.
     check_derivatives(clamped, {some(99, -1, 1, {9, 11}), some(63, -1, 1, {7, 9})}, {{6, 8}, {3, 4}, {2, 3}});
     check_derivatives(clamped, {some(300, -1, 1, {3, 100}), some(4, -1, 1, {2, 2})}, {{3, 100}, {1, 16}});
     EXPECT_EQ(ways(clamped, {{7, 9}}, {{duplicated, duplicated}, 1}, false), Ways{Accumulation::gather});
@@ -142,7 +142,7 @@ TEST(scatter_to_gather, of_stencils_under_branches) {
         << "of arg3 only one neighbour has a derivative: items do not meet";
 }
 
-/// Items that read nothing at their own place; arrays that have no such place.
+/// Stencils without offset 0, and stencils whose array has no element at the item's own index.
 TEST(scatter_to_gather, of_offsets_that_do_not_include_zero) {
     const std::string lag = stencil("arg1: out f64[1], arg2: in f64[1]", R"(
         %five = constant 5 : i32
@@ -158,7 +158,7 @@ TEST(scatter_to_gather, of_offsets_that_do_not_include_zero) {
     check_derivatives(lag, {some(50), some(50)}, {{40}, {8}, {7}});
 }
 
-/// In halves, what items give may need the arrays as they were, which only the item itself has taped.
+/// In halves: the contribution of another item must not need arrays, because only that item has taped their values.
 TEST(scatter_to_gather, in_halves_only_without_loads) {
     const std::string linear = stencil("arg1: out f64[1], arg2: in f64[1], arg3: f64", R"(
         %c = argument arg3 : f64
@@ -176,7 +176,8 @@ TEST(scatter_to_gather, in_halves_only_without_loads) {
     EXPECT_EQ(ways(linear, {{20}}, signature, false), Ways{Accumulation::gather});
 }
 
-/// A random stencil over arg2 of n elements: shifted indices within a margin, indices between bounds, periodic ones; under branches.
+/// A random stencil over arg2 of n elements: shifted indices within a margin, indices between bounds, periodic ones; under
+/// branches.
 class Stencil {
 public:
     explicit Stencil(uint32_t seed) : random(seed) {}
@@ -241,7 +242,7 @@ private:
     int next = 0;
 };
 
-/// The range is widened for the array that is read furthest away, and the other one has no elements there.
+/// The halo is as wide as the larger of the two arrays' halos; the other array has no elements in a part of it.
 TEST(scatter_to_gather, of_arrays_with_different_halos) {
     check_derivatives(R"(kernel "two" math contract rank 1 (arg1: out f64[1], arg2: in f64[1], arg3: in f64[1]) files ["t.cpp"] {
         %i = global_index 0 : i32

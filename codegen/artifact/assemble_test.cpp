@@ -52,7 +52,7 @@ void main() { p.b = double(uint(a[0])); }
               (std::vector<std::string>{"Shader", "Float64", "StorageBuffer8BitAccess", "PhysicalStorageBufferAddresses"}));
 }
 
-/// spirv-val takes the decoration on conversions.
+/// spirv-val accepts the rounding decoration on conversions.
 TEST(assemble, exact_conversions) {
     const auto count = [](const std::string& text, const std::string& what) {
         size_t found = 0;
@@ -108,10 +108,10 @@ void main() {
     EXPECT_EQ(lengths.size(), instructions(fixed, type_array).size());
     EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 48u), 1);
     EXPECT_EQ(std::count(lengths.begin(), lengths.end(), 96u), 1);
-    // The group's size is made of the constants that were given.
+    // The group's size is made of the given constants.
     const auto groups = instructions(fixed, composite);
     EXPECT_FALSE(groups.empty());
-    // Constants without a value keep their default.
+    // Constants that are not given keep their default.
     const auto half = with_constants(open, {{4, 8}});
     EXPECT_EQ(validate(half), "");
     EXPECT_EQ(instructions(half, 50).size(), 0u);

@@ -133,7 +133,7 @@ TEST(manifest, gives_the_size_of_local_memory_by_the_group) {
     EXPECT_EQ(local["elements"].dump(), R"(["cast","i32",["abs",["cast","i64",["mul",["group_size","x"],-3]]]])");
     EXPECT_EQ(s.length_of(s.sized_locals[0], {64, 1, 1}), 192);
     EXPECT_EQ(validate(s.spirv), "");
-    // Nothing of the expression is left to the driver.
+    // The driver has no part of the expression left to compute.
     EXPECT_NE(s.glsl.find("layout(constant_id = 5) const int local1_size = 3;"), std::string::npos) << s.glsl;
     EXPECT_NE(s.glsl.find("shared int local1[local1_size];"), std::string::npos) << s.glsl;
 }

@@ -1,4 +1,4 @@
-// Random structs as C++ lays them out, of which a kernel touches random members: the module's offsets and strides are the host's.
+// Random structs with the layout of C++; a kernel touches random members. The offsets in SPIR-V are those of the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// GLSL against the texts in tests/golden/glsl_*.txt: options, kernel text, "----", the GLSL without the prelude. PUMICE_BLESS=1 rewrites them.
-// Every module goes through spirv-val, at -O0 and after spirv-opt, in both binding modes and with wide offsets.
+// GLSL against the texts in tests/golden/glsl_*.txt: options, kernel text, "----", the GLSL without the prelude. PUMICE_BLESS=1
+// rewrites them. Every module goes through spirv-val, at -O0 and after spirv-opt, in both binding modes and with wide offsets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ TEST_P(emit_golden, text) {
         EXPECT_EQ(glsl, g.glsl) << "PUMICE_BLESS=1 rewrites " << GetParam();
 }
 
-/// Lines of the disassembly that a host relies on: entry, specialisation ids, bindings. Ids are not stable, so they go.
+/// The lines of the disassembly on which a host relies: entry, specialisation ids, bindings. Unstable ids are removed.
 std::multiset<std::string> host_interface(const std::vector<uint32_t>& spirv) {
     std::multiset<std::string> out;
     std::istringstream lines(disassemble(spirv));

@@ -5,7 +5,7 @@
 namespace pumice::codegen {
 namespace {
 
-/// Whether arg1 is exchanged by these statements; %i is the item, %n an argument, %z 0, %one 1.
+/// True where these statements exchange data through arg1; %i is the item, %n an argument, %z 0, %one 1.
 bool exchanges(const std::string& body, int rank = 1) {
     const ir::Kernel k = ir::parse("kernel \"k\" math contract whole_groups rank " + std::to_string(rank) +
                                    " (arg1: inout i32[1], arg2: i32, arg3: inout i32[1]) files [] {\n  %i = global_index 0 : i32\n"

@@ -53,7 +53,7 @@ TEST(LinearIndex, sums_and_products) {
 }
 
 TEST(LinearIndex, casts_widen_and_wrap) {
-    // An index of the range is what it is in any wider type. A sum may have wrapped before it was widened.
+    // An index of the range keeps its value in a wider type. A sum may have wrapped before it was widened.
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : i64\nstore arg1[%4], %0 : i32\n"), "g0");
     EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = cast %4 : i64\nstore arg1[%5], %0 : i32\n"), "g0 + 3 modulo 2^32");
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : u32\n%5 = cast %4 : i64\nstore arg1[%5], %0 : i32\n"), "g0 modulo 2^32");
@@ -66,11 +66,11 @@ TEST(LinearIndex, casts_widen_and_wrap) {
     EXPECT_EQ(stored_at(head + "%4 = add %1, %3 : i32\n%5 = sub %1, %4 : i32\n%6 = cast %5 : u32\n%7 = cast %6 : i64\n"
                                "store arg1[%7], %0 : i32\n"),
               "4294967293");
-    // 200 is -56 modulo 2^8, and not modulo more.
+    // 200 is -56 modulo 2^8, but not modulo a larger power.
     EXPECT_EQ(stored_at("%0 = argument arg2 : i32\n%1 = global_index 0 : i32\n%2 = constant 200 : u8\n%3 = cast %1 : u8\n"
                         "%4 = mul %2, %3 : u8\n%5 = cast %4 : i32\nstore arg1[%5], %0 : i32\n"),
               "-56*g0 modulo 2^8");
-    // The same places modulo 2^8 may be different ones.
+    // Indices that are equal modulo 2^8 may differ.
     EXPECT_EQ(stored_at(head + "%4 = cast %1 : u8\n%5 = cast %4 : i32\n%6 = sub %5, %1 : i32\n%7 = add %6, %3 : i32\n"
                                "store arg1[%7], %0 : i32\n"),
               "3 modulo 2^8");
@@ -84,13 +84,13 @@ TEST(LinearIndex, products_wrap_in_their_type) {
 }
 
 TEST(LinearIndex, indices_and_carried_values_of_loops) {
-    // The index counts from an item's own place.
+    // The index of the loop starts at the item's own index.
     EXPECT_EQ(stored_at(head + "for %4 = %1 to %0 step %3 {\nstore arg1[%4], %0 : i32\nyield\n}\n"), "g0 + ?");
-    // A carried place that moves by the same for all.
+    // A carried index that grows by the same amount for all items.
     EXPECT_EQ(stored_at(head + "%6 = for %4 = %3 to %0 step %3 carry (%5 = %1) : i32 {\nstore arg1[%5], %0 : i32\n"
                                "%7 = add %5, %0 : i32\nyield %7\n}\n"),
               "g0 + ?");
-    // By different amounts.
+    // A carried index that grows by different amounts.
     EXPECT_EQ(stored_at(head + "%6 = for %4 = %3 to %0 step %3 carry (%5 = %1) : i32 {\nstore arg1[%5], %0 : i32\n"
                                "%7 = add %5, %2 : i32\nyield %7\n}\n"),
               "none");

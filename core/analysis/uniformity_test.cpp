@@ -30,7 +30,7 @@ TEST(Uniformity, rows_of_items) {
 }
 
 TEST(Uniformity, loads_are_as_uniform_as_their_index) {
-    // Of an array that is only read: as the index is. Of one that is written: groups run at different times.
+    // A load from a read-only array is as uniform as its index. A written array may change between groups.
     EXPECT_EQ(scopes("%0 = argument arg3 : i32\n%1 = load arg2[%0] : i32\n%2 = load arg1[%0] : i32\n%3 = global_index 0 : i32\n"
                      "%4 = load arg2[%3] : i32\nstore arg1[%3], %4 : i32\nreturn\n"),
               "llgii");
@@ -54,7 +54,7 @@ TEST(Uniformity, loops_with_a_uniform_end) {
 }
 
 TEST(Uniformity, loops_that_items_leave_at_different_times) {
-    // Inside, the index and the sum are uniform among those that are there; the result is not.
+    // Inside the loop, the index and the sum are uniform among the items that still run it; the result is not.
     const Kernel k = parse(
         "kernel \"k\" math contract rank 1 (arg1: inout i32[1]) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n%1 = constant 0 : i32\n"
         "%2 = constant 1 : i32\n%5 = for %3 = %1 to %0 step %2 carry (%4 = %1) : i32 {\n%6 = add %4, %3 : i32\nyield %6\n}\n"
@@ -67,7 +67,7 @@ TEST(Uniformity, loops_that_items_leave_at_different_times) {
     EXPECT_EQ(u.of(k[loop.blocks[0]].params[1]), Scope::launch);
     EXPECT_EQ(u.parting(k.body().insts[3]), Scope::item);
     EXPECT_EQ(u.control(k[loop.blocks[0]].insts[0]), Scope::item);
-    EXPECT_EQ(u.control(k.body().insts[4]), Scope::launch);  // after the loop all are together again
+    EXPECT_EQ(u.control(k.body().insts[4]), Scope::launch);  // after the loop all items run together again
 }
 
 TEST(Uniformity, jumps_make_later_code_divergent) {
@@ -90,7 +90,7 @@ TEST(Uniformity, jumps_make_later_code_divergent) {
 }
 
 TEST(Uniformity, a_uniform_break_inside_a_divergent_if) {
-    // The items that run the loop leave it together, few as they may be.
+    // The items that run the loop leave it together, even if they are few.
     const Kernel k = parse(
         "kernel \"k\" math contract rank 1 (arg1: i32) files [\"k.cpp\"] {\n%0 = local_index 0 : i32\n%1 = argument arg1 : i32\n"
         "%2 = constant 1 : i32\n%3 = lt %0, %1 : bool\nif %3 {\nfor %4 = %2 to %1 step %2 {\n%5 = lt %1, %4 : bool\nif %5 {\nbreak\n"

@@ -35,7 +35,7 @@ protected:
         std::ofstream(folder / name, std::ios::binary | std::ios::trunc) << bytes;
         chmod((folder / name).c_str(), 0600);
     }
-    /// The line of PUMICE_LOG about a cache in this folder, which is off.
+    /// The line of PUMICE_LOG about a cache that is off, in this folder.
     std::string off(const fs::path& where) {
         setenv("PUMICE_LOG", "1", 1);
         debug::reload();
@@ -86,7 +86,7 @@ TEST_F(DiskCacheTest, DamagedEntriesAreFoundAndRemoved) {
     }
     overwrite("entry", whole + "x");
     EXPECT_FALSE(cache.read("entry"));
-    overwrite("another", whole);  // a good one, under another's name
+    overwrite("another", whole);  // a valid entry under the name of another
     EXPECT_FALSE(cache.read("another"));
     cache.write("entry", bytes);
     EXPECT_EQ(cache.read("entry"), bytes);
@@ -120,7 +120,7 @@ TEST_F(DiskCacheTest, WritersAndReadersAtOnceSeeWholeEntries) {
 TEST_F(DiskCacheTest, TwoProcessesWriteAndReadTheSameEntries) {
     const DiskCache cache(folder);
     const std::string names[] = {"one", "two", "three"};
-    // What an entry holds says who wrote it; it is whole where it is of one letter and that one's length.
+    // An entry names its writer: it is whole if it consists of one letter, as often as that writer writes the letter.
     const auto bytes_by = [](bool parent) { return std::string(parent ? 100'000 : 70'000, parent ? 'p' : 'c'); };
     const auto work = [&](bool parent) {
         bool whole = true;
@@ -161,7 +161,7 @@ TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
             EXPECT_EQ(bool(found), fs::exists(folder / name)) << "the entry was corrupt";
         }
     }
-    // What they left is used by nobody and goes later, when no process can still be writing it.
+    // Nobody uses the files that they left. They are removed later, when no process can still be writing them.
     const std::string old = "pumice-0123456789abcdef.tmp", young = "pumice-00000000000000ff.tmp", foreign = "notes.tmp";
     for (const std::string& name : {old, young, foreign}) {
         overwrite(name, "bytes");
@@ -175,7 +175,7 @@ TEST_F(DiskCacheTest, ProcessesKilledWhileTheyWriteHarmNoEntry) {
     EXPECT_EQ(next.read("one"), a);
 }
 
-/// As on a disk that is full: files grow to so many bytes and no further.
+/// As on a full disk: files grow to a limit and no further.
 TEST_F(DiskCacheTest, EntriesThatDoNotFitOnTheDiskAreNotKept) {
     const DiskCache cache(folder);
     cache.write("entry", "it is small");
@@ -204,7 +204,7 @@ TEST_F(DiskCacheTest, TheFolderIsPrivateToTheUser) {
     EXPECT_EQ(unsigned(fs::status(folder / "made" / "here" / "entry").permissions()), 0600u);
 }
 
-/// As /tmp, or a folder that a group shares: others may have put an entry there, which is code.
+/// As in /tmp, or in a folder that a group shares: others may have put an entry there, and entries are executed.
 TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatOthersCanWrite) {
     DiskCache(folder).write("entry", "code");
     for (const mode_t mode : {0777, 01777, 0775}) {
@@ -219,7 +219,7 @@ TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatOthersCanWrite) {
     EXPECT_EQ(DiskCache(folder).read("entry"), "code");
 }
 
-/// Rights are asked for at each use: a folder that becomes another while the cache is on is taken no more.
+/// Permissions are checked at each use: a folder that others can write from now on is no longer used.
 TEST_F(DiskCacheTest, NothingIsTakenFromAFolderThatBecomesWritable) {
     const DiskCache cache(folder);
     cache.write("entry", "code");
@@ -237,17 +237,17 @@ TEST_F(DiskCacheTest, NothingIsTakenFromAnotherUser) {
     const auto lay = [](const fs::path& where) { DiskCache(where).write("entry", "code"); };
     fs::create_directory(folder / "all");
     chmod((folder / "all").c_str(), 01777);
-    // They made the folder before we did.
+    // They have made the folder before.
     ASSERT_TRUE(as_another_user([&] { return lay(folder / "all" / "cache"), fs::exists(folder / "all" / "cache" / "entry"); }));
     EXPECT_NE(off(folder / "all" / "cache").find("it belongs to the user 65534, not to 0"), std::string::npos);
-    // They made a link to a folder of ours, which holds something that we took from them.
+    // They have made a link to a folder of ours, which holds an entry that we took from them.
     lay(folder / "mine");
     ASSERT_TRUE(as_another_user([&] { return symlink((folder / "mine").c_str(), (folder / "all" / "link").c_str()) == 0; }));
     EXPECT_NE(off(folder / "all" / "link").find("is a symbolic link of another user"), std::string::npos);
-    // Root's cache is not theirs.
+    // The cache of root does not belong to them.
     chmod((folder / "mine").c_str(), 0755), chmod((folder / "mine" / "entry").c_str(), 0644);
     EXPECT_TRUE(as_another_user([&] { return !DiskCache(folder / "mine").on(); }));
-    // Nor is an entry that was there before the folder was closed.
+    // An entry from before the folder was closed is not used either.
     ASSERT_EQ(chown((folder / "mine" / "entry").c_str(), another_user, another_user), 0);
     const DiskCache cache(folder / "mine");
     EXPECT_FALSE(cache.read("entry"));
@@ -282,7 +282,7 @@ TEST_F(DiskCacheTest, EntriesThatAreNoFilesOfTheUsersOwn) {
     }
 }
 
-/// A draft has no name that somebody could have given to a link before.
+/// The name of an unfinished file is one that nobody could have given to a link before.
 TEST_F(DiskCacheTest, UnfinishedFilesAreNotWrittenThroughLinks) {
     overwrite("precious", "precious");
     const DiskCache cache(folder / "cache");
@@ -292,7 +292,7 @@ TEST_F(DiskCacheTest, UnfinishedFilesAreNotWrittenThroughLinks) {
     EXPECT_EQ(cache.read("entry"), "bytes");
 }
 
-/// Run by the next test, as a program of a group that is not the caller's.
+/// Run by the next test, as a program that runs with another group than its caller.
 TEST(DISABLED_Rights, NothingIsTakenFromTheEnvironment) {
     if (getauxval(AT_SECURE) == 0) GTEST_SKIP();
     int taken = 0;

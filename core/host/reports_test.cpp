@@ -1,4 +1,4 @@
-// What kernels report, on the reference interpreter and through a ring that is too small.
+// Reports of kernels, on the reference interpreter and through a ring that is too small.
 #include "core/host/reports.h"
 
 #include "core/host/ring.h"
@@ -106,7 +106,7 @@ TEST_F(Ring, CountsRecordsThatFindNoRoom) {
                                                "room for 100 bytes"}));
 }
 
-/// While a third launch runs, which has written half of a record: what the first two reported comes first, and is told of once.
+/// A third launch still runs and has written half of a record: the reports of the first two come first, and only once.
 TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     room(200);
     std::fill(ring.begin() + ring::records, ring.end(), 0u);
@@ -130,7 +130,7 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     print(numbers[1], 2);
     record(true, numbers[1], 1, 3, {50});
     print(numbers[1], 4);
-    ring[ring::used] += 10;  // the third one's, of which nothing can be seen
+    ring[ring::used] += 10;  // the record of the third launch, which is not complete
     EXPECT_EQ(take({numbers[1], numbers[0]}, false), "Kernel \"talks\" fails a requirement: 50 is below ten (work-item 3, k.cpp:9).");
     EXPECT_EQ(lines, (std::vector<std::string>{"i=1 x=1 0 0.0", "i=2 x=1 0 0.0", "i=4 x=1 0 0.0"}));
     lines.clear();

@@ -1,4 +1,4 @@
-// What the checking device finds beside races, in exact words, and that it goes on afterwards.
+// Faults that the checking device reports, except races: their exact sentences, and that the device goes on afterwards.
 #include "core/interp/interp_test.h"
 
 namespace pumice::interp_test {
@@ -151,7 +151,7 @@ TEST_F(interp_check, arrays_read_before_they_are_written) {
               "Kernel \"unset\" reads argument 2 at index 3 before it is written (work-item 3, k.cpp:2).");
     EXPECT_EQ(fault(*device, text, {{1}}, {y, x}),
               "Kernel \"unset\" atomically updates argument 1 at index 0 before it is written (work-item 0, k.cpp:3).");
-    // A copy brings what is written, and what is not; a fill and a kernel write.
+    // A copy copies the written and the unset bytes; a fill and a kernel write.
     device->copy(*x.memory, bytes(2), *y.memory, bytes(4), bytes(2), 0);
     device->fill(*y.memory, 0, bytes(2), ones, bytes(1), 0);
     EXPECT_EQ(fault(*device, text, {{2}}, {sums, y}), "");

@@ -1,4 +1,4 @@
-// What kernels mean: local and private memory, barriers, atomics, structs and arguments.
+// Semantics of kernels: local and private memory, barriers, atomics, structs and arguments.
 #include <limits>
 
 #include "core/interp/interp_test.h"

@@ -1,4 +1,4 @@
-// The races that the checking device finds, in exact words.
+// Races that the checking device reports, with their exact sentences.
 #include <tuple>
 
 #include "core/interp/interp_test.h"
@@ -57,7 +57,7 @@ TEST_F(interp_check, equal_writes_do_not_race_but_race_with_a_different_one) {
     }
 }
 
-/// Item i touches element i; a barrier where `barrier`; then it touches the next element, modulo the array's size.
+/// Item i touches element i; then, after a barrier if `barrier`, the next element, modulo the size of the array.
 std::string neighbours(const std::string& first, bool barrier, const std::string& second) {
     return kernel(R"("pair" math contract rank 1 (arg1: inout f32[1], arg2: out f32[1]))", R"(
         %i = global_index 0 : i32
@@ -111,7 +111,7 @@ TEST_F(interp_check, races_of_reads_writes_and_atomics) {
 }
 
 TEST_F(interp_check, a_write_races_with_an_earlier_reader) {
-    // All read element 0; item 0 reads it last. Then item 0 writes it: a race with the others, and none where it is alone.
+    // All items read element 0; item 0 reads it last. Then item 0 writes it: a race with the others, but none where it is alone.
     const std::string text = kernel(R"("readers" math contract rank 1 (arg1: inout f32[1], arg2: out f32[1]))", R"(
         %i = global_index 0 : i32
         %zero = constant 0 : i32
@@ -129,7 +129,7 @@ TEST_F(interp_check, a_write_races_with_an_earlier_reader) {
         return)");
     EXPECT_EQ(fault(*device, text, {{1}}, {eight, sixteen}), "");
     EXPECT_NE(fault(*device, text, {{3}}, {eight, sixteen}).find("race"), std::string::npos);
-    // The last group's only item writes what a group before has read, after it has read it itself in two epochs.
+    // The only item of the last group reads an element in two epochs and then writes it; an earlier group has read it, too.
     const std::string late = kernel(R"("late" math contract rank 1 (arg1: inout f32[1], arg2: out f32[1], arg3: i32))", R"(
         %i = global_index 0 : i32
         %zero = constant 0 : i32

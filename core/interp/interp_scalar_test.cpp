@@ -1,4 +1,4 @@
-// The loops over items give what the rows say of one value, for every op and type, and touch no other items.
+// The loops over items agree with ops.def for every op and type, and touch no other items.
 #include "core/interp/interp_scalar.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int count = 24;
 
-/// Values around which types and ops have their edges.
+/// Values at which types and ops have corner cases.
 std::vector<uint64_t> samples(Scalar type, int turn) {
     constexpr double values[count] = {0,    -0.0, 1,   -1,   2,   3,    -3,   0.5,   0.25, -0.75, 7,   100,
                                       -100, 127,  128, 1e-3, 1e4, -1e5, 1e30, -1e30, 31,   32,    1.5, 2.5};
@@ -45,7 +45,7 @@ struct Column {
     std::vector<std::byte> data;
 };
 
-/// Runs a loop over all items, and over some, and compares with `expected(item)`; the others keep the bits of 1.
+/// Runs a loop over all items, and over some, and compares with `expected(item)`; the other items keep the bits of 1.
 template <class F>
 void check(Loop loop, Scalar result, Column& a, Column& b, Column& c, F&& expected, const std::string& what) {
     std::vector<uint16_t> all, some;

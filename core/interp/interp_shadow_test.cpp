@@ -1,4 +1,4 @@
-// The few accesses that a cell remembers find every race that remembering all of them would.
+// A cell of the shadow remembers a few accesses; these find every race that a record of all accesses would find.
 #include "core/interp/interp_shadow.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 struct Past { int launch, group; uint32_t epoch, item; Touch how; bool unchanged = false; };
 
-/// The definition: different items, no barrier between them, and one a plain write, or one plain and one atomic; two writes where the
-/// second one changes the value.
+/// The definition: different items, no barrier between them, and one a plain write, or one plain and one atomic; two writes where
+/// the second one changes the value.
 bool races(const Past& a, const Past& b) {
     if (a.launch != b.launch) return false;
     if (a.group == b.group && (a.item == b.item || a.epoch != b.epoch)) return false;

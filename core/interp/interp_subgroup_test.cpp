@@ -11,7 +11,7 @@ struct InterpSubgroup : ::testing::TestWithParam<int> {
     int size() const { return GetParam(); }
     std::shared_ptr<Backend> device = open_interp(InterpMode::prepared, GetParam());
 
-    /// out[i] of 23 items in a group of 32, of which those whose i % 4 != 3 do `what` on x[i] = 5 i % 7 - 2 (and an operand `lane`).
+    /// out[i] of 23 items in a group of 32. Items with i % 4 != 3 run `what` on x[i] = 5 i % 7 - 2 (and an operand `lane`).
     template <class T = int>
     std::vector<T> run_on(const std::string& what, const std::string& type = "i32", const std::string& lane = "") {
         const std::string text = R"(kernel "sub" math contract rank 1 (arg1: out )" + type + R"([1]) files [] {
@@ -108,7 +108,7 @@ TEST_P(InterpSubgroup, ShufflesAndBroadcasts) {
     const std::string zero = "%zero = constant 0 : i32", one = "%one = constant 1 : i32";
     EXPECT_EQ(run_on("broadcast %x, %zero", "i32", zero), expected([](auto& list, size_t) { return x(list[0]); }));
     EXPECT_EQ(run_on("shuffle %x, %l"), expected([](auto& list, size_t at) { return x(list[at]); }));
-    // Past the size, an item keeps its own: in subgroups of 1 all do.
+    // Past the size of the subgroup an item keeps its own value: in subgroups of 1 all items do.
     const std::string far = "%far = constant 32 : i32";
     EXPECT_EQ(run_on("shuffle_xor %x, %far", "i32", far), expected([](auto& list, size_t at) { return x(list[at]); }));
     EXPECT_EQ(run_on("shuffle_up %x, %far", "i32", far), expected([](auto& list, size_t at) { return x(list[at]); }));
@@ -116,7 +116,7 @@ TEST_P(InterpSubgroup, ShufflesAndBroadcasts) {
     if (size() != 4) return;
     const std::string by =
         "%odd = and %l, %five : i32 %two2 = constant 2 : i32 %up = sub %two2, %l : i32 %one = constant 1 : i32";
-    // Lanes 0, 1, 2 take from 2, 1, 0, and from the one below.
+    // Lanes 0, 1, 2 read from lanes 2, 1, 0, and from the lane below.
     EXPECT_EQ(run_on("shuffle %x, %up", "i32", by),
               expected([](auto& list, size_t at) { return x(list[at ? 3 - at - 1 : list.size() - 1]); }));
     EXPECT_EQ(run_on("shuffle_up %x, %one", "i32", one),

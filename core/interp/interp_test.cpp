@@ -1,4 +1,4 @@
-// What kernels mean: results of control flow and ranges, of kernels as recorded and as prepared.
+// Semantics of kernels: results of control flow and ranges, of kernels as recorded and as prepared.
 #include "core/interp/interp_test.h"
 
 #include <limits>
@@ -159,7 +159,7 @@ TEST_P(interp, loops_swap_carried_values) {
 }
 
 TEST_P(interp, loop_bounds) {
-    // How often a loop over i8 runs from arg2 to arg3 by arg4, at most 1000 times.
+    // The trip count of a loop over i8 from arg2 to arg3 by arg4, at most 1000.
     const char* text =
         R"(kernel "bounds" math contract rank 1 (arg1: out i32[1], arg2: in i8[1], arg3: in i8[1], arg4: in i8[1]) files [] {
         %i = global_index 0 : i32

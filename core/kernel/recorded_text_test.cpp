@@ -1,4 +1,4 @@
-// What lambdas record: the IR text of small kernels. Source lines are left out of it.
+// Recording: the IR text of small kernels, without source lines.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -32,7 +32,7 @@ TEST(Language, ParametersInOrder) {
 }
 
 TEST(Language, HostNumbersAdoptTheDeviceType) {
-    // The element on a line of its own: which operand of a * is recorded first is the compiler's choice.
+    // The element stands on a line of its own, because the compiler chooses which operand of a * is recorded first.
     EXPECT_EQ(body_of([](InOut<float> a) {
                   auto x = a[1];
                   a[0] = 0.5 * x;

@@ -76,7 +76,7 @@ private:
         return pick([](Kind k) { return k == Kind::boolean || k == Kind::uniform_boolean; });
     }
 
-    /// An index below mask + 1: often one that was used before.
+    /// An index of at most `mask`: often one that was used before.
     std::string slot(const std::string& mask) {
         if (roll(3)) return "%c" + std::to_string(roll(3));
         return define("and " + integer() + ", " + mask + " : i32", Kind::integer);
@@ -136,7 +136,7 @@ private:
             line("set " + v + ", " + integer() + " : i32");
     }
 
-    /// One item tells its group a value: from then on it is uniform.
+    /// One item shares a value with its group; the value is uniform from then on.
     void share() {
         line("if %first {");
         line("store local1[%c0], " + integer() + " : i32\nyield\n} else {\nyield\n}\nbarrier");
@@ -169,7 +169,7 @@ private:
             if_(depth, with_barriers && roll(2));
     }
 
-    /// What is defined inside is not visible after.
+    /// Values that are defined inside are not visible afterwards.
     template <class Fill>
     void inside(Fill fill) {
         const size_t n = names.size(), v = variables.size();
@@ -182,7 +182,7 @@ private:
         const std::string c =
             with_barriers ? define("ge " + uniform() + ", " + uniform() + " : bool", Kind::uniform_boolean) : condition();
         const std::string result = fresh();
-        // Leaving must be uniform where barriers follow; returns only where there are none at all.
+        // Where barriers follow, an exit must be uniform; returns occur only in kernels without barriers.
         const bool may_leave = with_barriers || !barrier_loop;
         const int leaving = !loops.empty() && may_leave ? roll(4) : barriers ? 9 : 4 + roll(4);
         line("%" + result + " = if " + c + " : i32 {");

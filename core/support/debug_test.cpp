@@ -132,7 +132,7 @@ TEST_F(debug_switches, the_cache_needs_a_home_that_belongs_to_the_user) {
     }
 }
 
-/// A home that cannot be written, as a container's may be: the cache is off, and that is all.
+/// A home that cannot be written, as in some containers: the cache is off, and nothing else changes.
 TEST_F(debug_switches, a_home_that_cannot_be_written) {
     PUMICE_NEEDS_ROOT();
     const OwnFolder own;
@@ -160,7 +160,7 @@ TEST_F(debug_switches, dumps_stay_in_their_folder) {
     dump_text("ir", "../up", "ir", "text");
     EXPECT_FALSE(std::filesystem::exists(own.path / "up.ir.ir"));
     EXPECT_EQ(contents("dumps/kernel.._up.ir.ir"), "text");
-    // Somebody knew the name before.
+    // Somebody has put a link under this name before.
     std::filesystem::create_symlink("../precious", own.path / "dumps" / "saxpy.ir.ir");
     std::filesystem::create_hard_link(own.path / "precious", own.path / "dumps" / "saxpy.dead.ir");
     ASSERT_EQ(mkfifo((own.path / "dumps" / "saxpy.guard.ir").c_str(), 0600), 0);

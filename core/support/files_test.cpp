@@ -27,13 +27,13 @@ protected:
         std::string problem;
         return Folder::open(path, make, problem);
     }
-    /// Why a folder is not opened.
+    /// The reason for which a folder is not opened.
     static std::string refused(const fs::path& path, unsigned make = 0) {
         std::string problem;
         EXPECT_FALSE(Folder::open(path, make, problem)) << path;
         return problem;
     }
-    /// Why a file is not read.
+    /// The reason for which a file is not read.
     static std::string unread(const Folder& folder, const std::string& name, size_t limit = 1 << 20) {
         std::string problem;
         EXPECT_FALSE(folder.read(name, limit, problem)) << name;

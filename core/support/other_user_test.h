@@ -46,7 +46,7 @@ class OwnFolder {
 public:
     OwnFolder() {
         const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        // One a process and test: the same test may run for several drivers at once.
+        // One folder for each process and test: the same test may run for several drivers at once.
         path =
             std::filesystem::temp_directory_path() / text("pumice-", test->test_suite_name(), "-", test->name(), "-", getpid());
         std::filesystem::remove_all(path);

@@ -6,7 +6,7 @@
 namespace pumice::ir {
 namespace {
 
-/// What verify says about a body; arg1 inout f32[2], arg2 in {x: f32, n: i32}[1], arg3: i32, arg4 inout bool[1].
+/// The message of verify for a body; arg1 inout f32[2], arg2 in {x: f32, n: i32}[1], arg3: i32, arg4 inout bool[1].
 std::string problem(const std::string& body, const std::string& head = "rank 2", const std::string& memories = "") {
     return verify(parse(
         "kernel \"k\" math contract " + head +
@@ -243,7 +243,7 @@ TEST(verify, functions_see_their_parameters_only) {
     EXPECT_EQ(verify(k), "the body of function \"f\" is block 77 of 3");
 }
 
-// ---- what text cannot say ----
+// ---- invalid kernels that text cannot express ----
 
 struct Broken {
     Kernel k = parse(

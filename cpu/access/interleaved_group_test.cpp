@@ -1,4 +1,4 @@
-// Accesses at constant strides as machines have them that lack this one's newer instructions; the device suite has the rest.
+// Interleaved accesses on processors without this machine's newer instructions; the device suite has the other tests.
 #include <gtest/gtest.h>
 
 #include "core/host/array.h"

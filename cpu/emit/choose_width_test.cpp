@@ -1,4 +1,4 @@
-// Packets of several vectors: what their loops give, in rows of any length, is what one item computes by itself.
+// Packets of several vectors give the results of single items, for loops and rows of any length.
 #include <gtest/gtest.h>
 
 #include "core/host/array.h"
@@ -13,7 +13,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// So much arithmetic that a loop of it waits for itself; exact in unsigned integers.
+/// Arithmetic with a long chain of dependent operations; exact in unsigned integers.
 template <int times = 12, class T>
 T mixed(T v) {
     if constexpr (times == 0) return v;
@@ -23,7 +23,7 @@ T mixed(T v) {
 TEST(ChooseWidth, loops_take_several_vectors_a_packet) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const Device device(open());
-    // Carried values, private memory, a loop that lanes leave one by one, and places that are gathered.
+    // Carried values, private memory, a loop that lanes leave at different iterations, and gathers.
     const auto k = kernel("several", [](Out<uint32_t> y, In<uint32_t> x) {
         auto i = global_index();
         Private<uint32_t, 8> kept;

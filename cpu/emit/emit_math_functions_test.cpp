@@ -79,7 +79,7 @@ TEST(Maths, floats) {
     check_floats(pumice::Device(open()));
 }
 
-/// As a machine has it that lacks this one's newer instructions.
+/// As on a processor without this machine's newer instructions.
 TEST(Maths, floats_by_avx2) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     if (native_width(host_machine()) < 8) GTEST_SKIP() << "SKIPPED: this machine has no AVX2";
@@ -102,7 +102,7 @@ TEST(Maths, sine_and_cosine_of_one_value) {
     compare("cos", 3, std::cos, x, c.download());
 }
 
-/// Each of the three roots is within 2 ulps, and each of the two products rounds; powers of two do not.
+/// Each of the three roots is within 2 ulps, and each of the two products is rounded; powers of two are exact.
 TEST(Maths, cubes_of_reciprocal_roots) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const pumice::Device device(open());
@@ -124,7 +124,7 @@ TEST(Maths, cubes_of_reciprocal_roots) {
     compare("product", ulps, [](double v) { return (v > 1 ? 2 : 4) * std::pow(1 / std::sqrt(v), 3); }, x, y.download());
 }
 
-/// What divides without a rest gives whole numbers, and squares have their roots.
+/// Quotients without a remainder are whole numbers, and squares have exact roots.
 TEST(Maths, exact_quotients_and_roots) {
     if (!unavailable_reason().empty()) GTEST_SKIP() << "SKIPPED: " << unavailable_reason();
     const pumice::Device device(open());

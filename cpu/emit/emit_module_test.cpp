@@ -67,7 +67,7 @@ TEST_P(Golden, text) {
     const ir::Kernel kernel = lowered(contents.substr(line + 1, cut - line));
     const std::string got = emit_llvm(kernel, target, variant).text;
     EXPECT_FALSE(make_object(got, host_machine()).bytes.empty());
-    for (const std::string& level : levels()) {  // code for a level is made on every machine, and only run where it can be
+    for (const std::string& level : levels()) {  // every machine generates code for every level
         const Compiler compiler(0, machine_named(level));
         const std::string of_level = emit_llvm(kernel, compiler.target, variant).text;
         EXPECT_FALSE(make_object(of_level, compiler.machine).bytes.empty()) << level;
@@ -111,18 +111,18 @@ TEST(Emit, whole_packets_have_no_masks) {
 TEST(Emit, full_groups_have_no_tails) {
     const std::string body = "%2 = load arg2[%0] : i32\nstore arg1[%0], %2 : i32\n";
     EXPECT_EQ(count(emitted(body, 8, {64, 1, 1}, true), "masked"), 0);
-    // Rows of 12 and 11 in packets of 8: vectors of 4 do for the one, masks for the other.
+    // Rows of 12 and 11 in packets of 8: the rest of the one takes a vector of 4, that of the other a mask.
     EXPECT_EQ(count(emitted(body, 8, {12, 1, 1}, true), "masked"), 0);
     EXPECT_EQ(count(emitted(body, 8, {12, 1, 1}, true), "store <4 x i32>"), 1);
     EXPECT_GT(count(emitted(body, 8, {11, 1, 1}, true), "masked"), 0);
-    // With a barrier, groups around the range's end have a form of their own.
+    // With a barrier, groups at the end of the range have a version of their own.
     const std::string barrier = "store arg1[%0], %1 : i32\nbarrier\n" + body;
     EXPECT_EQ(count(emitted(barrier, 8, {64, 1, 1}, true), "masked"), 0);
     EXPECT_GT(count(emitted(barrier), "masked"), 0);
 }
 
 TEST(Emit, accesses_are_scalar_contiguous_or_lane_by_lane) {
-    // The same for all: one scalar. In place, with an offset: a vector. Else lane by lane.
+    // A uniform index: one scalar. The item's own index with an offset: a vector. Otherwise lane by lane.
     const std::string same = emitted("%2 = load arg2[%1] : i32\nstore arg1[%0], %2 : i32\n");
     EXPECT_EQ(count(same, "= load <8 x i32>") + count(same, "masked.load") + count(same, "gather"), 0);
     const std::string moved = emitted("%2 = add %0, %1 : i32\n%3 = load arg2[%2] : i32\nstore arg1[%0], %3 : i32\n");
@@ -140,12 +140,12 @@ TEST(Emit, rows_of_items_use_a_row_tile) {
     const std::string add = "%7 = load arg1[%6] : i32\n%8 = add %7, %5 : i32\nstore arg1[%6], %8 : i32\n";
     EXPECT_EQ(count(emitted(loop("%4", add)), "= alloca [16 x <8 x i32>]"), 1);
     EXPECT_EQ(count(emitted(loop("%4", "%7 = load arg2[%6] : i32\n" + add.substr(add.find("%8")))), "= alloca [16 x <8 x i32>]"), 2);
-    // What is only added to waits in its place; else it is fetched.
+    // A value that is only added to stays in its accumulator; otherwise it is loaded.
     EXPECT_EQ(count(emitted(loop("%4", add)), "load <4 x i32>"), 0);
     EXPECT_GT(count(emitted(loop("%4", "%7 = load arg1[%6] : i32\n%8 = mul %7, %5 : i32\nstore arg1[%6], %8 : i32\n")),
                     "load <4 x i32>"),
               0);
-    // Side by side; of too few lanes; where the memory is touched elsewhere; under a condition.
+    // Neighbouring elements; too few lanes; memory that is touched elsewhere; under a condition.
     EXPECT_EQ(count(emitted(loop("%0", add)), "tile"), 0);
     EXPECT_EQ(count(emitted(loop("%4", add), 2), "tile"), 0);
     EXPECT_EQ(count(emitted(loop("%4", add + "store arg1[%0], %8 : i32\n")), "tile"), 0);
@@ -170,7 +170,7 @@ TEST(Emit, short_rows_take_narrow_packets) {
 }
 
 TEST(Emit, arithmetic_loops_take_several_vectors) {
-    // An iteration without memory; what two vectors of each would not fit into the registers, or are of 64 bits, stays single.
+    // A loop without memory accesses. It takes one vector where two would not fit into the registers, or are of 64 bits.
     const auto loop = [](const std::string& type) {
         return text("%2 = load arg2[%0] : i32\n%3 = cast %2 : ", type,
                     "\n%4 = constant 0 : i32\n%5 = constant 100 : i32\n%6 = constant 1 : i32\n%7 = for %8 = %4 to %5 step %6 carry (%9 = %3) : ", type, " {\n%10 = mul %9, %9 : ", type,
@@ -178,7 +178,7 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
                     "\n%14 = mul %13, %11 : ", type, "\nyield %14\n}\n%15 = cast %7 : i32\nstore arg1[%0], %15 : i32\n");
     };
     EXPECT_GT(count(emitted(loop("f32")), "fmul contract arcp <16 x float>"), 0);
-    EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four need registers
+    EXPECT_EQ(count(emitted(loop("f32")), "<32 x float>"), 0);  // four vectors would need too many registers
     EXPECT_GT(count(emitted(loop("f32"), 8, {64, 1, 1}, false, Isa::avx512), "fmul contract arcp <32 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f32"), 8, {32, 1, 1}, false, Isa::avx512), "<32 x float>"), 0);
     EXPECT_EQ(count(emitted(loop("f64")), "<16 x double>"), 0);
@@ -187,7 +187,7 @@ TEST(Emit, arithmetic_loops_take_several_vectors) {
 }
 
 TEST(Emit, products_are_placed_for_contraction) {
-    // %4 is a product that goes into both sums: each computes it, unless one of them has a product of its own to compute.
+    // %4 is a product that goes into both sums: each computes it, unless one of them contracts with a product of its own.
     const auto sums = [](const std::string& second) {
         return emitted(text("%2 = load arg2[%0] : i32\n%3 = cast %2 : f32\n%4 = mul %3, %3 : f32\n%5 = add %4, %3 : f32\n%6 = mul %3, %5 : f32\n",
                             "%7 = add ", second, ", %4 : f32\n%8 = mul %7, %5 : f32\n%9 = cast %8 : i32\nstore arg1[%0], %9 : i32\n"));
@@ -209,8 +209,8 @@ TEST(Emit, strided_loops_prefetch) {
 }
 
 TEST(Emit, carried_values_are_stored_once) {
-    // Where the loop begins, what is loaded (out of its guard, and across the barrier), the sum, and the result. A copy of the
-    // sum for the next iteration would be one more.
+    // Stores: at the loop's start, of the loaded value (out of its guard, and across the barrier), of the sum, of the result.
+    // A copy of the sum for the next iteration would be one more.
     EXPECT_EQ(count(striding_loop(), "store <8 x i32>"), 5) << striding_loop();
 }
 
@@ -234,17 +234,17 @@ TEST(Emit, large_arrays_stream) {
     variant.group = {64, 1, 1};
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "nontemporal"), 0);
     variant.streaming = true;
-    // The row's end, in pieces: 1, 2 and 4 elements of the whole vector's 8, before a lane or behind one.
+    // The end of the row in pieces: 1, 2 and 4 elements of the whole vector of 8.
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "!nontemporal"), 1 + 2 * 3);
     variant.full = true;
     const std::string t = emit_llvm(k, target, variant).text;
-    EXPECT_EQ(count(t, "!nontemporal"), 1);  // not what is loaded, too
+    EXPECT_EQ(count(t, "!nontemporal"), 1);  // stores only, no loads
     EXPECT_EQ(count(t, "call void @llvm.prefetch"), 2);
     EXPECT_EQ(count(t, "alignstack(32)"), 1);
     EXPECT_FALSE(make_object(t, host_machine()).bytes.empty());
 }
 
-// Of a stencil's loads one is further on than the others, and fetches what they get later; another array's has nothing to do with it.
+// Of the loads of a stencil only the one furthest ahead is prefetched; it loads what the others get later.
 TEST(Emit, stencils_prefetch_only_new_elements) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 2 (arg1: out i32[2], arg2: in i32[2], arg3: in i32[2]) files [\"k.cpp\"] {\n"
@@ -260,7 +260,7 @@ TEST(Emit, stencils_prefetch_only_new_elements) {
     EXPECT_EQ(count(emit_llvm(k, target, variant).text, "call void @llvm.prefetch"), 2);
 }
 
-// Rows of the large arrays go past the caches, sin has a branch that is seldom taken, and the loop is unrolled.
+// Streaming stores of rows, the branch weight of the rare path in sin, and the unrolled loop.
 TEST(Emit, nontemporal_branch_weight_and_unroll_metadata_together) {
     const ir::Kernel k = lowered(
         "kernel \"k\" math contract rank 1 (arg1: out f32[1], arg2: in f32[1]) files [\"k.cpp\"] {\n"
@@ -310,7 +310,7 @@ TEST(Emit, every_op_has_text_for_its_types) {
             }
 }
 
-/// LLVM's time goes with the square of a block's length, before its passes and behind them.
+/// LLVM's compile time grows with the square of a block's length, in its passes and after them.
 TEST(LongBlocks, AreSplit) {
     std::string body = "%2 = load arg2[%0] : i32\n";
     int last = 2;

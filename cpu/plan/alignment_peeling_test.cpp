@@ -1,4 +1,4 @@
-// Rows that begin within a line: the same items as ever, each once, and nothing besides.
+// Alignment peeling: rows that begin within a cache line run each of their items once, and no other item.
 #include "cpu/plan/alignment_peeling.h"
 
 #include <gtest/gtest.h>
@@ -28,9 +28,9 @@ Device wide(int width) {
     return device;
 }
 
-constexpr int rows = 132, pitch = 163, least = 128;  // ranges of 128 rows and columns, or more columns, are laid out by lines
+constexpr int rows = 132, pitch = 163, least = 128;  // ranges of at least 128 rows and columns
 
-/// A grid of small numbers that differ from their neighbours'.
+/// A grid of small numbers that differ from their neighbours.
 template <class T>
 std::vector<T> grid() {
     std::vector<T> all(size_t(rows) * pitch);
@@ -38,7 +38,7 @@ std::vector<T> grid() {
     return all;
 }
 
-/// Runs `launch` over rows of every begin and length modulo 16. Items of the range have `expected(i, j)`, others what they had before.
+/// Runs `launch` over rows of every begin and length modulo 16. Checks `expected(i, j)` in the range, old contents outside.
 template <class T>
 void every_row(const std::string& what, const std::function<void(const Range&, const Array<T, 2>& to, const Array<T, 2>& from)>& launch,
                const std::function<T(const std::vector<T>&, int i, int j, int begin)>& expected, std::initializer_list<int> widths = {1, 4, 8, 16}) {
@@ -121,7 +121,7 @@ TEST(AlignmentPeeling, indices_keep_their_values) {
     EXPECT_TRUE(movable(*place.recorded()));
     every_row<int>("place", [&](const Range& r, const auto& to, const auto& from) { place(r, to, from); },
                    [](const std::vector<int>&, int i, int j, int begin) { return j - begin + 1000 * (i - 2) + 1000000 * (rows - 3); });
-    // Its own group and place in it, of which only the sum is the same in others.
+    // The index in the group by itself: it would change if the item ran in another group.
     const auto own = kernel("own", [](Out<int, 2> to, In<int, 2>) {
         auto [i, j] = global_index<2>();
         auto [li, lj] = local_index<2>();
@@ -177,7 +177,7 @@ TEST(AlignmentPeeling, planes_and_views) {
             }
             EXPECT_EQ(wrong, 0) << width << " wide from " << begin;
         }
-        // Arrays that begin anywhere, and apart from each other.
+        // Arrays that begin at any offset, at different distances from each other.
         constexpr int n = 20000;
         const Array<float> floats = device.zeros<float>(n);
         const Array<uint8_t> bytes = device.zeros<uint8_t>(n);

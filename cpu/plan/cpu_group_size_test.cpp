@@ -42,7 +42,7 @@ TEST(GroupTest, RowsAlongTheSlowestAxis) {
     EXPECT_EQ(argument_across(with_axes_swapped(k), 2), -1);
 }
 
-/// Axes of a stencil of two loads at these indices, where %0 is the range's axis 0, %1 axis 1, %2 axis 2 and %3 is 1.
+/// The axes of a stencil with two loads at these indices; %0, %1, %2 are the axes 0, 1, 2 of the range, and %3 is 1.
 uint32_t axes_of(const std::string& a, const std::string& b) {
     return axes_of_stencils(ir::parse(
         "kernel \"k\" math contract rank 3 (arg1: out f32[3], arg2: in f32[3]) files [\"k.cpp\"] {\n"
@@ -65,7 +65,7 @@ TEST(GroupTest, StencilsTakeRowsOfPlanesTogether) {
 }
 
 TEST(GroupTest, StencilsOverHandwrittenLinearIndices) {
-    // arg2[i + nx * (j + b) + nx * ny * (k + c)], and the same place less nx, or nx * ny.
+    // arg2[i + nx * (j + b) + nx * ny * (k + c)], and the same index minus nx or nx * ny.
     const auto axes = [](const std::string& other) {
         return axes_of_stencils(ir::parse(
             "kernel \"k\" math contract rank 3 (arg1: out f32[1], arg2: in f32[1], arg3: i32, arg4: i32) files [\"k.cpp\"] {\n"

@@ -22,7 +22,7 @@ TEST(IndexPolynomial, WrapsInTheBitsOfItsType) {
     EXPECT_EQ(past_item(k, {1}, 0), 0);
     EXPECT_EQ(past_item(k, {3}, 0), 2000000000);
     EXPECT_EQ(past_item(k, {4}, 0), 4000000000 - (int64_t(1) << 32));
-    EXPECT_EQ(past_item(k, {8}, 0), 4000000000 - (int64_t(1) << 32));  // 2^32 times something is nothing
+    EXPECT_EQ(past_item(k, {8}, 0), 4000000000 - (int64_t(1) << 32));  // 2^32 times an integer is 0
     EXPECT_EQ(past_item(k, {4}, 1), std::nullopt);
     EXPECT_EQ(past_item(k, {0}, 0), std::nullopt);
     const Terms apart = difference(k, {10}, {3}), wide = difference(k, {14}, {11});
@@ -36,7 +36,7 @@ TEST(IndexPolynomial, NarrowSumsAreOneUnknown) {
     const ir::Kernel k = kernel_of(
         "%0 = argument arg1 : i32\n%1 = global_index 0 : i32\n%2 = cast %1 : u8\n%3 = constant 200 : u8\n%4 = add %2, %3 : u8\n"
         "%5 = cast %4 : i32\n%6 = cast %2 : i32\n");
-    EXPECT_FALSE(difference(k, {4}, {2}).is_constant());  // 200, or 56 less than nothing
+    EXPECT_FALSE(difference(k, {4}, {2}).is_constant());  // the difference is 200 or -56
     EXPECT_FALSE(difference(k, {5}, {6}).is_constant());
     EXPECT_TRUE(difference(k, {4}, {4}).is_constant());
     EXPECT_EQ(past_item(k, {5}, 0), std::nullopt);

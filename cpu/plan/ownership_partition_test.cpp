@@ -33,7 +33,7 @@ TEST(OwnershipPartition, FindsTheAxisThatOwnsElements) {
     EXPECT_EQ(axes, (std::vector<int>{1, 0, 1, -1, -1, -1, -1}));
 }
 
-/// Each group is in one share, and shares of a phase have no slab in common.
+/// Each group belongs to one thread, and the shares of one phase have no slab in common.
 TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
     for (const int threads : {2, 3, 5})
         for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})

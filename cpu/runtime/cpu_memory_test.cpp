@@ -43,7 +43,7 @@ TEST_F(MemoryTest, LargeMemoryIsUsedAgain) {
     EXPECT_EQ(pool->kept(), 0);
 }
 
-/// Each page then lies in the memory of the processor that a launch's part runs on.
+/// Each page then lies in the memory of the processor whose thread touches it first.
 TEST_F(MemoryTest, NewPagesAreNotTouchedByTheAllocator) {
     const auto fresh = memory(16 << 20);
     const size_t page = size_t(sysconf(_SC_PAGESIZE));
@@ -113,7 +113,7 @@ TEST_F(Conflicts, ReadersDoNotWaitForReaders) {
     note_use(*memory, {&standard, 1}, false);
     EXPECT_EQ(of(&a, false), Numbers{});
     EXPECT_EQ(of(&a, true), (Numbers{1}));
-    note_use(*memory, {&standard, 5}, false);  // the later use of a stream stands for the earlier
+    note_use(*memory, {&standard, 5}, false);  // only the latest use of a stream counts
     EXPECT_EQ(of(&a, true), (Numbers{5}));
 }
 

@@ -1,4 +1,4 @@
-// What is kept from one loop for another, and what must not be.
+// Cross-loop CSE: values that are kept from one loop for a later one, and values that must not be kept.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// Two loops over x, the second from n - 1 down, with these instructions in front of their ends, which compute %v.
+/// Two loops over x, the second from n - 1 down. The instructions at the end of their bodies compute %v.
 ir::Kernel recalled(const std::string& first, const std::string& second, const std::string& between = "",
                     const std::string& head = "") {
     const auto loop = [](const std::string& bounds, const std::string& body) {
@@ -22,7 +22,7 @@ ir::Kernel recalled(const std::string& first, const std::string& second, const s
              "%none = constant 0 : i32\n%one = constant 1 : i32\n%down = constant -1 : i32\n%last = sub %n, %one : i32\n",
              "%a = ", loop("%none to %n step %one", first), between, "%b = ", loop("%last to %down step %down", second),
              "%sum = add %a, %b : f32\nstore arg1[%i], %sum : f32\nreturn\n}\n");
-    // The text's values are numbers.
+    // Values of the text are numbered.
     std::vector<std::string> names;
     for (size_t at = kernel.find('%'); at != kernel.npos; at = kernel.find('%', at + 1)) {
         size_t end = at + 1;
@@ -52,7 +52,7 @@ TEST(CrossLoopCse, KeepsCostlyFunctionsOfUnchangedArrays) {
     const ir::Kernel k = recalled(exponential, exponential);
     ASSERT_TRUE(recalls(k)) << ir::print(k);
     EXPECT_EQ(k.memories.back().extents, std::vector<int64_t>{1024});
-    // The first loop's, and that of iterations which were not kept: these have a loop of their own.
+    // One in the first loop, and one in a loop of its own for iterations that were not kept.
     EXPECT_EQ(ops(k, ir::Op::exp), 2);
     EXPECT_EQ(ops(k, ir::Op::for_), 3);
     EXPECT_EQ(ops(k, ir::Op::if_), 0);
@@ -76,7 +76,7 @@ TEST(CrossLoopCse, NotFunctionsOfCarriedValues) {
         recalled(load + "%y = add %x, %s : f32\n%v = exp %y : f32\n", load + "%y = add %x, %s : f32\n%v = exp %y : f32\n")));
 }
 
-/// As often as constants say: no condition is left.
+/// Equal constant trip counts: no condition is left.
 TEST(CrossLoopCse, LoopsWithEqualConstantBoundsNeedNoCondition) {
     const auto kernel = [](const std::string& first, const std::string& limit) {
         return ir::parse(
@@ -103,7 +103,7 @@ TEST(CrossLoopCse, LoopsWithEqualConstantBoundsNeedNoCondition) {
     EXPECT_EQ(ops(cross_loop_cse(kernel("5", "2")), ir::Op::exp), 1);
 }
 
-/// In a block inside the first loop's, under another condition, behind a barrier.
+/// The later loop stands in a nested block, under another condition, behind a barrier.
 TEST(CrossLoopCse, LoopsInNestedBlocks) {
     const std::string kernel =
         "kernel \"k\" math contract rank 1 (arg1: inout f32[1], arg2: in f32[1], arg3: i32) files [\"k.cpp\"] {\n"
@@ -117,13 +117,13 @@ TEST(CrossLoopCse, LoopsInNestedBlocks) {
         "store arg1[%0], %18 : f32\nyield\n}\nyield\n} else {\nyield\n}\nreturn\n}\n";
     const ir::Kernel k = ir::parse(kernel);
     ASSERT_EQ(ir::verify(k), "");
-    // The load of arg2[%0] is another one in each loop, and yet the same.
+    // Each loop has its own load of arg2[%0], and the two give the same value.
     const ir::Kernel now = cross_loop_cse(k);
     EXPECT_EQ(ir::verify(now), "");
     EXPECT_TRUE(recalls(now)) << ir::print(now);
 }
 
-/// Some of the room is taken.
+/// Other private memory takes a part of the budget.
 TEST(CrossLoopCse, BesideOtherPrivateMemory) {
     const ir::Kernel k = recalled(exponential, exponential, "", "private own: f32[100]\n");
     ASSERT_TRUE(recalls(k));

@@ -16,7 +16,7 @@
 namespace pumice::cpu {
 namespace {
 
-// ---- what launches have to do with each other ----
+// ---- distances between launches ----
 
 TEST(LaunchFusion, FindsTheRowsThatAnItemTouches) {
     const auto k = kernel("k", [](InOut<int, 2> a, In<int, 2> b, Val<int> c, Out<int> d, InOut<int, 2> e, Out<int, 2> unused) {
@@ -38,7 +38,7 @@ TEST(LaunchFusion, FindsTheRowsThatAnItemTouches) {
     EXPECT_TRUE(all[3].writes && all[3].known);
     EXPECT_EQ(all[3].first, -1);
     EXPECT_TRUE(all[4].writes);
-    EXPECT_FALSE(all[4].known);  // its rows are columns of the range
+    EXPECT_FALSE(all[4].known);  // the rows of the array run along columns of the range
     EXPECT_FALSE(all[5].touches);
 }
 
@@ -48,18 +48,18 @@ RowsTouched touched(uint64_t begin, bool writes, int64_t first, int64_t last, bo
 std::optional<Lag> lag(std::vector<RowsTouched> before, std::vector<RowsTouched> behind) { return lag_between(before, behind); }
 
 TEST(LaunchFusion, LagsByTheRowsThatBothTouch) {
-    // Loads x and its rows around, stores y; then y is loaded with the row in front and two behind.
+    // The first launch loads x with neighbouring rows and stores y; the second loads y with one row before and two behind.
     const auto one = lag({touched(0, false, -1, 1), touched(5000, true, 0, 0)}, {touched(5000, false, -1, 2), touched(9000, true, 0, 0)});
     ASSERT_TRUE(one);
     EXPECT_EQ(one->first, -1);
     EXPECT_EQ(one->last, 2);
     EXPECT_EQ(one->bytes, 3000);
-    // What was loaded is overwritten.
+    // The second launch overwrites an array that the first one loads.
     const auto two = lag({touched(0, false, -3, 1)}, {touched(0, true, 0, 0)});
     ASSERT_TRUE(two);
     EXPECT_EQ(two->first, -1);
     EXPECT_EQ(two->last, 3);
-    // Both load only.
+    // Both launches only load.
     const auto three = lag({touched(0, false, -3, 1)}, {touched(0, false, 7, 7)});
     ASSERT_TRUE(three);
     EXPECT_EQ(three->first, 0);
@@ -76,7 +76,7 @@ TEST(LaunchFusion, NotWithoutAKnownDistance) {
     EXPECT_TRUE(lag({touched(0, false, 0, 0, false)}, {touched(500, false, 0, 0)}));   // nobody writes
 }
 
-// ---- doing both: the same as one after the other ----
+// ---- fused launches give the results of separate ones ----
 
 template <size_t N>
 std::vector<int> counted(const int64_t (&extents)[N]) {
@@ -87,7 +87,7 @@ std::vector<int> counted(const int64_t (&extents)[N]) {
     return all;
 }
 
-/// Runs `first` and `second` on the arrays of a device with so many threads, and gives what they leave there.
+/// Runs `first` and `second` on the arrays of a device with so many threads. Gives the contents of the arrays afterwards.
 std::vector<int> after_both(const char* threads, bool followed, const std::function<std::vector<int>(const Device&, const std::function<void(bool)>&)>& act) {
     setenv("PUMICE_CPU_THREADS", threads, 1);
     debug::reload();
@@ -122,8 +122,8 @@ TEST(LaunchFusion, SecondLaunchOverwritesInputsOfTheFirst) {
             const Range range = ndrange({1, 1}, {1200, 149});
             blur(grouped ? range.group(7, 32) : range, to, from);
             more(false);
-            clear(ndrange({0, 3}, {1203, 150}), from);  // further than what was loaded
-            std::vector<int> all = from.download();  // waits for both
+            clear(ndrange({0, 3}, {1203, 150}), from);  // reaches further than the loads
+            std::vector<int> all = from.download();  // waits for both launches
             const std::vector<int> rest = to.download();
             all.insert(all.end(), rest.begin(), rest.end());
             return all;
@@ -136,7 +136,7 @@ TEST(LaunchFusion, SecondLaunchLoadsResultsOfTheFirst) {
         const Array<int, 2> a = device.upload(counted(n)).reshape(n), b = device.zeros<int>(n), c = device.zeros<int>(n);
         more(true);
         blur(ndrange({1, 1}, {1200, 149}), b, a);
-        blur(ndrange({300, 1}, {1200, 149}), c, b);  // of which the third launch stores
+        blur(ndrange({300, 1}, {1200, 149}), c, b);  // the third launch stores to an array that this one loads
         more(false);
         blur(ndrange({1, 1}, {700, 149}), a, c);
         std::vector<int> all = a.download();

@@ -1,4 +1,4 @@
-// Arrays of more than the caches hold: stores past the caches, packets in the places of lines, groups by patches.
+// Arrays that do not fit the caches: streaming stores, alignment peeling, blocked groups.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int n = 17 << 20;  // words: 68 MiB
 
-/// Two threads have no more of a cache than 64 MiB.
+/// The caches of two threads hold at most 64 MiB.
 Device two_threads() {
     setenv("PUMICE_CPU_THREADS", "2", 1);
     debug::reload();
@@ -32,7 +32,7 @@ const auto number = kernel("number", [](Out<int> to, In<int> from) {
     to[i] = from[i] + i;
 });
 
-/// Elements outside of [begin, end) are as they were, the others their index and 7.
+/// Elements in [begin, end) hold their index plus 7; the others have not changed.
 void check(const std::vector<int>& got, int begin, int end) {
     int wrong = 0;
     for (int i = 0; i < n; ++i) wrong += got[size_t(i)] != (i >= begin && i < end ? i + 7 : -1);
@@ -70,7 +70,7 @@ TEST(Streaming, fills_and_copies_of_any_alignment) {
     }
 }
 
-/// Rows of lines of which the first and the last are written in part; where rows are no multiple of a line, each begins elsewhere.
+/// The first and the last cache line of a row are written in part. If rows are no multiple of a line, their offsets differ.
 template <class T>
 void check_rims(const char* type, int wide) {
     const int high = int((40 << 20) / sizeof(T)) / wide;

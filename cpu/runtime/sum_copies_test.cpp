@@ -17,7 +17,7 @@ namespace {
 TEST(ReductionPrivatisation, FindsArraysThatAreOnlyAddedTo) {
     const auto k = kernel("adds", [](InOut<float> plus, InOut<int> minus, InOut<int> both, InOut<int> asked, InOut<int> stored, In<int> read) {
         auto i = global_index();
-        atomic_add(plus[i % 7], 1.0f);  // which names the element, as an expression that loads it would
+        atomic_add(plus[i % 7], 1.0f);  // names the element, without a load
         atomic_sub(minus[i % plus.size()], 2);
         both[0] = read[i] + both[1];
         atomic_add(both[i], 1);
@@ -29,7 +29,7 @@ TEST(ReductionPrivatisation, FindsArraysThatAreOnlyAddedTo) {
     EXPECT_EQ(names, (std::vector<std::string>{"0", "1"}));
 }
 
-/// Each thread adds to a copy of its own, the first one to the array where nothing else uses it; also beside another launch's.
+/// Each thread adds to its own copy; the first one to the array itself, unless another launch uses the array.
 TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
     for (const bool alone : {false, true}) {
         std::vector<float> array(3, 1.0f);

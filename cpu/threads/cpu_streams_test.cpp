@@ -9,7 +9,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// Work that calls a function, and costs what the test says.
+/// Work that calls a function, at a cost that the test chooses.
 struct Act final : Work {
     Act(std::function<void(const Crew&)> act, double ns) : act(std::move(act)), ns(ns) {}
     void run(const Crew& crew) override { act(crew); }
@@ -18,7 +18,7 @@ struct Act final : Work {
     double ns;
 };
 
-/// Work that may be done with what comes behind it.
+/// Work that may run together with the work behind it.
 struct Joint final : Work {
     Joint(std::string name, std::vector<std::string>& log) : name(std::move(name)), log(log) {}
     void run(const Crew&) override {
@@ -55,7 +55,7 @@ protected:
         return {&streams[0], number};
     }
     std::vector<std::string> joint;  ///< what was run
-    /// Lets other threads go on until it holds, ten seconds at most.
+    /// Lets other threads run until the condition holds, for ten seconds at most.
     template <class F>
     static bool comes(F&& holds) {
         for (int k = 0; k < 2000 && !holds(); ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -95,7 +95,7 @@ TEST_F(StreamsTest, MediumWorkRunsWhenSomebodyWaits) {
     EXPECT_FALSE(point.reached());
     streams.wait(point);
     EXPECT_EQ(by, std::this_thread::get_id());
-    // Asking is enough, too.
+    // A poll is enough, too.
     const Point other = give(0, some, [](const Crew&) {});
     EXPECT_TRUE(comes([&] { return streams.poll(other); }));
 }
@@ -145,7 +145,7 @@ TEST_F(StreamsTest, AWaitingThreadHelpsWithTheWork) {
 
 TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
     std::atomic<int> done = 0;
-    int in_order = 0;  // only ever touched on stream 0
+    int in_order = 0;  // only used on stream 0
     std::vector<int> own;
     for (int t = 0; t < 6; ++t) own.push_back(streams.create(Priority(t % 3)));
     std::vector<std::thread> threads;

@@ -88,7 +88,7 @@ TEST(ThreadPoolTest, EnqueuedWorkRunsWithoutAWaiter) {
 TEST(ThreadPoolTest, JobsStartNoThreads) {
     Team team(4, false);
     std::mutex mutex;
-    std::set<long> ids;  // which the system does not give twice
+    std::set<long> ids;  // the system does not reuse these ids
     for (int round = 0; round < 300; ++round)
         team.run(Priority(round % 3), 1000, 1, [&](int64_t, int64_t) {
             const std::lock_guard lock(mutex);

@@ -12,7 +12,7 @@
 namespace pumice::cpu {
 namespace {
 
-/// What a thread may run on; 0: the calling one.
+/// The processors on which a thread may run; 0: the calling thread.
 cpu_set_t allowed(pid_t thread) {
     cpu_set_t set;
     EXPECT_EQ(sched_getaffinity(thread, sizeof set, &set), 0);
@@ -33,7 +33,7 @@ cpu_set_t without(cpu_set_t set, int processor) {
 
 bool same(const cpu_set_t& a, const cpu_set_t& b) { return CPU_EQUAL(&a, &b); }
 
-/// A thread that goes to work and to rest when it is told to, beside one that stays on its processor.
+/// A thread that works and sleeps on request, beside a thread that stays on its processor.
 class WakeAffinityTest : public testing::Test {
 protected:
     void SetUp() override {
@@ -57,7 +57,7 @@ protected:
         worker.join();
         sched_setaffinity(0, sizeof all, &all);
     }
-    /// From rest to work, or back.
+    /// Changes from sleeping to working, or back.
     void step() {
         const int before = steps;
         told.fetch_add(1);
@@ -80,10 +80,10 @@ protected:
 
 TEST_F(WakeAffinityTest, ASleepingThreadIsWokenOnAnotherProcessorAndThenFreed) {
     wake_elsewhere();
-    EXPECT_TRUE(same(allowed(id), all));  // it was never at work
+    EXPECT_TRUE(same(allowed(id), all));  // it has never worked
     step();
     wake_elsewhere();
-    EXPECT_TRUE(same(allowed(id), all));  // it is at work
+    EXPECT_TRUE(same(allowed(id), all));  // it works
     for (int round = 0; round < 3; ++round) {
         step();
         for (int twice = 0; twice < 2; ++twice) {

@@ -68,7 +68,7 @@ Emitted emitted(const Case& c, int width, Isa isa, const std::string& triple) {
     return e;
 }
 
-/// What the arrays hold, one after the other, once the host has run the kernel.
+/// The contents of the arrays, one after the other, after the host has run the kernel.
 std::string on_host(const Case& c, int width) {
     const Emitted e = emitted(c, width, Isa::none, host_machine().triple);
     std::string reason;
@@ -127,7 +127,7 @@ protected:
         }
         return all;
     }
-    /// The two agree, and the kernel did something.
+    /// Both sides agree, and the kernel has changed the arrays.
     void check(const Case& c) const {
         const Emitted e = emitted(c, GetParam(), Isa::neon, "aarch64-linux-gnu");
         const Object object = make_object(e.text, {"aarch64-linux-gnu", "generic", "+neon"});
@@ -167,7 +167,7 @@ TEST_P(Aarch64, Saxpy) {
             array(made<float>(1003, [](int i) { return 3 - float(i) / 11; })), scalar(0.3f)}});
 }
 
-// Neighbours through local memory, twice, on either side of a barrier in a loop.
+// Values of neighbours through local memory, twice in each iteration, on either side of a barrier.
 TEST_P(Aarch64, BarriersAndLocalMemory) {
     check({R"(kernel "scan" math strict rank 1 (arg1: inout f32[1]) files ["k.cpp"] {
   local local1: f32[32]

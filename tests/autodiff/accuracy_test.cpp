@@ -1,4 +1,4 @@
-// Derivatives by numbers that all items share, in float: right to 1e-5 of what sums in double give, over a million items.
+// Accuracy of derivatives by numbers that all items share: within 1e-5 of sums in double, over a million items of float.
 #include "tests/autodiff/derivatives.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ TEST(AutodiffAccuracy, LongSumsIntoAScalarAndAnArray) {
     }
 }
 
-/// Where subgroups are small, the range goes in pieces. Over ranges of one dimension, of two, and in groups that do not divide it.
+/// Chunked summation on devices with small subgroups; ranges of one and two dimensions, and groups that do not divide them.
 TEST(AutodiffAccuracy, LongSumsIntoElementsOfALoop) {
     const auto polynomial = [](Val<float> x, const In<float>& p) {
         Var sum = 0.0f, power = 1.0f;

@@ -1,4 +1,4 @@
-// Batches of so many directions that they go in parts: each direction is what it is alone, and the primal has run once.
+// Batches of directions that are split: each direction agrees with a call for it alone, and the primal takes effect once.
 #include <cmath>
 
 #include "tests/autodiff/derivatives.h"
@@ -25,7 +25,7 @@ struct AutodiffBatches : ::testing::Test {
         a.copy_from(numbers<float>(n, seed));
         return a;
     }
-    /// Shadows of one direction, of the arrays in order.
+    /// The shadows of the arrays for one direction, in order.
     struct Shadows {
         Array<float> y, total, x;
         std::vector<float> all() const {

@@ -1,5 +1,5 @@
-// Derivatives of kernels against closed forms and central differences. Numbers in the names are those of shared/cases/autodiff.md.
-// Where a case says what comes out at points at which nothing is smooth, the differences are taken at others.
+// Derivatives of kernels against closed forms and central differences.
+// At points where a kernel is not smooth the closed form is the only check; differences are taken at other points.
 #include <cmath>
 
 #include "tests/autodiff/derivatives.h"
@@ -11,7 +11,7 @@ using suite::iota;
 
 namespace {
 
-/// Derivative of y[i] = f(x[i]) at each x, with seed 1, by both modes, which must agree.
+/// The derivative of y[i] = f(x[i]) at each x, with seed 1, in both modes, which must agree.
 template <class F>
 std::vector<float> derivative_of(const std::string& name, const std::vector<float>& x, F f) {
     const auto k = kernel(name, [f](Out<float> y, In<float> x) {
@@ -51,7 +51,7 @@ TEST(AutodiffKernels, ScalarFunctionsHaveTheirTextbookDerivatives) {
     EXPECT_DERIVATIVE(clamp(v, 0.0f, 1.0f), 1.5, 0);
     EXPECT_DERIVATIVE(fmod(v, 3.0f), 7, 1);
     EXPECT_FALSE(std::isfinite(derivative_of("sqrt", {0.0f}, [](Val<float> v) { return sqrt(v); })[0]));  // infinite, or NaN where a device divides by zero so
-    // At 0, what docs/ops.md says; of two that are equal the second takes all.
+    // The values at 0 are those of docs/ops.md; of two equal operands the second gets the derivative.
     EXPECT_DERIVATIVE(exp(v), 0, 1);
     EXPECT_DERIVATIVE(cos(v), 0, 0);
     EXPECT_DERIVATIVE(pow(v, 2.0f), 0, 0);
@@ -194,7 +194,7 @@ TEST(AutodiffKernels, TheLastOfEqualMaximaGetsTheDerivative) {
     });
     Array<float> x = device().upload(std::vector<float>{1, 5, 2, 5, 3}), dx = device().zeros<float>(5), y = device().zeros<float>(1), dy = device().full<float>(1, 1.0f);
     autodiff(Reverse, k, ndrange(1), Duplicated(y, dy), Duplicated(x, dx));
-    EXPECT_EQ(dx.download(), (std::vector<float>{0, 0, 0, 1, 0}));  // the last one takes all: docs/ops.md, max
+    EXPECT_EQ(dx.download(), (std::vector<float>{0, 0, 0, 1, 0}));  // the last one gets the derivative: docs/ops.md, max
     expect_derivatives(k, ndrange(1), y, device().upload(std::vector<float>{1, 5, 2, 4, 3}));
 }
 
@@ -298,7 +298,7 @@ TEST(AutodiffKernels, MonteCarloEstimateByRandomNumbers) {
     autodiff(Reverse, estimate, ndrange(n), Duplicated(out, dout), Const(states), Duplicated(params, dparams));
     EXPECT_NEAR(dparams.get(0), uniform, 1e-5 * uniform);
     EXPECT_NEAR(dparams.get(1), 2 * 3 * normal, 1e-2);  // the draws cancel each other
-    EXPECT_EQ(states.download(), start);  // nothing flows into the random state
+    EXPECT_EQ(states.download(), start);  // the random state has no derivative
     Array<float> along = d.upload<float>({1, 0}), tangent = d.zeros<float>(n);
     autodiff(Forward, estimate, ndrange(n), Duplicated(out, tangent), Const(states), Duplicated(params, along));
     for (int i = 0; i < n; ++i) ASSERT_NEAR(tangent.get(i), sums.get(0, i), 1e-4) << i;
@@ -380,7 +380,7 @@ TEST(AutodiffKernels, CastsToIntegersAndComparisonsCarryNoDerivative) {
     });
     Array<float> x = device().zeros<float>(4), dx = x.clone(), y = x.clone(), dy = x.clone();
     EXPECT_NE(suite::message_of([&] { autodiff(Reverse, k, ndrange(4).group(4), Duplicated(y, dy), Duplicated(x, dx)); }), "(no error)");
-    // A shadow that holds nothing yet, of what is read and of what is written.
+    // An unset shadow: of the written array, then of the read one.
     const auto square = kernel("square", [](Out<float> y, In<float> x) { y[global_index()] = x[global_index()] * x[global_index()]; });
     for (const bool seed : {true, false}) {
         const Array<float> nothing = device().empty<float>(4), &of_x = seed ? dx : nothing, &of_y = seed ? nothing : dy;
@@ -389,7 +389,7 @@ TEST(AutodiffKernels, CastsToIntegersAndComparisonsCarryNoDerivative) {
     }
 }
 
-// A device that ends loops by itself (lavapipe) says so; it does not give a wrong derivative.
+// A device that ends loops by itself (lavapipe) reports an error; it does not give a wrong derivative.
 TEST(AutodiffKernels, LoopsOfManyIterations) {
     const auto power = kernel("power_by_loop", [](Out<float> y, In<float> x, Val<int> n) {
         auto i = global_index();

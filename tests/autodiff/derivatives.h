@@ -1,4 +1,4 @@
-// What any kernel's derivatives must fulfil, on the device under test.
+// Checks that the derivatives of any kernel must pass, on the device under test.
 #pragma once
 #include <cmath>
 
@@ -68,7 +68,7 @@ void expect_derivatives(const K& kernel, const pumice::Range& range, const pumic
         expect(read(second), 1, "batch");
         expect(read(third), 2, "batch");
 
-        // The tape may be used twice, and the arrays change in between.
+        // The tape is used twice, and the arrays change in between.
         const auto own = std::tuple(arrays.clone()...);
         const auto once = shadows(seeds[0]), again = shadows(seeds[1]);
         const auto [forward, reverse] = autodiff_split(kernel, range, Duplicated(std::get<I>(own), std::get<I>(once))...);

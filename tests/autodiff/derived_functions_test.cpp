@@ -1,4 +1,4 @@
-// Derivatives of device functions, on the host and in kernels. Numbers in the names are those of shared/cases/autodiff.md.
+// Derivatives of device functions, on the host and in kernels.
 #include <cmath>
 
 #include "tests/device/suite.h"
@@ -24,7 +24,7 @@ const auto series = function("series", [](Val<double> x) {
 });
 
 TEST(AutodiffFunctions, AugmentedPrimals) {
-    // The rule is wrong by a factor of ten, so that it shows who was asked, and uses what the primal kept.
+    // The rule is wrong by a factor of ten, so that the result shows that it was used; it reads a value kept by the primal.
     const auto kept = function("kept", [](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c); })
         .reverse([](Val<float> x, Val<float> c) { return std::tuple(sin(x) * c, x + c, 10.0f * cos(x), cast<int>(c)); },
                  [](Val<float>, Val<float>, Val<float>, Val<float>, Val<float> slope, Val<int> whole, Val<float> dy, Val<float> dz) {
@@ -83,7 +83,7 @@ TEST(AutodiffFunctions, ConstAndIntegerArguments) {
     EXPECT_EQ(std::tuple(a, n, b), std::tuple(15.0f, 0, 6.0));
 }
 
-// On the host by reverse mode, in kernels by forward mode: by the same rules.
+// The host uses reverse mode and kernels use forward mode, but both use the same rules.
 TEST(AutodiffFunctions, GradientsUseReverseRules) {
     const auto clipped = function("clipped", [](Val<float> x, Val<double> c) { return std::tuple(min(x, 1.0f), cast<double>(x) * c); })
         .reverse([](Val<float>, Val<double>, Val<float>, Val<double>, Val<float> dy, Val<double> dz) { return std::tuple(dy + 5.0f * cast<float>(dz), 7.0 * dz); })
@@ -93,10 +93,10 @@ TEST(AutodiffFunctions, GradientsUseReverseRules) {
         return y * y + cast<float>(z);
     });
     const auto [by_x, by_c] = gradient(outer, 3.0f, 0.5);
-    EXPECT_EQ(by_x, 2.0f * 2.0f + 10.0f);  // of y = 1, and through z
+    EXPECT_EQ(by_x, 2.0f * 2.0f + 10.0f);  // from y = 1, and through z
     EXPECT_EQ(by_c, 7.0);
     EXPECT_EQ(gradient(outer)(3.0f, 0.5), gradient(outer, 3.0f, 0.5));
-    EXPECT_EQ(std::get<0>(autodiff(Forward, outer, Duplicated(3.0f, 1.0f), Const(0.5))), 400.0f);  // forward mode by its own
+    EXPECT_EQ(std::get<0>(autodiff(Forward, outer, Duplicated(3.0f, 1.0f), Const(0.5))), 400.0f);  // by the forward rules
 }
 
 TEST(AutodiffFunctions, FunctionsWithoutResults) {
@@ -140,7 +140,7 @@ TEST(AutodiffFunctions, FunctionsThatPrintAndRequire) {
 }
 
 TEST(AutodiffFunctions, FunctionsWithLocalMemory) {
-    // All items' parameters move: that of the item across the group, too.
+    // The parameters of all items have tangents, also that of the opposite item of the group.
     const auto mirrored = function("mirrored", [](Val<float> x) {
         Local<float, 8> all;
         Local<float> same(group_size());

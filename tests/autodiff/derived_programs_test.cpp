@@ -1,4 +1,4 @@
-// Derivatives of programs. Numbers in the names are those of shared/cases/autodiff.md.
+// Derivatives of programs.
 #include <cmath>
 
 #include "tests/device/suite.h"
@@ -28,7 +28,7 @@ const auto add = kernel("add", [](InOut<float> sum, In<float> a) {
 });
 const auto total = kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
 
-/// Central differences of the sum of what the program leaves in `y`, along each element of x.
+/// Central differences of the sum of `y` after the program, along each element of x.
 template <class F>
 std::vector<double> differences(F&& result, const std::vector<float>& x, float h) {
     std::vector<double> g;
@@ -64,7 +64,7 @@ TEST(AutodiffPrograms, TwoKernelsInPlace) {
     EXPECT_EQ(db.download(), (std::vector<float>{4, 32, 0.5f, -4}));
 }
 
-/// Fills, copies, clones, uploads, arrays made inside, a reused one, a condition on the host, one array in and out.
+/// Fills, copies, clones, uploads, allocations inside, a reused array, a condition on the host, an array as input and output.
 void medley(Array<float>& y, Array<float>& x, const Array<float>& p, int steps) {
     const int n = int(x.count());
     const Device d = x.device();
@@ -252,7 +252,7 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, through_the_host, Duplicated(y, dy), Duplicated(x, dx)); }),
               "the derivative of a program: it writes 4 elements from the host that the result depends on, after it has read back an array that depends "
               "on what is differentiated; the derivative ends there: make this a host_step with a rule, or write under no_derivative() if it is meant to end");
-    EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));  // nothing was played back
+    EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));  // no launch was reversed
     const auto meant = [](Array<float>& y, Array<float>& x) {
         square(ndrange(4), x);
         const std::vector<float> v = x.download();
@@ -263,7 +263,7 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 0.0f));
 }
 
-/// Counts the launches of a kernel, and the bytes of the arrays that were allocated while it watched.
+/// Counts the launches of a kernel, and the bytes of the arrays that are allocated while it exists.
 class Counter : public detail::Observer {
 public:
     explicit Counter(std::string kernel) : kernel(std::move(kernel)) {}
@@ -314,7 +314,7 @@ TEST(AutodiffPrograms, AThousandStepsWithTenCheckpoints) {
     EXPECT_EQ(y.download(), x.download());
     EXPECT_LE(counter.launches, 5000);
     EXPECT_GE(counter.launches, 1000 + 3636);
-    // A state is p, now, next and x; shadows of four arrays are no states. Devices keep what was let go until their work is done.
+    // A state holds p, now, next and x, but not the shadows of four arrays. Devices free memory when their work is done.
     EXPECT_LE(counter.most, int64_t(12 * 4 + 4) * n * int64_t(sizeof(float)));
     RecordProperty("forward_steps", counter.launches);
     RecordProperty("most_bytes", int(counter.most));

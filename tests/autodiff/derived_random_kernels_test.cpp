@@ -93,7 +93,7 @@ private:
 };
 
 TEST(AutodiffFuzz, RandomKernels) {
-    // A seed has dozens of kernels, of which a driver compiles each for some hundred milliseconds.
+    // Each seed makes dozens of kernels, and a driver needs some hundred milliseconds to compile one.
     const bool slow_to_compile = device().name().starts_with("vulkan");
     fuzz::each_seed(slow_to_compile ? 8 : 24, [](uint64_t seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// Derivatives of kernels that fix their groups and ranges, and of those over more than three dimensions.
+// Derivatives of kernels with static groups and ranges, and of kernels over more than three dimensions.
 #include "tests/autodiff/derivatives.h"
 
 using namespace pumice;
@@ -10,7 +10,7 @@ namespace {
 
 Array<float> field(int64_t n, uint64_t seed) { return device().upload(numbers<float>(n, seed, 0.5, 1.5)); }
 
-/// Items of a group share what they read; what they lack at the range's end is not read.
+/// Items of a group share values by local memory; entries past the end of the range are not read.
 void shared_product(const InOut<float>& y, const In<float>& x) {
     Local<float, 32> tile;
     auto i = global_index(), l = local_index();
@@ -18,7 +18,7 @@ void shared_product(const InOut<float>& y, const In<float>& x) {
     synchronize();
     y[i] = y[i] * tile[max(l - 1, 0)] + tile[0];
 }
-/// As many steps as only the device knows: a tape that is counted.
+/// Only the device knows the trip count, so the tape is counted.
 Val<float> often_halved(Val<float> x, Val<int> times) {
     Var v = x;
     Var left = times;
@@ -74,7 +74,7 @@ TEST(AutodiffRanges, StaticRange) {
     }
 }
 
-/// So many items that sums go in pieces, where the range may be cut.
+/// So many items that sums are chunked, unless the range is static.
 TEST(AutodiffRanges, StaticRangeOfManyItems) {
     constexpr int n = 3 << 17;
     const auto scaled = kernel("scaled", static_range<n>, [](InOut<float> y, In<float> x, Val<float> a) {
@@ -102,7 +102,7 @@ TEST(AutodiffRanges, MoreThanThreeDimensionsAreRefused) {
               want);
     const auto program = [&](const Array<float, 4>& u, const Array<float, 4>& v) { scaled(ndrange(2, 3, 4, 5), u, v); };
     EXPECT_EQ(suite::message_of([&] { autodiff(Reverse, program, Duplicated(y, dy), Duplicated(x, dx)); }), want);
-    // What asks for none of them has one.
+    // A kernel that uses no index of these dimensions has a derivative.
     const auto shared = kernel("shared_linear", [](InOut<float> y, In<float> x) {
         Local<float> tile(group_size_linear());
         tile[local_index_linear()] = x[global_index_linear()] * x[global_index_linear()];

@@ -1,4 +1,4 @@
-// Derivatives of what holds several numbers and arrays: structs as arguments of kernels and of programs.
+// Derivatives of structs that hold scalars and arrays, as arguments of kernels and of programs.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -97,14 +97,14 @@ TEST_F(AutodiffStructs, ScalarsOfADuplicatedStructAreConstantInReverseMode) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.5f));
 }
 
-/// A program that computes with the numbers of its structs, and gives one another value.
+/// A program that computes with the scalars of its structs, and assigns one of them.
 const auto with_numbers = [](auto& g, auto& c) {
     scale(ndrange(4), g, 0.5f * c.a);
     c.b = c.b * g.h;
     poly(ndrange(4), g.u, c, c.a);
     poly(ndrange(4), g.u, c, float(c.n));
 };
-/// The same of plain numbers.
+/// The same function of plain numbers.
 float with_numbers_of(float u, float h, Coefficients c) {
     u *= h * 0.5f * c.a;
     c.b *= h;
@@ -130,7 +130,7 @@ TEST_F(AutodiffStructs, ProgramsFollowScalarsOfStructs) {
     autodiff(Forward, with_numbers, MixedDuplicated(grid, shadow), Duplicated(c, Coefficients{10, 0, 20}));
     EXPECT_FLOAT_EQ(dy.get(2), by_u + 3 * by_h + 10 * by_a + 20 * by_b);
     EXPECT_EQ(shadow.h, 3);
-    // Two directions; the struct with arrays then holds its numbers.
+    // Two directions: the scalars of the struct with arrays are constant.
     const auto held = [](Grid& g, auto c) { with_numbers(g, c); };
     y.fill(u), dy.fill(1.0f);
     const auto [both] = autodiff(Reverse, held, BatchDuplicated(grid, {shadow, shadow2}), Active(c));
@@ -178,7 +178,7 @@ TEST_F(AutodiffStructs, ScalarsThatAProgramCannotFollow) {
     EXPECT_EQ(dy.download(), std::vector<float>(4, 1.0f));
 }
 
-/// Copies of every other element: the derivative goes with the floats whatever lies beside them.
+/// Copies of every other element: floats are copied with their derivatives, and other members do not matter.
 TEST_F(AutodiffStructs, StridedCopies) {
     Array<Particle> p = d.upload(std::vector<Particle>(6, {3, 1})), dp = d.upload(std::vector<Particle>(6, {0, 0}));
     Array<Particle> q = d.upload(std::vector<Particle>(3, {0, 0})), dq = d.upload(std::vector<Particle>(3, {1, 0}));

@@ -1,4 +1,4 @@
-// Derivatives of kernels whose items share memory and meet at barriers: tiles of all shapes, nested loops, many sums.
+// Derivatives of kernels with local memory and barriers: tiles of all shapes, nested loops, many sums.
 #include "tests/autodiff/derivatives.h"
 
 using namespace pumice;
@@ -25,7 +25,7 @@ Array<T, 2> random(int rows, int columns, uint64_t seed) {
     return random<T>(int64_t(rows) * columns, seed).reshape({rows, columns});
 }
 
-/// c = scale * a b by tiles of `side`, padded with zeros where a group is cut or the tile leaves the matrices.
+/// c = scale * a b by tiles of `side`, padded with zeros at the end of the range and of the matrices.
 template <class T>
 auto product_of_tiles(const std::string& name, int side) {
     return kernel(name, [side](InOut<T, 2> c, In<T, 2> a, In<T, 2> b) {
@@ -60,7 +60,7 @@ TEST(AutodiffTiles, ProductsOfTiles) {
                            random<double>(8, 9, 2), random<double>(9, 16, 3));
 }
 
-/// Each item computes two elements of c, so that two values of each are at hand for others.
+/// Each item computes two elements of c, so that two values of each item are used by others.
 TEST(AutodiffTiles, TwoElementsAnItem) {
     const auto k = kernel("two_elements", [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
         Local<float, 8, 8> ta, tb;
@@ -80,7 +80,7 @@ TEST(AutodiffTiles, TwoElementsAnItem) {
     expect_derivatives(k, ndrange(8, 8).group(8, 8), random<float>(8, 16, 1), random<float>(8, 16, 2), random<float>(16, 16, 3));
 }
 
-/// Local memory written and read around barriers in nested loops, with neighbours in a ring, in place.
+/// Local memory as a ring of neighbours, written and read around barriers in nested loops, in place.
 TEST(AutodiffTiles, RingsInNestedLoops) {
     const auto k = kernel("rings", [](InOut<float> y, In<float> x, In<float> w) {
         Local<float, 8> ring;
@@ -106,7 +106,7 @@ TEST(AutodiffTiles, RingsInNestedLoops) {
     expect_derivatives(k, ndrange(24).group(8), random<float>(24, 1), random<float>(24, 2), random<float>(3, 3));
 }
 
-/// A square of items, three axes, and a place that two of them share; 64-bit indices.
+/// A box of items with three axes, an element that two items share, and 64-bit indices.
 TEST(AutodiffTiles, ThreeAxes) {
     const auto k = kernel("three", [](Out<float, 3> y, In<float, 3> x, In<float> p) {
         Local<float, 2, 4, 8> tile;
@@ -124,7 +124,7 @@ TEST(AutodiffTiles, ThreeAxes) {
     expect_derivatives(k, ndrange(4, 8, 8).group(2, 4, 8), cube(1), cube(2), random<float>(3, 3));
 }
 
-/// Additions to shared places behind returns, breaks and conditions of some items, whose subgroups are not whole.
+/// Additions to shared elements behind returns, breaks and conditions that split subgroups.
 TEST(AutodiffTiles, SharedElementsUnderConditions) {
     const auto k = kernel("under_conditions", [](Out<float> y, In<float> x, In<float> p) {
         auto i = global_index();
@@ -152,7 +152,7 @@ TEST(AutodiffTiles, SharedElementsUnderConditions) {
         expect_derivatives(k, ndrange(n), random<float>(n, 1), random<float>(n, 2), random<float>(6, 3, 0.1, 0.5));
 }
 
-/// All pairs, in float and double.
+/// Pairwise loops, in float and double.
 template <class T>
 void pairs(int n) {
     const auto k = kernel("pairs", [](Out<T> f, In<T> x, In<T> m) {
@@ -172,7 +172,7 @@ TEST(AutodiffTiles, PairwiseLoops) {
     if (device().supports(Feature::float64)) pairs<double>(40);
 }
 
-/// More arrays than a device binds, with as many shadows, and sums of elements that all items read.
+/// More arrays than a device can bind, with a shadow each, and sums of elements that all items read.
 TEST(AutodiffTiles, ManyArrays) {
     const auto k = kernel("many", [](Out<float> y, In<float> a, In<float> b, In<float> c, In<float> d, In<float> e, In<float> f,
                                      In<float> g, In<float> h, In<float> o, In<float> p, In<float> q, In<float> r, In<float> s,
@@ -187,7 +187,7 @@ TEST(AutodiffTiles, ManyArrays) {
     EXPECT_TRUE(found) << found.text();
 }
 
-/// Scalars beyond what push constants hold, all active; in ranges of more groups than one dispatch takes, and in empty ones.
+/// More active scalars than push constants can hold; ranges with more groups than one dispatch takes, and empty ones.
 TEST(AutodiffTiles, ManyScalarsAndGroups) {
     using V = Val<float>;
     const auto k = kernel("many_scalars", [](Out<float> y, In<float> x, V a, V b, V c, V d, V e, V f, V g, V h, Val<double> o,
@@ -215,7 +215,7 @@ TEST(AutodiffTiles, ManyScalarsAndGroups) {
     }
 }
 
-/// Arrays without elements, through which a loop runs no iteration.
+/// Arrays without elements: the loop over them has no iteration.
 TEST(AutodiffTiles, EmptyArrays) {
     const auto k = kernel("empty", [](Out<float> y, In<float> x, In<float> p) {
         auto i = global_index();
@@ -232,7 +232,7 @@ TEST(AutodiffTiles, EmptyArrays) {
     EXPECT_EQ(dy.download(), std::vector<float>(5, 36.0f));
 }
 
-/// Members of a struct that all items read, among them a vector and a double, against arrays of their own.
+/// Members of a struct that all items read, with a vector and a double, compared with separate arrays.
 TEST(AutodiffTiles, StructsThatAllItemsRead) {
     const auto term = [](const Val<float>& x, const Val<float>& px, const Val<float>& py, const Val<float>& pz,
                          const Val<float>& mass, const Val<double>& charge) {

@@ -1,4 +1,4 @@
-// Case 26 of shared/cases/autodiff.md: misuse of derivatives, each a sentence that names the argument or the line.
+// Misuse of derivatives: each error is a sentence that names the argument or the line.
 #include <unistd.h>
 
 #include <filesystem>
@@ -110,7 +110,7 @@ TEST_F(AutodiffErrors, Batches) {
               about("axpy", axpy_line, "argument 3 has 1 shadow, and the batch has 2 directions"));
 }
 
-/// A kernel on this line whose body is given; `line` is the line.
+/// Defines a kernel with this body on this line; `line` is the number of the line.
 #define KERNEL_HERE(line, name, ...) const int line = __LINE__; const auto name = kernel(#name, __VA_ARGS__)
 
 TEST_F(AutodiffErrors, AtomicsWithoutADerivativeAreRefused) {

@@ -1,6 +1,6 @@
-// Random indices that wrap on the way: through casts to 8 and 16 bits, products, shifts and masks, of 32 and 64 bits. Items that are far
-// apart reach one element then, to which the reverse sweep must not add plainly. The derivatives of each kernel fulfil what any kernel's
-// must, on the device under test, and are the interpreter's.
+// Random indices that wrap: casts to 8 and 16 bits, products, shifts and masks of 32 and 64 bits. Items that are far apart may
+// then reach one element, to which the reverse sweep must not add plainly. The derivatives of each kernel pass the checks of
+// derivatives.h on the device under test, and agree with those of the interpreter.
 #include <cmath>
 #include <cstdio>
 #include <random>
@@ -71,7 +71,7 @@ private:
         }
     }
 
-    /// Any int of any type, made of the item's index.
+    /// A random integer of any type that depends on the item's index.
     Val<int> through_types(const Val<int>& i) {
         switch (narrow ? roll(9) : 8) {
             case 0: return cast<int>(cast<uint8_t>(i));
@@ -139,7 +139,7 @@ TEST(Autodiff, random_indices_that_wrap) {
     fuzz::each_seed(16, [](uint64_t seed) { Wrapping(seed).check(); });
 }
 
-/// The elements of x that `items` items read by the index, sums of what they give.
+/// `items` items read elements of x by the index, and the sum of the derivatives is the number of items.
 template <class Index>
 void expect_counts(const char* name, int items, int elements, Index index) {
     const Device device = suite::device();
@@ -166,7 +166,7 @@ TEST(Autodiff, items_whose_wrapped_indices_meet_all_add) {
     } else {
         std::puts("SKIPPED: integers of 8, 16 and 64 bits, which the device has not");
     }
-    // Of a product of 32 bits, each 256th item.
+    // In a product of 32 bits, every 256th item reads the same element.
     const Device device = suite::device();
     const auto far = kernel("far_apart", [](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -183,7 +183,7 @@ TEST(Autodiff, items_whose_wrapped_indices_meet_all_add) {
         return dx.download();
     };
     EXPECT_EQ(gradient(far, 4096), (std::vector<float>{0, 0, 16, 0}));
-    // Steps at which items meet in large launches only.
+    // Strides at which items meet only in large launches.
     const auto rarely = kernel("rarely", [](Out<float> y, In<float> x) {
         auto i = global_index();
         y[i] = 0.0f;

@@ -1,4 +1,4 @@
-// Derivatives of kernels from the host. Numbers in the names are those of shared/cases/autodiff.md.
+// Derivatives of kernels from the host.
 #include <cmath>
 #include <limits>
 
@@ -56,8 +56,8 @@ TEST(Autodiff, ActiveScalar) {
     EXPECT_EQ(da.download(), iota<float>(64, 1.0f));
 }
 
-/// Whoever launches the adjoint himself launches one kernel: the sum over 10 groups is in the scalar's array when it is done, and that over
-/// the one element that all items read; a stencil is scattered.
+/// adjoint<...>() gives one kernel that does everything: the sums over 10 groups, of a scalar and of an element that all items
+/// read, are complete when it is done; a stencil is scattered.
 TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
     const auto weighted = kernel("weighted", [](Out<float> y, In<float> x, In<float> weight, Val<float> a) {
         auto i = global_index();
@@ -75,8 +75,8 @@ TEST(Autodiff, AdjointIsOneKernelThatWorksAlone) {
     EXPECT_EQ(da.download()[0], 1921.0f);
 }
 
-/// Gathered on devices whose items take branches together by a range as wide as what is read: where a neighbour is out of the range,
-/// or takes the other branch, nothing comes from it.
+/// Gathered over a halo-extended range on devices that do not split ranges: a neighbour outside of the range, or in the other
+/// branch, contributes nothing.
 TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
     const auto upwind = kernel("upwind", [](Out<float, 2> y, In<float, 2> x, In<int, 2> wet) {
         auto [i, j] = global_index<2>();
@@ -94,9 +94,9 @@ TEST(Autodiff, StencilsUnderBranchesAtTheBoundary) {
     }
 }
 
-/// Steps and tolerances are those of the coarser type; what is not a number is no agreement.
+/// Steps and tolerances are those of the coarser type; a NaN is a disagreement.
 TEST(Autodiff, InfiniteDerivativesOfDiscardedOperandsAreMasked) {
-    // Derivatives of what select, min and max leave out are infinite, or not a number: at 0, below it, and where exp is too large.
+    // Operands that select, min and max discard have infinite or NaN derivatives: at 0, below 0, and where exp overflows.
     const auto pieces = kernel("pieces", [](Out<float> y, In<float> x) {
         auto i = global_index();
         auto v = x[i];
@@ -133,7 +133,7 @@ TEST(Autodiff, InfiniteDerivativesOfDiscardedOperandsAreMasked) {
     }
 }
 
-/// Items that loop over all items take what the others add to theirs, over the loop's range; over others that is scattered.
+/// Pairwise loops: items take the contributions of the others over the range of the loop; over other ranges they scatter.
 TEST(Autodiff, PairwiseLoops) {
     const auto pairs = kernel("pairs", [](Out<float> y, In<float, 2> x, In<float> m) {
         auto i = global_index();
@@ -170,7 +170,7 @@ TEST(Autodiff, CheckGradientOfFloatsBesideDoubles) {
     EXPECT_TRUE(std::isnan(nothing.error));
 }
 
-/// Tapes, shadows of local memory and parts of sums have names of their own, also where the primal is an adjoint and has such.
+/// Tapes, shadows of local memory and cells have unique names, also if the primal is an adjoint that has such.
 TEST(Autodiff, AdjointsOfAdjoints) {
     const auto mixed = kernel("mixed", [](Out<float> y, In<float> x, In<float> weight) {
         Local<float, 8> tile;
@@ -191,7 +191,7 @@ TEST(Autodiff, AdjointsOfAdjoints) {
     EXPECT_TRUE(found) << found.text();
 }
 
-/// The tangent's kernel launched, and every mode over every other: of y = x^3 by a loop, whose second derivative is 6 x.
+/// The tangent kernel launched, and each mode over each other one, for y = x^3 by a loop; the second derivative is 6 x.
 TEST(Autodiff, ModesOverModes) {
     const auto cube = kernel("cube", [](Out<float> y, In<float> x) {
         auto i = global_index();
@@ -252,7 +252,7 @@ TEST(Autodiff, CopyMovesTheAdjointToTheSource) {
     Array<float> src = device().upload(iota<float>(8)), dsrc = device().full<float>(8, 10.0f);
     Array<float> dst = device().zeros<float>(8), ddst = device().full<float>(8, 1.0f);
     autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Duplicated(src, dsrc));
-    EXPECT_EQ(dsrc.download(), std::vector<float>(8, 11.0f));  // what was there, and the seed
+    EXPECT_EQ(dsrc.download(), std::vector<float>(8, 11.0f));  // the old contents plus the seed
     EXPECT_EQ(ddst.download(), std::vector<float>(8, 0.0f));
     ddst.fill(1.0f);
     autodiff(Reverse, copy, ndrange(8), Duplicated(dst, ddst), Const(src));

@@ -1,6 +1,7 @@
-// Derivatives of the random programs of tests/fuzz: of each kernel, recorded through the C++ language, reverse mode is the transpose of
-// forward mode, on the device under test and on the interpreter, both modes give there what they give here, within what rounding moves
-// them by, and forward mode is what central differences say. PUMICE_FUZZ_SEED, PUMICE_FUZZ_COUNT and PUMICE_FUZZ_WITHOUT choose seeds and parts, as in tests/fuzz/random_programs_test.cpp.
+// Derivatives of the random programs of tests/fuzz, whose kernels are recorded through the C++ language. For each kernel, on the
+// device under test and on the interpreter: reverse mode is the transpose of forward mode, both devices agree to rounding, and
+// forward mode agrees with central differences. PUMICE_FUZZ_SEED, PUMICE_FUZZ_COUNT and PUMICE_FUZZ_WITHOUT choose seeds and
+// parts of the language, as in tests/fuzz/random_programs_test.cpp.
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -65,7 +66,7 @@ void set_floats(const detail::ArrayState& array, const std::vector<double>& valu
 double draw(std::mt19937_64& random) { return double(random() >> 11) * 0x1p-52 - 1; }
 bool is_differentiated(const detail::HostArgument& a) { return a.is_array ? has_floats(*a.element) : is_float(a.type); }
 
-/// One vector for each array of floats, and one of the scalars' tangents or adjoints.
+/// A vector for each array of floats, and one for the tangents or adjoints of the scalars.
 using Numbers = std::vector<std::vector<double>>;
 
 /// Shadows before and after a call of a mode.
@@ -119,7 +120,7 @@ Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device
     return found;
 }
 
-/// The arrays of floats after the kernel, whose floats have been moved by so much of the tangents.
+/// The floats of all arrays after the kernel, where the inputs were moved along the tangents by a step.
 Numbers moved(const fuzz::Program& program, const KernelBase& kernel, const Device& device, const Numbers& tangents, double step) {
     const fuzz::Bench bench(program, device);
     std::vector<detail::HostArgument> arguments = bench.arguments();
@@ -142,8 +143,8 @@ Numbers moved(const fuzz::Program& program, const KernelBase& kernel, const Devi
     return found;
 }
 
-/// Each float's derivative by central differences with two steps against forward mode, where the two say about the same, and so do the
-/// differences to either side: at a tie of a maximum they do not.
+/// Compares central differences of each float, with two steps, with forward mode. Floats where the two steps disagree, or the
+/// differences to either side, are skipped: they do at a tie of a maximum.
 std::string differs_from_differences(const fuzz::Program& program, const KernelBase& kernel, const Swept& forward) {
     const Device interp = Device::open("interp");
     const double step = 0x1p-8;
@@ -160,7 +161,7 @@ std::string differs_from_differences(const fuzz::Program& program, const KernelB
     return "";
 }
 
-/// <seeds, J t> and <J' seeds, t>, and how large what they are made of is.
+/// <seeds, J t> and <J' seeds, t>, and the magnitude of their terms.
 struct Products {
     double forwards = 0, backwards = 0, scale = 0;
 };
@@ -182,7 +183,7 @@ bool near(double got, double want, double spread) {
     return std::abs(got - want) <= 100 * spread + 2e-4 * (1 + std::abs(want));
 }
 
-/// The failure of a program, or nothing.
+/// The failure of a program, or none.
 std::string fault(const fuzz::Program& given, int& compared) {
     const auto program = std::make_shared<const fuzz::Program>(given);
     const fuzz::RandomKernel kernel(program);
@@ -192,7 +193,7 @@ std::string fault(const fuzz::Program& given, int& compared) {
         try {
             want[reverse] = sweep(*program, kernel, interp, reverse, 17 + reverse);
         } catch (const Error& error) {
-            // An operation without a derivative says so.
+            // An operation without a derivative is refused by an error.
             const std::string message = error.what();
             for (const char* said : {"which has no derivative", "which has no reverse rule", "and has no derivative"})
                 if (message.find(said) != message.npos) return "";
@@ -203,7 +204,7 @@ std::string fault(const fuzz::Program& given, int& compared) {
             got[reverse] = sweep(*program, kernel, device, reverse, 17 + reverse);
         } catch (const Error& error) { return text("the device refuses it: ", error.what()); }
     }
-    // A program that rounding moves far says nothing.
+    // A program whose results change much by rounding is skipped.
     bool steady = true;
     double spread = 0;
     for (const bool reverse : {false, true})
@@ -233,7 +234,7 @@ TEST(AutodiffFuzz, ProgramsThroughTheLanguage) {
     fuzz::Options options = fuzz::options_for(suite::device());
     options.only_smooth = true;
     std::erase(options.scalars, Scalar::f16);
-    // One launch is differentiated. What is known to fail as a program is left out there, too.
+    // Only one launch is differentiated. Known failures of programs are left out here, too.
     for (const fuzz::Part part : {fuzz::Part::twins, fuzz::Part::calls, fuzz::Part::call_reads, fuzz::Part::equal_stores, fuzz::Part::local_sizes,
                                   fuzz::Part::climbs, fuzz::Part::bitcasts})
         options.leave_out(part);

@@ -1,5 +1,5 @@
-// Random kernels whose items all loop over the same parameters, one loop after another, on the device under test: reverse mode against
-// forward mode, and against the adjoint that the interpreter runs of the kernel with Math::strict, whose sums stay where they are.
+// Random kernels whose items all loop over the same parameters, in one or more loops, on the device under test: reverse mode
+// against forward mode, and against the interpreter's adjoint of the kernel under Math::strict, which moves no sums.
 #include <cmath>
 #include <random>
 
@@ -43,7 +43,7 @@ private:
     uint64_t roll(uint64_t n) { return random() % n; }
     std::string told() const { return text("PUMICE_FUZZ_SEED=", seed, ", ", items, " items, ", count, " iterations\n", made ? made->ir() : "", "\n"); }
 
-    /// y: an element an item. x: a row of three an item. a, p: an element, or a row of three, an iteration. q: three elements.
+    /// y: one element an item. x: a row of three an item. a, p: one element, or a row of three, an iteration. q: three elements.
     void record(const InOut<float>& y, const In<float, 2>& x, const In<float>& a, const In<float, 2>& p, const In<float>& q, Val<int> first,
                 Val<int> past, Val<float> c) {
         random.seed(how);
@@ -141,7 +141,7 @@ private:
         else both(Const(x), Const(x));
         Found found;
         const auto take = [&](const auto& shadow, const auto& shadow_before, const auto& tangent) {
-            // The shadows were not zero: what they had is not the adjoint's.
+            // The shadows had other contents than zero, which are subtracted.
             std::vector<float> got = shadow.download();
             const std::vector<float> had = shadow_before.download();
             for (size_t n = 0; n < got.size(); ++n) got[n] -= had[n];

@@ -1,5 +1,5 @@
-// Derivatives of loops in which all items add to the same places: whole, where an iteration's sums are made first, they are those in
-// halves, where each item adds its own.
+// Loop partial sums: derivatives of loops in which all items add to the same elements agree with those in halves, where each
+// item adds its own contributions.
 #include "tests/autodiff/derivatives.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ void expect_close(const std::vector<float>& got, const std::vector<float>& want,
     for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-5 * most) << what << ", element " << i << " on " << device().name();
 }
 
-/// `parameters` are differentiated, `x` is what each item has for itself.
+/// `parameters` are differentiated; `x` is the part that belongs to each item.
 template <class K, class... P>
 void expect_same_in_halves(const K& kernel, const Range& range, int n, const Array<float, 2>& x, const P&... parameters) {
     const Array<float> y = random(n, 7), again = y.clone();
@@ -55,12 +55,12 @@ TEST(AutodiffLoopPartialSums, RadialBasisNetwork) {
     for (const int n : {255, 256, 1000})
         for (const int k : {1, 7, 40})
             expect_same_in_halves(basis, ndrange(n), n, table(n, 2, 1), random(k, 2), random(k, 3, 0.2, 2), table(k, 2, 4));
-    // Ranges that begin elsewhere, and groups that do not divide them.
+    // Ranges with an offset, and groups that do not divide them.
     expect_same_in_halves(basis, ndrange({100}, {900}), 1000, table(1000, 2, 1), random(7, 2), random(7, 3, 0.2, 2), table(7, 2, 4));
     expect_same_in_halves(basis, ndrange(500).group(48), 500, table(500, 2, 1), random(7, 2), random(7, 3, 0.2, 2), table(7, 2, 4));
 }
 
-/// A layer of three inputs behind which all is added up.
+/// A layer of a network with three inputs, and a weighted sum of its outputs.
 const auto layer = kernel("layer", [](Out<float> y, In<float, 2> x, In<float, 2> w, In<float> u, In<float> v) {
     auto i = global_index();
     Var sum = 0.0f;
@@ -76,7 +76,7 @@ TEST(AutodiffLoopPartialSums, Layer) {
     for (const int m : {1, 5, 33}) expect_same_in_halves(layer, ndrange(700), 700, table(700, 3, 1), table(m, 3, 2), random(m, 3), random(m, 4));
 }
 
-/// What one loop computes the reverse of another one needs.
+/// The reverse of one loop needs a result of another one.
 const auto mixture = kernel("mixture", [](Out<float> y, In<float, 2> x, In<float> alpha, In<float, 2> mu, In<float, 2> q) {
     auto i = global_index();
     const auto term = [&](Val<int> k) {
@@ -97,12 +97,12 @@ TEST(AutodiffLoopPartialSums, Mixture) {
     for (const int k : {1, 3, 20}) expect_same_in_halves(mixture, ndrange(900), 900, table(900, 2, 1), random(k, 2), table(k, 2, 3), table(k, 2, 4));
 }
 
-/// Right to 1e-5 over a million items.
+/// Accurate to 1e-5 over a million items.
 TEST(AutodiffLoopPartialSums, SumsOverAMillionItemsAreAccurate) {
     const int n = suite::is_checking_device() ? 20'000 : 1'000'000;
     const std::vector<float> host = suite::numbers<float>(int64_t(n) * 2, 9, 0.2, 1);
     const float centres[] = {0.1f, 0.5f, 0.9f};
-    double want[3][2] = {};  // of a, and of b
+    double want[3][2] = {};  // for a, and for b
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < 3; ++k) {
             const double dx = double(host[size_t(2 * i)]) - double(centres[k]), dy = double(host[size_t(2 * i + 1)]) - double(centres[k]), r = dx * dx + dy * dy;
@@ -119,7 +119,7 @@ TEST(AutodiffLoopPartialSums, SumsOverAMillionItemsAreAccurate) {
     }
 }
 
-/// What the condition lets through flows on to the items' own values.
+/// Values that a condition selects contribute to the elements of the item, too.
 const auto let_through = kernel("let_through", [](InOut<float> y, In<float, 2> x, In<float> a) {
     auto i = global_index();
     auto own = y[i] * 2.0f;
@@ -132,7 +132,7 @@ const auto let_through = kernel("let_through", [](InOut<float> y, In<float, 2> x
     y[i] = sum;
 });
 
-/// A loop within the loop, before and behind which parameters are loaded.
+/// A nested loop, with loads of parameters before and after it.
 const auto projected = kernel("projected", [](Out<float> y, In<float, 2> x, In<float> a, In<float> b, In<float, 2> m) {
     auto i = global_index();
     Var sum = 0.0f;
@@ -145,7 +145,7 @@ const auto projected = kernel("projected", [](Out<float> y, In<float, 2> x, In<f
     y[i] = sum;
 });
 
-/// The largest term beside the sum: the reverse asks again which one it was.
+/// The largest term beside the sum: the reverse compares each term with the maximum.
 const auto largest_too = kernel("largest_too", [](Out<float> y, In<float, 2> x, In<float> a, In<float> b) {
     auto i = global_index();
     Var sum = 0.0f, most = -100.0f;
@@ -167,7 +167,7 @@ TEST(AutodiffLoopPartialSums, NestedLoops) {
 }
 
 TEST(AutodiffLoopPartialSums, LargestTermBesideTheSum) {
-    // Each item's largest term has the derivative -1, of which b[k] gets a share: as in forward mode, for many items.
+    // The largest term of each item has the derivative -1, a part of which belongs to b[k]. Forward mode agrees, for many items.
     suite::expect_derivatives(largest_too, ndrange(640), random(640, 1), table(640, 2, 2), random(40, 3), random(40, 4));
 }
 

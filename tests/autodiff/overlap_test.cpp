@@ -1,4 +1,4 @@
-// Programs and calls whose arrays, shadows and tapes are the same memory, of no elements, or somebody else's.
+// Programs and calls whose arrays, shadows and tapes overlap in memory, have no elements, or belong to another call.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,14 +35,14 @@ const auto hungry = kernel("hungry", [](InOut<float> a, Val<int> n) {
     a[i] = s;
 });
 
-/// lavapipe of Mesa 25.0 takes memory of its own by mmap and does not look whether it got some.
+/// Mesa 25.0's lavapipe allocates memory by mmap and does not check the result.
 bool crashes_without_memory(const Device& device) {
     if (device.name().find("llvmpipe") == std::string::npos) return false;
     const std::vector<vulkan::Found> all = vulkan::list();
     return std::any_of(all.begin(), all.end(), [](const vulkan::Found& one) { return one.driver.find("Mesa 25") != std::string::npos; });
 }
 
-/// While it lives, the process gets only so many bytes more of memory.
+/// While it exists, the process can allocate only so many more bytes of memory.
 class MemoryLimit {
 public:
     explicit MemoryLimit(int64_t bytes) {
@@ -109,7 +109,7 @@ TEST_F(AutodiffOverlap, ProgramsThatUseShadowsAreRefused) {
     EXPECT_EQ(refused(Reverse, two, Duplicated(x, dx), Const(x)), program + "argument 2 overlaps a Duplicated argument in memory");
     EXPECT_EQ(refused(Reverse, two, Const(x), Duplicated(x, dx)), program + "argument 2 overlaps a Const argument in memory");
     EXPECT_EQ(dx.download(), std::vector<float>(4, 1.0f));
-    // One shadow of two arrays that are only read gets the sum.
+    // One shadow for two arrays that are only read receives the sum.
     Array<float> z = d.zeros<float>(4), sum = d.zeros<float>(4);
     autodiff(
         Reverse, [](Array<float>& to, Array<float>& a, Array<float>& b) { product(ndrange(4), to, a, b); }, Duplicated(z, dy),
@@ -168,8 +168,8 @@ TEST_F(AutodiffOverlap, TapeOfAnotherCallIsRefused) {
     EXPECT_EQ(dz.download(), std::vector<float>(8, 1.0f));
 }
 
-/// Between halves: how many iterations an item makes, where it asks an array; where its values are needed, too, a float an iteration, an
-/// offset to find them, and where they end.
+/// In halves the tape holds the trip count of each item, where an array gives it. If the loop's values are needed, it also holds
+/// a float an iteration, an offset and a height.
 TEST_F(AutodiffOverlap, TapesHaveTheSizeThatIsNeeded) {
     const auto iterate = kernel("iterate", [](InOut<float> a, In<int> times) {
         auto i = global_index();
@@ -202,7 +202,7 @@ TEST_F(AutodiffOverlap, TapesBeyondAnyArray) {
               "  while making the tape of the reverse sweep of kernel \"hungry\" over 4 work-items: launches over smaller "
               "ranges, or programs with "
               "Reverse.checkpoints(n), need less at once");
-    autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // and the device works on
+    autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // the device still works
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
@@ -210,7 +210,7 @@ TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "SKIPPED: AddressSanitizer ends a process whose memory is limited";
 #endif
-    autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(1));  // what is compiled for it takes memory of its own
+    autodiff(Reverse, hungry, ndrange(4), Duplicated(x, dx), Const(1));  // compiled code takes memory, too
     const std::vector<float> before = dx.download();
     std::string message;
     {
@@ -224,7 +224,7 @@ TEST_F(AutodiffOverlap, TapesBeyondTheMemory) {
         << message;
     EXPECT_EQ(dx.download(), before);
     x.fill(3.0f), dx.fill(1.0f);
-    autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // and the device works on
+    autodiff(Reverse, square, ndrange(4), Duplicated(x, dx));  // the device still works
     EXPECT_EQ(dx.download(), std::vector<float>(4, 6.0f));
 }
 
@@ -237,7 +237,7 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
     const auto steps = [&](Array<float>& a) {
         for (int step = 0; step < 200; ++step) square(ndrange(4), a);
     };
-    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // what is compiled for it takes memory of its own
+    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // compiled code takes memory, too
     const auto message_with = [&](const ReverseMode& mode) {
         const MemoryLimit limit(int64_t(256) << 20);
         return message_of([&] { autodiff(mode, steps, Duplicated(large, shadow)); });
@@ -248,7 +248,7 @@ TEST_F(AutodiffOverlap, StatesBeyondTheMemory) {
     EXPECT_NE(without.find(" commands: Reverse.checkpoints(n) needs less"), std::string::npos) << without;
     EXPECT_NE(with.find("while keeping the states of a program, 180 at most: a smaller n in Reverse.checkpoints(n) needs less"), std::string::npos) << with;
     shadow.fill(1.0f);
-    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // and with less it goes
+    autodiff(Reverse.checkpoints(8), steps, Duplicated(large, shadow));  // a smaller program fits
     EXPECT_EQ(shadow.get(4), 1.0f);
 }
 
@@ -290,7 +290,7 @@ TEST_F(AutodiffOverlap, ThreadsAtOnce) {
     EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
-/// A program that takes a gradient, of which the gradient is taken, by every pair of modes.
+/// The gradient of a program that takes a gradient, in each pair of modes.
 TEST_F(AutodiffOverlap, ProgramsInPrograms) {
     const Array<float> one = d.full<float>(4, 1.0f);
     const auto outer = [&](auto inner_mode) {

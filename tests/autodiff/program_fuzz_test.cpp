@@ -1,6 +1,6 @@
-// Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on arrays
-// that are reused. Forward mode against central differences (in doubles), reverse mode against forward mode, with and without
-// checkpoints and for a batch.
+// Random programs on the device under test: launches, copies, fills, uploads, allocations, host steps and gradients inside, on
+// arrays that are reused. Forward mode against central differences (in doubles), reverse mode against forward mode, with and
+// without checkpoints and for a batch.
 #include <cmath>
 #include <random>
 
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int n = 8;
 
-/// A program that a seed decides, of three arrays and a number, which any of its modes runs alike.
+/// A random program of three arrays and a number; each mode runs the same program.
 template <class T>
 class RandomProgram {
     using Both = std::conditional_t<std::is_same_v<T, float>, PairOfFloats, PairOfDoubles>;
@@ -35,7 +35,7 @@ class RandomProgram {
 public:
     explicit RandomProgram(uint32_t seed) : seed(seed) {}
 
-    /// The number is plain, or followed by a derivative.
+    /// The number is a plain one or a traced one.
     template <class C>
     void operator()(Array<T>& x, Array<T>& y, Array<T>& z, C c) const {
         std::mt19937 random(seed);
@@ -129,7 +129,7 @@ public:
     }
 
 private:
-    /// Puts a gradient into `to`: a program in the program.
+    /// Stores a gradient into `to`: a differentiated program inside the program.
     template <class C>
     void gradient_into(const Array<T>& to, const Array<T>& at, C c, int which) const {
         Array<T> u = at.clone(), du = at.device().template full<T>(n, T(1));

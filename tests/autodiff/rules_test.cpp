@@ -1,5 +1,5 @@
-// Rules of the user's own, right and wrong: which is used, and how a check finds that it is wrong. Numbers in the names are those of
-// shared/cases/autodiff.md.
+// User-defined rules, right and wrong: tests that a rule is used, and that a check finds a wrong one.
+// A wrong rule shows in the result that it was used.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -22,7 +22,7 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     EXPECT_EQ(y.download(), std::vector<float>(4, 2.0f));
     EXPECT_EQ(calls, 1);
 
-    // in place, with what the augmented primal keeps
+    // in place, with a value that the augmented primal keeps
     const auto cube = kernel("cube", [](InOut<float> a) { a[global_index()] = a[global_index()] * a[global_index()] * a[global_index()]; });
     const auto three_squares = kernel("three_squares", [](InOut<float> da, In<float> a) { da[global_index()] *= 3.0f * a[global_index()] * a[global_index()]; });
     cube.reverse([&](const Range& range, const Duplicated<Array<float>>& a) {
@@ -45,7 +45,7 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     autodiff(Reverse, still, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
     EXPECT_EQ(dx.download(), std::vector<float>(4, 0.0f));
 
-    // functions: a rule that is wrong is the one that is used, and what is inactive has none
+    // functions: a wrong rule is used; an inactive function has no derivative
     const auto doubled = function("doubled", [](Val<float> x) { return 2.0f * x; })
                              .reverse([](Val<float>, Val<float>, Val<float> dy) { return 5.0f * dy; })
                              .forward([](Val<float>, Val<float> dx) { return 5.0f * dx; });
@@ -62,7 +62,7 @@ TEST(AutodiffRules, RulesReplaceTheDerivativesOfKernelsAndFunctions) {
     autodiff(Forward, with_functions, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
     EXPECT_EQ(dy.download(), std::vector<float>(4, 5.0f));
 
-    // a scalar's adjoint from a rule
+    // the adjoint of a scalar from a rule
     const auto scaled = kernel("scaled", [](Out<float> y, In<float> x, Val<float> c) { y[global_index()] = c * x[global_index()]; });
     scaled.reverse([](const Range&, const Duplicated<Array<float>>&, const Duplicated<Array<float>>&, float c) { return 100.0f * c; });
     const auto [dc] = autodiff(Reverse, scaled, ndrange(4), Duplicated(y, dy), Const(x), Active(3.0f));

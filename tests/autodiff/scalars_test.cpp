@@ -1,4 +1,4 @@
-// Scalars of programs that are differentiated.
+// Scalars that a program receives as traced numbers.
 #include "tests/autodiff/derivatives.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ const auto relax = kernel("relax", [](Out<float> next, In<float> now, Val<float>
 });
 const auto total = kernel("total", [](InOut<float> sum, In<float> a) { atomic_add(sum[0], a[global_index()] * a[global_index()]); });
 
-/// The host computes with its numbers, and decides by them; launches take some of them more than once, and plain ones beside them.
+/// The host computes with the numbers and branches on them; launches take some numbers twice, and plain numbers beside them.
 const auto program = [](Array<float>& loss, Array<float>& x, auto c, auto decay) {
     using std::min, std::pow, std::sqrt;
     const int n = int(x.count());
@@ -34,7 +34,7 @@ const auto program = [](Array<float>& loss, Array<float>& x, auto c, auto decay)
     total(ndrange(n), loss, now);
 };
 
-/// A program may give its scalar another value; the derivative is by what it was given.
+/// A program may assign its scalar; the derivative is by the value that it was given.
 TEST(AutodiffPrograms, ActiveScalarThatIsAssigned) {
     Array<float> y = device().full<float>(4, 1.0f), dy = device().full<float>(4, 1.0f), x = device().full<float>(4, 3.0f);
     const auto doubles = [&](Array<float>& u, auto& c) {
@@ -76,7 +76,7 @@ TEST(AutodiffPrograms, ActiveScalars) {
         EXPECT_NEAR(some.decay, all.decay, 1e-5 * std::abs(all.decay)) << states << " states";
     }
 
-    // Forwards, one direction and two.
+    // Forward mode, with one direction and with two.
     Array<float> loss = device().zeros<float>(1), t = device().zeros<float>(1), x = device().upload(host), tx = device().full<float>(16, 0.5f);
     autodiff(Forward, program, Duplicated(loss, t), Duplicated(x, tx), Duplicated(0.7f, 2.0f), Duplicated(0.2f, -1.0f));
     double want = 2.0 * all.c - all.decay;
@@ -87,7 +87,7 @@ TEST(AutodiffPrograms, ActiveScalars) {
     EXPECT_NEAR(t0.download()[0], all.c, 1e-4 * std::abs(all.c));
     EXPECT_NEAR(t1.download()[0], all.decay, 1e-4 * std::abs(all.decay));
 
-    // A batch backwards: numbers come in arrays.
+    // A batch in reverse mode: each derivative is an array.
     Array<float> d0 = device().full<float>(1, 1.0f), d1 = device().full<float>(1, -3.0f);
     const auto [dc, ddecay] = autodiff(Reverse, program, BatchDuplicated(loss, {d0, d1}), Const(x), Active(0.7f), Active(0.2f));
     EXPECT_NEAR(dc[0], all.c, 1e-5 * std::abs(all.c));
@@ -144,7 +144,7 @@ TEST(AutodiffPrograms, ActiveScalarsFillArrays) {
     autodiff(Forward, program, Duplicated(y, ty), Duplicated(grid, tgrid), Duplicated(0.5f, 2.0f));
     EXPECT_EQ(ty.download(), std::vector<float>(4, 12.0f));
     EXPECT_EQ(tgrid.get(0, 2), 2.0f);
-    // A number that outlives its program is a plain one.
+    // A traced number that outlives its program is a plain one.
     std::optional<Traced<float>> kept;
     autodiff(Reverse, [&](Array<float>& to, auto c) { to.fill(c), kept.emplace(c); }, Duplicated(y, ty), Active(0.5f));
     y.fill(3.0f * *kept);

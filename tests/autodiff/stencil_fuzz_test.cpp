@@ -1,5 +1,5 @@
-// Random stencils of one to three dimensions, over whole ranges and inner ones, with indices that are plain, clamped, wrapped or
-// transposed: reverse mode (whole, in halves, and where nobody needs the result) against forward mode, on the device under test, and both
+// Random stencils of one to three dimensions, over whole ranges and interiors, with indices that are plain, clamped, periodic or
+// transposed: reverse mode (whole, in halves, and with DuplicatedNoNeed) against forward mode, on the device under test, and both
 // against the interpreter.
 #include <cmath>
 #include <random>

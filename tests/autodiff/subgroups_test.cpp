@@ -1,4 +1,4 @@
-// Derivatives of what the items of a subgroup and of a group do together.
+// Derivatives of subgroup and group operations.
 #include "tests/autodiff/derivatives.h"
 
 using namespace pumice;
@@ -19,14 +19,14 @@ void check(const char* name, const Operation& operation, bool cut = true) {
     });
     for (const int n : {48, 45}) {
         if (n == 45 && !cut) continue;
-        // Sorted by nothing: the minima and maxima are well apart, so that differences do not pass from one to another.
+        // The order is mixed. Minima and maxima are well apart, so that a difference does not move them to another item.
         std::vector<float> host(size_t(n), 0.0f);
         for (int i = 0; i < n; ++i) host[size_t(i)] = 0.25f + 0.025f * float((i * 29) % 48);
         expect_derivatives(lanes, ndrange(n).group(16), device().zeros<float>(n), device().upload(host));
     }
 }
 
-// Those that subgroups and groups have, each as check(name, function).
+// The operations that subgroups and groups have in common, each as check(name, function).
 #define CHECK(where, operation) check(#operation, [](const Val<float>& s) { return where::operation(s); })
 #define CHECK_ALL(where)                                                                   \
     CHECK(where, reduce_add); CHECK(where, reduce_mul); CHECK(where, reduce_min);          \

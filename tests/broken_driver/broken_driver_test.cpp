@@ -1,4 +1,4 @@
-// A driver that fails to create a device (broken_icd.cpp) stands before one that works: the next is tried, and the reason is said.
+// A driver that fails to create a device (broken_icd.cpp) comes before a working one: the next is tried, and the reason is given.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -20,7 +20,7 @@ TEST(BrokenDriver, DeviceListGivesTheReason) {
     Device::open("vulkan");
     const std::vector<DeviceInfo> all = Device::all();
     ASSERT_FALSE(all.empty());
-    EXPECT_NE(all[0].name.find("Broken GPU"), std::string::npos) << all[0].name;  // best first, but for the fault
+    EXPECT_NE(all[0].name.find("Broken GPU"), std::string::npos) << all[0].name;  // it would be the best device if it worked
     EXPECT_FALSE(all[0].usable);
     EXPECT_NE(all[0].reason.find("vkCreateDevice"), std::string::npos) << all[0].reason;
     EXPECT_NE(all[0].reason.find("VK_ERROR_INITIALIZATION_FAILED"), std::string::npos) << all[0].reason;

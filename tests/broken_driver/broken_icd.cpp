@@ -73,7 +73,7 @@ void queue_families(VkPhysicalDevice, uint32_t* count, VkQueueFamilyProperties* 
     if (out && *count > 0) out[0] = {VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, 1, 64, {1, 1, 1}};
     *count = 1;
 }
-// Images: the loader asks for these functions; nobody here calls them.
+// Images: the loader asks for these functions; nobody calls them.
 void format_properties(VkPhysicalDevice, VkFormat, VkFormatProperties* p) { *p = {}; }
 VkResult image_format_properties(VkPhysicalDevice, VkFormat, VkImageType, VkImageTiling, VkImageUsageFlags, VkImageCreateFlags,
                                  VkImageFormatProperties*) {

@@ -1,5 +1,6 @@
-// A graphics card that fails: its own memory is full, it is lost in the middle, or it lacks what it promises. PUMICE_TEST_FAULT tells the
-// layer below (tests/layers) which of these; each has an entry of its own in CTest, as the layer reads it once a process.
+// A graphics card that fails: its own memory is full, it is lost during work, or it lacks a feature that it reports.
+// PUMICE_TEST_FAULT names the fault for the layer (tests/layers). The layer reads it once a process, so each fault has an entry
+// in CTest.
 #include <gtest/gtest.h>
 
 #include <pumice/pumice.h>
@@ -31,7 +32,7 @@ std::string error_of(const std::function<void()>& act) {
 
 class Card : public testing::Test {
 protected:
-    /// The test is for this fault.
+    /// Skips the test unless the layer makes this fault.
     static bool has(const std::string& fault) {
         const char* const set = std::getenv("PUMICE_TEST_FAULT");
         return set && set == fault;
@@ -94,7 +95,7 @@ TEST_F(Card, ALostDeviceIsAnErrorAndNothingHangs) {
         EXPECT_NE(error_of([&] { y.download(); }).find(lost), std::string::npos);
         EXPECT_NE(error_of([&] { twice(ndrange(100), y, x); }).find(lost), std::string::npos);
     }
-    // Other devices go on.
+    // Other devices still work.
     const Device other = Device::open("interp");
     const Array<float> x = other.upload(ramp(10)), y = other.zeros<float>(10);
     twice(ndrange(10), y, x);

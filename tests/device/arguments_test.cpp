@@ -1,5 +1,4 @@
-// What kernels take: callables when they are made, many scalars and arrays when they are launched. Numbers in the names are those of
-// shared/cases/kernels.md.
+// Arguments of kernels: callables that a kernel is made with, and many scalars and arrays that it is launched with.
 #include <utility>
 
 #include "tests/device/suite.h"
@@ -23,7 +22,7 @@ TEST(Language, FactoriesOfKernelsTakeACallable) {
     EXPECT_EQ(a.download(), want);
 }
 
-// 63 scalars and an array: more than push constants hold anywhere.
+// 63 scalars and an array: more than push constants hold on any device.
 const auto many_arguments = kernel("many_arguments", [](InOut<int> out, Val<int> s0, Val<int> s1, Val<int> s2, Val<int> s3, Val<int> s4, Val<int> s5, Val<int> s6, Val<int> s7, Val<int> s8, Val<int> s9, Val<int> s10,
     Val<int> s11, Val<int> s12, Val<int> s13, Val<int> s14, Val<int> s15, Val<int> s16, Val<int> s17, Val<int> s18, Val<int> s19, Val<int> s20, Val<int>
     s21, Val<int> s22, Val<int> s23, Val<int> s24, Val<int> s25, Val<int> s26, Val<int> s27, Val<int> s28, Val<int> s29, Val<int> s30, Val<int> s31,
@@ -37,7 +36,7 @@ const auto many_arguments = kernel("many_arguments", [](InOut<int> out, Val<int>
         43 + s43 * 44 + s44 * 45 + s45 * 46 + s46 * 47 + s47 * 48 + s48 * 49 + s49 * 50 + s50 * 51 + s51 * 52 + s52 * 53 + s53 * 54 + s54 * 55 + s55 * 56 +
         s56 * 57 + s57 * 58 + s58 * 59 + s59 * 60 + s60 * 61 + s61 * 62 + s62 * 63;
 });
-// 40 arrays of two dimensions, whose extents count, too, and scalars of other types.
+// 40 arrays of two dimensions, whose extents need room too, and scalars of other types.
 template <size_t... N>
 auto many_arrays_kernel(std::index_sequence<N...>) {
     return kernel("many_arrays", [](Out<float, 2> out, Val<bool> on, Val<int> small, Val<float> scale, std::conditional_t<N < 100, In<float, 2>, void>... in) {

@@ -1,4 +1,4 @@
-// Members that are arrays of fixed size: by constant and by dynamic index, read and written, as a part of whole structs.
+// Struct members that are arrays of fixed size: constant and dynamic indices, reads and writes, and whole structs.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -160,7 +160,7 @@ TEST(ArraysInStructs, WholeStructsVariablesAndParameters) {
     }
 }
 
-// Only the chosen element is touched: the others belong to other items, and local memory is unset there.
+// Only the chosen element is touched: the other elements belong to other items, and local memory is unset there.
 TEST(ArraysInStructs, ItemsShareAnArrayOfOneElement) {
     const auto own = kernel("own_element", [](InOut<Cell> c) {
         auto i = local_index();
@@ -256,7 +256,7 @@ TEST(ArraysInStructs, ArraysOfArraysAsOneParameter) {
     EXPECT_EQ(p.planes[0].download(), (std::vector<float>{6.5f, 8, 6.5f, 8, 6.5f, 8, 6.5f, 8}));
 }
 
-// y = w_k * a_k: reverse mode goes through the chosen member.
+// y = w_k * a_k: the adjoint goes to the chosen element.
 TEST(ArraysInStructs, Gradients) {
     const auto k = kernel("chosen_product", [](Out<float> y, In<Wide> w, In<int> at) {
         auto i = global_index();

@@ -1,5 +1,5 @@
-// Atomics that a device may have to make of others: on small types, on 64 bits, and on small members of structs; and bools in
-// structs, which share words with their neighbours where buffers hold no bytes.
+// Atomics that a device may compose of others: on small types, on 64 bits, and on small members of structs. Also bools in
+// structs, which share words with their neighbours on devices whose buffers hold no bytes.
 #include <cmath>
 #include <limits>
 
@@ -45,11 +45,11 @@ using namespace atomics_test;
 
 constexpr int items = 4096, places = 3;
 
-/// Many groups at few places, operations whose results do not hang on the order, on numbers of which both halves change.
+/// Many groups update few elements. The results do not depend on the order, and both halves of the numbers change.
 template <class T>
 void every_operation(const char* name) {
     SCOPED_TRACE(name);
-    const T step = std::is_integral_v<T> ? T(0x1'0000'0003ll) : T(0x4000'0003ll);  // whose sums a double holds exactly
+    const T step = std::is_integral_v<T> ? T(0x1'0000'0003ll) : T(0x4000'0003ll);  // a double holds the sums exactly
     const auto k = kernel(name, [=](InOut<T, 2> a, Out<T> olds) {
         auto i = global_index();
         const Val<int> at = i % places;
@@ -61,7 +61,7 @@ void every_operation(const char* name) {
         olds[i] = atomic_add(a(4, at), T(1));
         const Val<T> seen_last = atomic_exchange(a(5, at), wide);
         atomic_add(a(6, at), seen_last);
-        // Additions by compare-exchange.
+        // Additions by compare-and-exchange.
         Var seen = T(0);
         Var done = i < 0;
         $while (!done) {
@@ -128,7 +128,7 @@ TEST(Atomics, NegativeNumbersOn64Bits) {
     EXPECT_EQ(a.download(), (std::vector<int64_t>{-100 * step, 100 * step, (150 * 149 / 2 - 150 * 100) * step}));
 }
 
-// Items of several groups, local and global memory, two dimensions: each place has a lock of its own or shares one, and none is lost.
+// Items of several groups, local and global memory, two dimensions: elements share a lock or have their own; no update is lost.
 TEST(Atomics, WordsOf64BitsInLocalMemory) {
     const auto k = kernel("local_wide", [](InOut<uint64_t> all, Out<int64_t, 2> groups) {
         Local<int64_t, 2, 3> tile;
@@ -167,7 +167,7 @@ TEST(Atomics, MembersOf64BitWords) {
     EXPECT_EQ(got[1].bits, uint64_t(999) << 35);
 }
 
-// NaN of the same bits is found, and -0 is not 0: bits are compared.
+// Bits are compared: a NaN equals a NaN of the same bits, and -0 does not equal 0.
 TEST(Atomics, CompareExchangeOfDoublesComparesBits) {
     if (!device().supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device().name() << " has no doubles";
     const auto k = kernel("swap_doubles", [](InOut<double> a) {
@@ -227,7 +227,7 @@ TEST(Atomics, MembersOf8And16Bits) {
     }
 }
 
-// Each item writes one bool of a struct; those beside it in the word are other items' work.
+// Each item writes one bool of a struct; other items write the bools beside it in the same word.
 TEST(Structs, BoolsOfAStructAreWrittenApart) {
     const auto k = kernel("flags", [](InOut<Flags> f, Out<int> seen) {
         auto i = global_index();
@@ -286,7 +286,7 @@ TEST(Structs, BoolsAmongOtherMembers) {
     }
 }
 
-/// All items of several groups add to few neighbours; the sum tells whether one was lost. Local memory, too.
+/// All items of several groups add to few neighbouring elements; the sum shows a lost update. Also in local memory.
 template <class T>
 void sums_in_neighbours(const char* name, int items) {
     SCOPED_TRACE(name);
@@ -324,7 +324,7 @@ TEST(Types, AtomicsOn64Bits) {
     if (has_type<double>()) sums_in_neighbours<double>("atomics_f64", 256);
 }
 
-// The usual flags of a search: several items store the same, or update it atomically.
+// Flags as in a search: several items store the same value, or update it atomically.
 TEST(Types, FlagsThatSeveralItemsSetDoNotRace) {
     const auto k = kernel("found", [](InOut<bool> over, InOut<int> any, In<int> x) {
         auto i = global_index();
@@ -349,7 +349,7 @@ TEST(Types, AtomicsOnBools) {
         Local<int, 1> taken;
         $if (l < 5) { local[l] = l == 1; }
         $if (l == 0) { taken[0] = 0; }
-        // Of those who exchange, one finds it unset; of those who compare, one wins.
+        // Of the items that exchange, one finds the flag unset; of the items that compare, one wins.
         first[i] = select(atomic_exchange(a[i % 3], true), 0, 1);
         $if (!atomic_compare_exchange(a[9], false, true)) { atomic_add(counts[0], 1); }
         atomic_or(a[4], i == 77);

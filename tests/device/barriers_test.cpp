@@ -1,4 +1,4 @@
-// Barriers in every shape of control flow that all items of a group take.
+// Barriers in every kind of control flow that all items of a group take together.
 #include <algorithm>
 
 #include "tests/device/suite.h"
@@ -8,7 +8,7 @@ using suite::device;
 
 namespace {
 
-/// n items of a group each hold their local index; passing all to the right `times` times rotates them.
+/// Each of the n items of a group holds its local index; passing it to the right `times` times rotates the indices.
 Val<int> rotated(Local<int, 8>& tile, const Val<int>& value) {
     auto l = local_index();
     tile[l] = value;
@@ -64,7 +64,7 @@ const auto in_called_functions = kernel("in_called_functions", [](InOut<int> a, 
     a[global_index()] = v;
 });
 
-/// The values of one group after passing to the right.
+/// The expected values of one group after passing to the right.
 void rotate(std::vector<int>& v) { std::rotate(v.begin(), v.end() - 1, v.end()); }
 template <class K, class F, class... A>
 void check_groups(const K& k, F host, A... arguments) {

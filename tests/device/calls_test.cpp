@@ -1,4 +1,4 @@
-// Functions that streams call, beside waits, copies and reports of other threads: what may wait for what, and that nothing else does.
+// Host functions on streams, together with waits, copies and reports of other threads: nothing waits longer than it has to.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -20,7 +20,7 @@ const auto say = kernel("say", [](In<int> a) { print("a is {}", a[global_index()
 
 void nap(int ms = 30) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-/// Runs what may hang. Where it does the program ends, since what hangs cannot be ended alone.
+/// Runs an act that may hang. If it hangs, the program ends, because a thread that hangs cannot be ended.
 template <class F>
 void in_time(F act) {
     std::packaged_task<void()> task(act);
@@ -35,7 +35,7 @@ void in_time(F act) {
     done.get();
 }
 
-/// Lines that kernels print, counted.
+/// Counts the lines that kernels print.
 struct Lines {
     explicit Lines(const Device& d) : device(d) {
         device.on_print([this](const std::string&) { ++count; });
@@ -61,7 +61,7 @@ TEST(Calls, DownloadWhileAnotherThreadDownloadsWhatComesAfter) {
 TEST(Calls, DownloadOfSomethingLargeInsideACall) {
     in_time([] {
         const Device d = device();
-        const int64_t n = 9'000'000;  // more than copies pass through at once
+        const int64_t n = 9'000'000;  // more than the memory through which copies pass
         const Array<int> x = d.full<int>(n, 7), y = d.zeros<int>(4);
         const Stream s = d.stream();
         int64_t right = 0;
@@ -81,13 +81,13 @@ TEST(Calls, UploadWhileAnotherThreadUploadsWhatComesAfter) {
         const int64_t n = 60'000;  // small enough to be copied while the device uses the array
         const Array<int> x = d.zeros<int>(n), y = d.zeros<int>(n);
         const Stream s = d.stream();
-        std::atomic<int> uploads = suite::is_checking_device() ? 100 : 0;  // which calls at once
+        std::atomic<int> uploads = suite::is_checking_device() ? 100 : 0;  // it runs host functions at once
         s.call([&] {
             for (int wait = 0; wait < 50 && uploads < 90; ++wait) nap(20);
             x.copy_from(std::vector<int>(n, 3));
         });
         inc(ndrange(n).on(s), y);
-        // More than the memory that copies pass through: some have to wait for others.
+        // More than the memory through which copies pass: some copies wait for others.
         std::thread other([&] {
             for (int k = 0; k < 100; ++k) y.copy_from(std::vector<int>(n, k)), ++uploads;
         });
@@ -114,7 +114,7 @@ TEST(Calls, ReportsWhileAnotherThreadWaitsForThoseThatComeAfter) {
     });
 }
 
-/// A call waits for lines printed before it, while lines printed after it are still to come.
+/// The host function waits for lines that were printed before it, while lines printed after it are still pending.
 TEST(Calls, AWaitInsideACallLeavesLaterReports) {
     in_time([] {
         const Device d = device();
@@ -127,7 +127,7 @@ TEST(Calls, AWaitInsideACallLeavesLaterReports) {
             s.call([&] { given.get_future().wait(), before.wait(), x.download(); });
             say(ndrange(4).on(s), x);
             given.set_value();
-        } else {  // calls at once
+        } else {  // runs host functions at once
             s.call([&] { before.wait(), x.download(); });
             say(ndrange(4).on(s), x);
         }
@@ -184,7 +184,7 @@ TEST(Calls, AWaitForTheCallItselfIsAnError) {
         s.synchronize();
         other.synchronize();
         for (int i = 0; i < 3; ++i) EXPECT_EQ(messages[size_t(i)], refused) << i;
-        // The interpreter has nothing left to do that the event could hold back.
+        // The interpreter has finished everything for which the event could wait.
         if (!suite::is_checking_device()) {
             EXPECT_EQ(messages[3], refused);
         }
@@ -215,7 +215,7 @@ TEST(Calls, AStreamEndsInsideItsOwnCall) {
                 if (k % 2) held->release();
             });
             inc(ndrange(4), y);
-            if (k % 2 == 0) s.reset();  // the call has the last handle
+            if (k % 2 == 0) s.reset();  // the host function has the last handle
             given.set_value();
             called.wait();
         }
@@ -223,7 +223,7 @@ TEST(Calls, AStreamEndsInsideItsOwnCall) {
     });
 }
 
-/// Four threads, each with streams and arrays of its own, which calls use, too.
+/// Four threads, each with its own streams and arrays, which host functions use, too.
 TEST(Calls, RandomWorkOfSeveralThreads) {
     in_time([] {
         const Device d = device();

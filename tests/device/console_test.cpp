@@ -1,11 +1,11 @@
-// print and require. Line 17 of cases/kernels.md.
+// print and require.
 #include "tests/device/suite.h"
 
 using namespace pumice;
 
 namespace {
 
-/// Lines that the device prints while this lives.
+/// The lines that the device prints while this object exists.
 struct Lines {
     explicit Lines(const Device& on = suite::device()) : device(on) {
         device.on_print([this](const std::string& line) { lines.push_back(line); });

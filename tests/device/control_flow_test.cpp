@@ -1,4 +1,4 @@
-// Loops, ifs and jumps. Numbers in the names are those of shared/cases/kernels.md.
+// Loops, ifs and jumps.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -103,7 +103,7 @@ const auto band = kernel("band", [](InOut<int> a, In<int> b, Val<int> low, Val<i
     };
 });
 
-/// Conditions that hold for some, all or none of the items that run together; a sum that wraps around among them.
+/// Conditions that hold for some, all or none of the items of a packet; a sum that wraps within it.
 TEST(Language, BranchesTakenBySomeAllOrNoItemsOfAPacket) {
     constexpr int n = 75;
     const std::vector<int> from = suite::iota<int>(n);
@@ -202,7 +202,7 @@ TEST(ControlFlow, LongStraightCode) {
         for (uint32_t j = 0; j < operations / 3; ++j) {
             a = a * 1664525u + b;
             b = b ^ (a >> (j % 31));
-            if (j % 400 == 0) z[i] = a;  // which none but the last is seen of
+            if (j % 400 == 0) z[i] = a;  // only the last of these stores has an effect
         }
         y[i] = a + b;
     });
@@ -223,7 +223,7 @@ TEST(ControlFlow, LongStraightCode) {
     }
 }
 
-/// In groups smaller than a subgroup: what searches in memory leaves the loops behind it alone.
+/// In groups smaller than a subgroup: a loop that searches memory does not disturb the loops after it.
 const auto searches = kernel("searches", [](InOut<int> y, Out<int> turns, InOut<int16_t> least) {
     auto i = global_index();
     $while (y[i] < 1) { y[i] = y[i] * 2 + 1; }

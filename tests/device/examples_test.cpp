@@ -1,4 +1,4 @@
-// Whole algorithms against host loops. Numbers in the names are those of shared/cases/kernels.md.
+// Whole algorithms against host loops.
 #include <cmath>
 
 #include "tests/device/suite.h"
@@ -22,7 +22,7 @@ const auto matmul = kernel("matmul", [](Out<float, 2> c, In<float, 2> a, In<floa
     c(i, j) = sum;
 });
 
-/// Items past the range still load the tiles' halves that their group needs, so this one guards itself.
+/// Items past the range still load elements of the tiles for their group, so this kernel has guards of its own.
 const auto matmul_tiled = kernel("matmul_tiled", whole_groups, [](Out<float, 2> c, In<float, 2> a, In<float, 2> b) {
     Local<float, 16, 17> ta, tb;
     auto [i, j] = global_index<2>();
@@ -41,8 +41,8 @@ const auto matmul_tiled = kernel("matmul_tiled", whole_groups, [](Out<float, 2> 
     $if (in_range()) { c(i, j) = sum; }
 });
 
-/// c = a b by both kernels, entries taken here and there against a sum in double. Every entry is touched by the tiles' borders or
-/// not as others are, so a stride that is prime to all sizes meets each kind.
+/// c = a b by both kernels; samples of the entries are compared with a sum in double. The stride of the samples is prime to all
+/// sizes, so that they include entries at the borders of tiles and others.
 void check_matmul(int n, int m, int l, bool naive) {
     SCOPED_TRACE(testing::Message() << n << " x " << m << " x " << l);
     const std::vector<float> a = noise(n * m), b = noise(m * l);
@@ -95,7 +95,7 @@ const auto transpose_naive = kernel("transpose_naive", [](Out<int, 2> b, In<int,
     auto [i, j] = global_index<2>();
     b(j, i) = a(i, j);
 });
-/// Tiles of 16 x 16, with as many columns of padding.
+/// Tiles of 16 x 16, with so many columns of padding.
 template <int Padding>
 auto transpose_tiled(const char* name) {
     return kernel(name, [](Out<int, 2> b, In<int, 2> a) {
@@ -126,14 +126,14 @@ TEST(Examples, Transpose) {
     }
 }
 
-// What each stencil of line 35 makes of a point and its neighbours along one dimension.
+// The stencils of a point and its neighbours along one dimension.
 constexpr int stencils = 4;
 template <class T>
 std::array<T, stencils> stencils_of(const T& before, const T& here, const T& after) {
     return {after - here, here - before, after - here * 2.0f + before, (here + after) * 0.5f};
 }
 
-/// The item's element, or the one so far from it along a dimension.
+/// The element at this distance from the item's own along a dimension.
 template <int N>
 Val<float> element(const In<float, N>& a, size_t dimension, int by) {
     return [&]<size_t... D>(std::index_sequence<D...>) {
@@ -212,7 +212,7 @@ TEST(Examples, StrictDiffusionIsExact) {
     for (int i = 1; i < nx - 1; ++i)
         for (int j = 1; j < ny - 1; ++j)
             for (int k = 1; k < nz - 1; ++k) {
-                volatile float sum = now[at(i - 1, j, k)];  // one rounding an operation, in the kernel's order
+                volatile float sum = now[at(i - 1, j, k)];  // one rounding for each operation, in the order of the kernel
                 sum = sum + now[at(i + 1, j, k)];
                 sum = sum + now[at(i, j - 1, k)];
                 sum = sum + now[at(i, j + 1, k)];
@@ -226,7 +226,7 @@ TEST(Examples, StrictDiffusionIsExact) {
     EXPECT_EQ(b.download(), want);
 }
 
-/// Each item has two elements. What comes before an item's first one is a scan of the pairs' sums.
+/// Each item has two elements. The sum of all earlier elements is a scan of the sums of the pairs.
 const auto scan = kernel("scan", whole_groups, [](Out<int> total, Out<int> inclusive, Out<int> exclusive, In<int> x, Val<int> n) {
     Local<int, 256> tile;
     auto l = local_index();

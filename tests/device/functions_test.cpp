@@ -22,7 +22,7 @@ const auto collatz = function("collatz", [](Val<int> start) {
         $if (n % 2 == 0) { n = n / 2; } $else { n = 3 * n + 1; }
         steps += 1;
     }
-    return steps;  // its value at the end
+    return steps;  // the value of the variable at the end
 });
 const auto sum_of = function("sum_of", [](Val<int> n) {
     Var sum = 0;
@@ -110,7 +110,7 @@ TEST(Functions, OnTheHostOfEveryKindOfScalar) {
     EXPECT_EQ(float(h), 1.5f);
 }
 
-// Each call has a tile of its own: without that, the second call would overwrite what the first one's slowest item still reads.
+// Each call has its own tile: otherwise the second call would overwrite elements that items in the first one still read.
 const auto left_neighbour = function("left_neighbour", [](Val<int> v) {
     Local<int> tile(group_size());
     tile[local_index()] = v;
@@ -132,7 +132,7 @@ TEST(Functions, FunctionsWithIndicesAndBarriers) {
     }
 }
 
-// A callable chosen when the kernel is made: a lambda or a function.
+// A callable that is chosen when the kernel is made: a lambda or a function.
 template <class F>
 auto map_kernel(const char* name, F f) {
     return kernel(name, [f](InOut<float> a) { auto i = global_index(); a[i] = f(a[i]); });
@@ -176,7 +176,7 @@ TEST(Functions, WithRulesForTheirDerivatives) {
     EXPECT_EQ(a.download(), (std::vector<float>{0.5f + 0 + 1.5f, 1 + 1 + 4.5f}));
     EXPECT_EQ(clipped(3.0f), 1.0f);
     EXPECT_EQ(product(2.0f, float3{1, 2, 3}), (float3{2, 4, 6}));
-    // The text of a kernel keeps the rules, and runs as the kernel does.
+    // The text of a kernel keeps the derivative rules, and the parsed kernel runs like the recorded one.
     const std::string text = with_rules.ir();
     EXPECT_NE(text.find("reverse \"clipped.reverse\" forward \"clipped.forward\""), text.npos) << text;
     EXPECT_NE(text.find("inactive"), text.npos);

@@ -1,4 +1,4 @@
-// Subgroups and groups: what items do together. Numbers are lines of cases/kernels.md.
+// Subgroup and group operations.
 #include <limits>
 #include <set>
 #include <span>
@@ -20,7 +20,7 @@ void on_each(F&& f) {
     }
 }
 
-/// Where each item of a launch was: subgroup, lane, and sizes.
+/// The subgroup, lane and sizes of each item of a launch.
 struct Where {
     std::vector<int> index, lane;
     int size = 0, count = 0;
@@ -34,14 +34,14 @@ const auto where_kernel = kernel("where", [](Out<int> index, Out<int> lane, Out<
         sizes[1] = subgroup::count();
     }
 });
-/// Values of the items i of a group of `n` (all in one group) that `with` says are in the same subgroup as item `i`, by their lanes.
+/// The values of all items that are in the subgroup of item `i` and fulfil `with`, in the order of lanes; one group of `n` items.
 Where where_in(const Device& device, int n, int group) {
     Array<int> index = device.zeros<int>(n), lane = device.zeros<int>(n), sizes = device.zeros<int>(2);
     where_kernel(ndrange(n).group(group), index, lane, sizes);
     const auto s = sizes.download();
     return {index.download(), lane.download(), s[0], s[1]};
 }
-/// The items of i's subgroup that `takes_part`, by rising lane.
+/// The items of the subgroup of i that fulfil `takes_part`, in the order of lanes.
 template <class F>
 std::vector<int> mates(const Where& w, int i, F takes_part) {
     std::vector<int> found;
@@ -151,8 +151,8 @@ TEST(Device, SubgroupShufflesVotesAndBallot) {
     });
 }
 
-/// Sums of every numeric type that the device has; of small whole numbers, times `step`, so that order does not matter. The kernel says
-/// itself who shares a subgroup: on a device that lacks what it asks for, its subgroups have one item.
+/// Sums of every numeric type of the device. The terms are small whole numbers times `step`, so that order does not matter. The
+/// kernel itself stores its subgroups: on a device that lacks an operation it needs, subgroups have one item.
 template <class T>
 void sums_of(const Device& device, const char* name, int64_t step = 1) {
     using Host = std::conditional_t<std::is_same_v<T, half>, float, T>;
@@ -195,7 +195,7 @@ void sums_of(const Device& device, const char* name, int64_t step = 1) {
         EXPECT_EQ(Host(got[size_t(i) + 48]), Limits::has_infinity ? Host(-Limits::infinity()) : Limits::lowest()) << name;
     }
     const Where places = where_in(device, n, n);
-    if (n % places.size) return;  // lanes that are read are there
+    if (n % places.size) return;  // all lanes that are read exist
     moved(ndrange(n).group(n), out, in);
     got = out.download();
     for (int i = 0; i < n; ++i) {
@@ -296,8 +296,8 @@ TEST(Device, GroupOperationsInTwoDimensionsWithPartialGroups) {
         }
 }
 
-/// Reductions, inclusive and exclusive scans by one operation: rows 0, 1 and 2. A second turn of a loop meets what the first has left in local
-/// memory.
+/// Reductions, inclusive and exclusive scans by one operation: rows 0, 1 and 2. The second iteration of a loop finds the local
+/// memory of the first.
 template <class T>
 auto by_operation(int op) {
     return kernel(text("by_operation_", op, name_of(*scalar_of<T>())), [op](Out<T, 2> out, In<T> x, Val<int> width, Val<int> turns) {
@@ -353,7 +353,7 @@ void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
                       Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest(), T(-1), T(0), T(0)};
     const int n = h * w;
     std::vector<T> x(size_t(n), T(0));
-    // Of floats few powers of two, so that sums and products are exact in any order.
+    // Floats are a few powers of two, so that sums and products are exact in any order.
     for (int i = 0; i < n; ++i)
         x[size_t(i)] = std::is_integral_v<T> ? T(uint64_t(i) * 0x9e3779b97f4a7c15ull >> 7) : T(i % 16 == 3 ? 2 : i % 16 == 9 ? 0.5 : 1);
     Array<T, 2> out = suite::device().zeros<T>({3, n});
@@ -376,10 +376,10 @@ void check_operation(const K& k, int op, int h, int w, int gh, int gw) {
     for (int at = 0; at < 3 * n; ++at) ASSERT_EQ(got[size_t(at)], want[size_t(at)]) << "row " << at / n << ", item " << at % n;
 }
 
-/// Shapes whose groups are no multiple of any subgroup, whose rows are none, that are one subgroup or part of one, and that are cut.
+/// Groups or rows that are no multiple of a subgroup, groups of one subgroup or a part of one, and partial groups.
 constexpr int shapes[][4] = {{5, 9, 3, 4}, {1, 100, 1, 33}, {1, 1, 1, 1}, {1, 5, 1, 5}, {3, 7, 3, 7}, {9, 35, 8, 16}, {4, 100, 1, 127}, {40, 3, 32, 2}};
 
-/// In the first `count` shapes.
+/// Checks the first `count` shapes.
 template <class T>
 void check_shapes(std::initializer_list<int> ops, int count) {
     for (const int op : ops) {
@@ -412,11 +412,11 @@ const auto ordered = kernel("ordered", [](Out<int> out, Out<unsigned> votes, In<
     auto i = global_index();
     auto l = local_index();
     neighbour[l] = x[i];
-    // The operation is a barrier: what the items wrote before it, all of them see behind it.
+    // The operation is a barrier: all items see what the items wrote before it.
     const Val<int> sum = group::reduce_add(x[i]);
     const Val<int> items = group::reduce_add(Val<int>(1));
     const Val<bool> odd = group::reduce_xor(x[i] % 2 == 1), some = group::reduce_or(x[i] == 5), each = group::reduce_and(x[i] < 90);
-    // A group-uniform value decides a loop around barriers.
+    // A value that is uniform in the group controls a loop with barriers.
     Var<int> turns = 0;
     $for (k, range(items % 5)) { turns += group::inclusive_max(x[i] % (k + 2)); }
     out[i] = sum + neighbour[(l + 1) % items] * 1000 + turns * 1000000;

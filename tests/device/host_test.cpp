@@ -1,4 +1,4 @@
-// Arrays, copies, streams, events and errors from the host. Numbers in the names are those of shared/cases/kernels.md.
+// Arrays, copies, streams, events and errors on the host.
 #include <thread>
 
 #include "tests/device/suite.h"
@@ -15,16 +15,16 @@ TEST(Host, UploadsDownloadsAndDeviceCopies) {
     Array<int> a = device().upload(host), b = device().zeros<int>(1000);
     EXPECT_EQ(a.download(), host);
     b.copy_from(a);
-    add_one(ndrange(1000), a);  // the copy came before
+    add_one(ndrange(1000), a);  // after the copy
     EXPECT_EQ(b.download(), host);
     EXPECT_EQ(a.download(), suite::iota<int>(1000, 1));
     b.copy_from(host);
     add_one(ndrange(1000), b);
-    a.copy_from(b);  // and this one after
+    a.copy_from(b);  // and this copy after the launch
     EXPECT_EQ(a.download(), suite::iota<int>(1000, 1));
 }
 
-/// Arrays of any element, of no use to a device that does not compute with it, are kept by every one.
+/// Every device keeps arrays of any element type, also of types with which it cannot compute.
 template <class T>
 void fill_and_clone() {
     SCOPED_TRACE(name_of(*scalar_of<T>()));
@@ -98,7 +98,7 @@ TEST(Host, LaunchesFromEightThreads) {
     for (const auto& a : own) EXPECT_EQ(a.download(), std::vector<int>(64, 50));
 }
 
-/// Of float or of double: the scalars adopt the array's type.
+/// Of float or of double: scalars adopt the type of the array.
 const auto polynomial = [](auto y, auto x) {
     auto i = global_index();
     y[i] = 0.1 * x[i] * x[i] + 2 * x[i] - 1;
@@ -140,11 +140,11 @@ TEST(Host, ThousandsOfLaunchesInFlightAndEarlyReleases) {
     {
         Stream stream = d.stream();
         for (int k = 0; k < 20; ++k) add_one(ndrange(256).on(stream), a);
-    }  // the stream goes with work pending
+    }  // the stream is released with work pending
     {
         Array<int> temporary = d.zeros<int>(100'000);
         for (int k = 0; k < 20; ++k) add_one(ndrange(100'000), temporary);
-    }  // and so does an array
+    }  // and so is an array
     EXPECT_EQ(a.download(), std::vector<int>(256, 3020));
 }
 
@@ -152,7 +152,7 @@ const auto copy_two = kernel("copy_two", [](Out<float> y, In<float> x, In<float>
 
 TEST(Host, OneArrayAsTwoArguments) {
     Array<float> x = device().upload(suite::iota<float>(16)), y = device().zeros<float>(16);
-    copy_two(ndrange(16), y, x, x);  // read twice: fine
+    copy_two(ndrange(16), y, x, x);  // two reads of one array: allowed
     EXPECT_EQ(y.download()[5], 10.0f);
     const std::string message = suite::message_of([&] { copy_two(ndrange(16), y, x, y); });
     EXPECT_NE(message.find("argument 1 and argument 3 overlap in memory, and argument 1 is written"), std::string::npos) << message;

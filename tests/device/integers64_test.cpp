@@ -1,4 +1,4 @@
-// 64-bit integers wherever values can be.
+// 64-bit integers in every place where values may stand.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -61,7 +61,7 @@ TEST(Types, Integers64InMemoryAndControlFlow) {
     }
 }
 
-// A step that would carry the index past its type's limit ends the loop.
+// A step that would carry the index past the limit of its type ends the loop.
 const auto compare_widened = kernel("compare_widened", [](Out<int> y, In<int> a, Val<int64_t> from) {
     auto i = global_index();
     const auto wide = cast<int64_t>(a[i]);
@@ -76,7 +76,7 @@ const auto compare_widened = kernel("compare_widened", [](Out<int> y, In<int> a,
     y[n * 8 + i] = below;
 });
 
-/// Drivers fold comparisons of widened integers with constants by rules of their own.
+/// Drivers fold comparisons of widened integers with constants, sometimes wrongly.
 TEST(Types, WidenedIntegersCompareWithConstants) {
     const std::vector<int> a{-100, -5, -1, 0, 28, 29, 30, 100};
     Array<int> y = device().zeros<int>(16 * 8);

@@ -1,4 +1,4 @@
-// Variables and values. Numbers in the names are those of shared/cases/kernels.md.
+// Variables and values.
 #include "tests/device/suite.h"
 
 using namespace pumice;

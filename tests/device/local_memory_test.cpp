@@ -1,4 +1,4 @@
-// Local and private memory, barriers and atomics. Numbers in the names are those of shared/cases/kernels.md.
+// Local and private memory, barriers and atomics.
 #include <limits>
 
 #include "tests/device/suite.h"
@@ -8,7 +8,7 @@ using suite::device;
 
 namespace {
 
-/// Both kinds of memory, in whole groups and not: what items past the range do makes no difference where there are none.
+/// Both kinds of memory, with and without whole_groups: where no items lie past the range, the results agree.
 template <class... Attribute>
 auto reverse_static(const char* name, Attribute... attribute) {
     return kernel(name, attribute..., [](InOut<int> a) {
@@ -43,14 +43,14 @@ TEST(Language, ReversalThroughLocalMemory) {
         k(ndrange(64).group(16), a);
         EXPECT_EQ(a.download(), reversed_groups(64, 16)) << k.name();
     }
-    for (const auto& k : {dynamic, whole_dynamic}) {  // the size is that of the launch's group
+    for (const auto& k : {dynamic, whole_dynamic}) {  // the size depends on the group of the launch
         Array<int> a = device().upload(suite::iota<int>(64));
         k(ndrange(64).group(32), a);
         EXPECT_EQ(a.download(), reversed_groups(64, 32)) << k.name();
     }
 }
 
-/// Reverses groups through local memory whose size is `size` of the group's; stores the size, too.
+/// Reverses groups through local memory of `size`, which depends on the group; stores the size, too.
 template <class F>
 auto reverse_sized(const char* name, F size) {
     return kernel(name, [=](InOut<int> a, Out<int> sizes) {
@@ -64,7 +64,7 @@ auto reverse_sized(const char* name, F size) {
     });
 }
 
-// The size is computed as the language defines it, also where drivers would fold the expression by rules of their own.
+// The size is computed as the language defines it, also in expressions that drivers fold differently.
 TEST(Language, SizesOfLocalMemory) {
     static constexpr int g = 24, least = std::numeric_limits<int>::min();
     const auto check = [&](auto&& k, int elements) {
@@ -238,7 +238,7 @@ const auto partial_barriers = kernel("partial_barriers", [](InOut<int> a, Val<in
     $for (k, range(0, times)) {
         tile[l] = v;
         synchronize();
-        v += tile[l / 2];  // never past this item
+        v += tile[l / 2];  // never past the element of this item
         synchronize();
     }
     a[i] = v;
@@ -310,7 +310,7 @@ TEST(Language, Atomics) {
 const auto trips = kernel("trips", [](InOut<int> out, In<int> counts) {
     Local<int, 1> total;
     auto l = local_index();
-    auto n = uniform(counts[group_index()]);  // the same for the group: loops may have barriers inside
+    auto n = uniform(counts[group_index()]);  // uniform in the group: loops on it may contain barriers
     $if (l == 0) { total[0] = 0; }
     synchronize();
     $for (k, range(n)) {
@@ -339,7 +339,7 @@ const auto guarded = kernel("guarded", [](InOut<int> y, Val<int> n) {
     }
     own[3] = 3;
     synchronize();
-    // Outside of the arrays: wrong only where an item gets here.
+    // Outside of the arrays: an error only if an item gets here.
     $if (n > 1000) {
         fixed[9] = 1;
         sized[2000000000] = 1;

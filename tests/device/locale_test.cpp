@@ -1,4 +1,4 @@
-// A program's locale, which groups digits and writes a comma: kernels, messages and what is printed have the same text in each.
+// The locale of the program, which may group digits and write a comma: kernels, messages and printed lines do not depend on it.
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ class Digits : public std::numpunct<char> {
     std::string do_truename() const override { return "wahr"; }
 };
 
-/// C++'s global locale with German digits and, where there is one, C's locale with a comma.
+/// C++'s global locale with German digits, and C's locale with a comma if there is one.
 class OtherLocale {
 public:
     OtherLocale() : before(std::locale::global(std::locale(std::locale::classic(), new Digits))), c_before(std::setlocale(LC_ALL, nullptr)) {
@@ -38,13 +38,13 @@ private:
     std::string c_before;
 };
 
-/// A locale of C with a comma, made by localedef in a folder of its own where that is there.
+/// A locale of C with a comma, made by localedef in a folder of its own, if localedef exists.
 bool make_locale() {
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / "pumice_locale";
     std::error_code problem;
     std::filesystem::create_directories(folder, problem);
     const std::string made = (folder / "PUMICE_TEST").string();
-    // localedef makes the folder where it fails, too: a Debian 13 without the package locales.
+    // localedef makes the folder even if it fails: on Debian 13 without the package locales.
     const bool there = std::filesystem::exists(made + "/LC_NUMERIC") || std::system(("localedef -i de_DE -f UTF-8 " + made + " 2>/dev/null").c_str()) == 0;
     if (!there) return false;
     setenv("LOCPATH", folder.c_str(), 1);

@@ -12,7 +12,7 @@ namespace {
 
 // ---- carried values that depend on each other ----------------------------------------------------------------------
 
-/// N values, each of which becomes a function of `Reads` of the others, all at once.
+/// N values; each becomes a function of `Reads` of the others, all at once.
 template <int N, int Reads>
 void check_cycle() {
     const auto k = kernel(text("cycle_", N, "_", Reads), [](InOut<int> out, Val<int> times) {
@@ -115,7 +115,7 @@ TEST(Loops, CarriedVectorsWithMatricesAndCrossProducts) {
             p = {p.x + p.y * w.z - p.z * w.y, p.y + p.z * w.x - p.x * w.z, p.z + p.x * w.y - p.y * w.x};
             q = {q.z, q.x, q.y};  // m has columns e_y, e_z, e_x
         }
-        // Whole numbers, far below 2^24: exact. Rows or columns, the permutation's fourth power is it or its inverse.
+        // Whole numbers far below 2^24 are exact. The fourth power of the permutation is itself or its inverse.
         const float3 other{start[i].y, start[i].z, start[i].x};
         EXPECT_TRUE(got[i] == (float3{p.x + q.x, p.y + q.y, p.z + q.z}) ||
                     got[i] == (float3{p.x + other.x, p.y + other.y, p.z + other.z}))
@@ -132,7 +132,7 @@ struct Counted {
     uint64_t sum;  ///< of the indices
 };
 
-/// The iterations of a loop, computed with numbers that hold every sum of two values of T; no more than most_times iterations.
+/// The iterations of a loop, computed with integers that hold any sum of two values of T; at most most_times iterations.
 template <class T>
 Counted expected(T from, T to, T by) {
     using Wide = __int128;
@@ -156,7 +156,7 @@ struct Extremes {
         {T(most - 5), most}, {T(1), T(most - 1)}, {T(least + 5), least}, {T(most - 1), T(least + 1)}};
 };
 
-/// Counts a loop's iterations and adds its indices up.
+/// Counts the iterations of a loop and sums up its indices.
 const auto count = [](Out<int> times, Out<uint64_t> sums, Val<int> at, auto from, auto to, auto by) {
     Var n = Val<int>(0);
     Var sum = Val<uint64_t>(0);
@@ -211,7 +211,7 @@ void check_ends(const char* name) {
             })(ndrange(bounds), times, sums, f, t);
         },
         always);
-    // Some of them: drivers take long for many loops.
+    // A sample of the loops: drivers take long to compile many.
     const auto some = [&](int l) { return (l % steps + 3 * (l / steps)) % 6 == 0; };
     check(
         "of constants",
@@ -243,7 +243,7 @@ TEST(Loops, EndsOfTypesOf64Bits) {
 
 // ---- many iterations -----------------------------------------------------------------------------------------------
 
-/// Runs and compares; a device that ends loops by itself may say so instead, but not give a wrong result.
+/// Runs and compares; a device that ends loops by itself may report an error instead, but must not give a wrong result.
 template <class F>
 void right_or_refused(const Array<int>& out, const std::vector<int>& want, bool within_limits, F&& launch) {
     try {
@@ -287,7 +287,7 @@ TEST(Loops, ManyIterationsAreRightOrRefused) {
     }
 }
 
-// Each item makes some 13,000 iterations, but not at the same time as the others.
+// Each item makes some 13,000 iterations, at other times than its neighbours.
 const auto one_after_another = kernel("one_after_another", [](Out<int> out, Val<int> n) {
     auto i = global_index();
     Var sum = 0;
@@ -376,7 +376,7 @@ TEST(Loops, ManyIterationsBetweenBarriers) {
     }
 }
 
-/// Copies of an unrolled body round as the body does.
+/// The copies of an unrolled body round like the body.
 TEST(Loops, StrictMathsHoldsInUnrolledLoops) {
     const auto quotients = kernel("quotients", Math::strict, [](InOut<float> x) {
         auto i = global_index();
@@ -401,7 +401,7 @@ TEST(Loops, StrictMathsHoldsInUnrolledLoops) {
     EXPECT_EQ(a.download(), want);
 }
 
-/// Of functions of constants and of carried values that begin as constants. Each ends a loop, or is what a loop gives.
+/// Functions of constants, and of carried values that begin as constants, in the condition or in the result of a loop.
 TEST(Loops, StrictMathsCarriesResultsOfFunctions) {
     const auto functions = kernel("functions", Math::strict, [](Out<float> x, Out<int32_t> n, Val<int32_t> times) {
         Var floored = 4.0f, root = 65536.0f, rounded = 1.0f, largest = 3.5f, once = 1.0f;

@@ -1,4 +1,4 @@
-// Matrices, swizzles, and vectors made of parts. Numbers in the names are those of shared/cases/kernels.md.
+// Matrices, swizzles, and vectors made of parts.
 #include <cmath>
 
 #include "tests/device/suite.h"
@@ -8,7 +8,7 @@ using suite::device;
 
 namespace {
 
-/// Entry (i, j) of some invertible matrix.
+/// Entry (i, j) of an invertible matrix.
 template <class M>
 M sample(int seed) {
     M m = M::identity();

@@ -1,5 +1,5 @@
-// Bits of two values under a mask and its complement, chosen by a condition: LLVM makes one masked instruction of these where there is
-// AVX-512, and up to version 22 takes its operands in the wrong order (llvm-project issue 157929).
+// The bits of two values merged by a mask and its complement, chosen by a condition. LLVM makes one masked instruction of this
+// for AVX-512, and up to version 22 takes its operands in the wrong order (llvm-project issue 157929).
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -17,7 +17,7 @@ std::vector<T> values(uint64_t seed) {
     return all;
 }
 
-/// What the device makes of `f(x, z, w)` for each item, beside what the interpreter does.
+/// Compares the device's f(x, z, w) for each item with the interpreter's.
 template <class T, class F>
 void compare(const std::string& name, const F& f) {
     const auto k = kernel(name, [&](Out<T> y, In<T> x, In<T> z, In<float> w) {
@@ -35,7 +35,7 @@ void compare(const std::string& name, const F& f) {
     EXPECT_EQ(run(device()), run(Device::open("interp"))) << name;
 }
 
-/// Of each kind: which value is under the mask, which one is taken where the condition does not hold, and what the condition reads.
+/// All kinds: the value under the mask, the value where the condition is false, and the operands of the condition vary.
 template <class T>
 void compare_all(const std::string& type, T mask) {
     for (const bool first : {false, true})

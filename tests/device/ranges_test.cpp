@@ -1,4 +1,4 @@
-// Ranges, groups and indices. Numbers in the names are those of shared/cases/kernels.md.
+// Ranges, groups and indices.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -68,7 +68,7 @@ TEST(Ranges, StaticGroupAndRange) {
     EXPECT_EQ(again.download(), want);
 }
 
-// Kernels that differ in nothing but what they fix have code of their own, in this process and in the disk cache.
+// Kernels that differ only in their static sizes have separate code, in this process and in the disk cache.
 TEST(Ranges, KernelsThatDifferOnlyInTheirStaticSizes) {
     const auto body = [](InOut<int> out) { out[global_index()] += 1; };
     const auto fixed = kernel("same", static_group<64>, static_range<1024>, body), group_only = kernel("same", static_group<64>, body),
@@ -184,7 +184,7 @@ const auto five = kernel("five", [](Out<int, 5> out, InOut<int> sizes) {
     auto group = group_index<5>();
     auto local = local_index<5>();
     out(a, b, c, d, e) = (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
-    // Groups are rows and columns of the last two dimensions.
+    // Groups extend along the last two dimensions.
     $if ((group[0] != a - 1) || (group[1] != b) || (group[2] != c) || (group[3] * group_size<5>()[3] + local[3] != d) || (local[0] + local[1] + local[2] != 0)) {
         atomic_add(sizes[5], 1);
     }
@@ -205,7 +205,7 @@ TEST(Ranges, FiveDimensionsWithOffsets) {
             EXPECT_EQ(got[n], a == 0 || e == 5 ? -1 : (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e) << n;
         EXPECT_EQ(sizes.download(), (std::vector<int>{203, 404, 202, 505, 506, 0}));
     }
-    // The text knows what the launch fills in.
+    // The text names the sizes that the launch sets.
     const AnyKernel read = parse_ir(five.ir());
     Array<int, 5> out = device().full<int>({3, 4, 2, 5, 6}, -1);
     Array<int> sizes = device().zeros<int>(6);
@@ -308,7 +308,7 @@ const auto neighbours_whole = kernel("neighbours_whole", whole_groups, [](Out<in
 });
 
 TEST(Ranges, LaunchesWithFullAndPartialGroupsAlternate) {
-    // Ranges with and without items past their end, in both orders: each launch has its own.
+    // Ranges with and without a partial group alternate: each launch gets the right version.
     for (const int n : {32, 30, 64, 18, 48}) {
         Array<int> out = device().full<int>(64, -1), whole = device().full<int>(64, -1), inside = device().full<int>(64, -1);
         Array<int> hits = device().zeros<int>(64), groups = device().zeros<int>(1);
@@ -350,7 +350,7 @@ TEST(Ranges, WholeGroupsRunPastTheRange) {
     EXPECT_EQ(outside.download()[0], 6);
 }
 
-// Whole groups may be compiled without guards: the same kernel and group, with and without a rest, in turns.
+// Kernels may be compiled without guards for whole groups: one kernel and group, with and without a partial group, in turns.
 const auto turn = kernel("turn", [](InOut<int> a) {
     Local<int, 16> ring;
     auto i = global_index();
@@ -364,7 +364,7 @@ const auto turn = kernel("turn", [](InOut<int> a) {
 
 TEST(Ranges, OneKernelWithWholeAndPartialGroups) {
     Array<int> a = device().zeros<int>(40);
-    for (const int n : {32, 40, 24}) {  // groups of 8, all whole; then the last group of 16 is a half
+    for (const int n : {32, 40, 24}) {  // groups of 8, all whole; then the last group of 16 is half full
         a.copy_from(suite::iota<int>(40));
         turn(ndrange(n).group(8), a);
         std::vector<int> want = suite::iota<int>(40);
@@ -378,7 +378,7 @@ TEST(Ranges, OneKernelWithWholeAndPartialGroups) {
     }
 }
 
-// Items go through an array by strides past each other: all of an item's elements, none twice, what is carried its own.
+// Grid-stride loops: each item goes through its own elements, none is visited twice, and carried values belong to the item.
 const auto strides = kernel("strides", [](InOut<int> hits, Out<int> sums, In<int> x, Val<int> end) {
     Var sum = 0, last = -1;
     $for(i, range(global_index(), end, global_size())) {

@@ -1,5 +1,5 @@
-// Each item goes along a row of its own: forwards and backwards, over rows of every length, reading, storing and adding; and comes
-// back to what it computed there.
+// Loops in which each item goes along its own row: forwards and backwards, for rows of every length, with loads, stores and
+// additions, and with loads of earlier results.
 #include "tests/device/types.h"
 
 #include <cmath>
@@ -17,7 +17,7 @@ std::vector<float> numbers(int n) {
     return v;
 }
 
-/// How many rows: less than a packet, packets, and a rest.
+/// Numbers of rows: less than a packet, whole packets, and packets with a rest.
 const std::vector<int> counts{3, 37, 256};
 
 template <class Make, class Want>
@@ -72,7 +72,7 @@ TEST(ItemRows, RowBackwardsFromAnOffset) {
         });
 }
 
-/// What is taken away is a matter of its own where nobody else asks for the result.
+/// Subtractions from elements whose old value nobody reads, beside elements that are read.
 TEST(ItemRows, SubtractFromARowAndScaleIt) {
     each_size(
         [] {
@@ -95,7 +95,7 @@ TEST(ItemRows, SubtractFromARowAndScaleIt) {
         });
 }
 
-/// What is stored is read in another iteration, and under a condition.
+/// Stored elements are loaded in a later iteration, and under a condition.
 TEST(ItemRows, ReadResultsOfEarlierIterations) {
     each_size(
         [] {
@@ -112,7 +112,7 @@ TEST(ItemRows, ReadResultsOfEarlierIterations) {
         });
 }
 
-/// The exponentials of the first loop are there in the others, in any order and for other ranges.
+/// The exponentials of the first loop are used in later loops, in another order and over other ranges.
 TEST(ItemRows, SoftmaxOfARow) {
     each_size(
         [] {
@@ -132,7 +132,7 @@ TEST(ItemRows, SoftmaxOfARow) {
         });
 }
 
-/// What was written since is computed anew.
+/// Elements that were written in between are computed again.
 TEST(ItemRows, ElementsChangedBetweenLoops) {
     each_size(
         [] {
@@ -207,7 +207,7 @@ TEST(ItemRows, WhilesThatLoadAndStore) {
 }
 
 TEST(ItemRows, WrappedAndClampedIndices) {
-    // Neighbours around to the other side, and kept inside, of rows that packets fill and of shorter ones; places may be stored to, too.
+    // Neighbours that wrap around and neighbours that are clamped, for rows of whole packets and shorter ones; also in stores.
     const Device d = device();
     const auto k = kernel("bent", [](Out<int, 2> around, Out<int, 2> kept, Out<int> shifted, In<int, 2> from) {
         auto [j, i] = global_index<2>();
@@ -234,7 +234,7 @@ TEST(ItemRows, WrappedAndClampedIndices) {
     }
 }
 
-/// Kernels whose items load from an index that is bent in one way, for several shifts, against the host's index.
+/// Kernels that load by an index that wraps or is clamped, for several shifts, against the same index on the host.
 template <class DeviceIndex, class HostIndex>
 void check_bent(const char* name, std::initializer_list<int> shifts, DeviceIndex on_device, HostIndex on_host) {
     SCOPED_TRACE(name);
@@ -261,7 +261,7 @@ TEST(ItemRows, OtherFormsOfWrappedAndClampedIndices) {
                [](int i, int n, int by) { return std::clamp(i + by, 0, n - 1); });
     check_bent("rest", {-20, -1, 1, 5}, [](auto i, auto n, int by) { return (i + by + 64 * n) % n; },
                [](int i, int n, int by) { return (i + by + 64 * n) % n; });
-    // Sums may wrap, and the rest be negative.
+    // Sums may wrap, and the remainder may be negative.
     check_bent("rest_of_wrapped", {2147483000, 2147483640}, [](auto i, auto n, int by) {
         auto rest = (i + by) % n;
         return select(rest < 0, -rest, rest);

@@ -1,5 +1,5 @@
-// Many launches on several streams and from several threads, against a sequential oracle. Numbers in the names are those of
-// shared/cases/kernels.md.
+// Many launches on several streams and from several threads, against a sequential oracle.
+// Each launch mixes its arrays in a way that shows a wrong order.
 #include <unistd.h>
 
 #include <atomic>
@@ -31,7 +31,7 @@ int64_t resident() {
 
 constexpr int arrays = 8, items = 16;
 
-// Not commutative, so that every order but the right one shows.
+// Not commutative: any order but the right one gives other results.
 const auto mix = kernel("mix", [](InOut<uint32_t> a, In<uint32_t> b, Val<uint32_t> k) {
     auto i = global_index();
     a[i] = a[i] * 1664525u + (b[i] ^ k);
@@ -46,8 +46,8 @@ struct Oracle {
     }
 };
 
-/// Three streams. An array belongs to the stream that used it last; another one waits for that stream's event first. Reads from
-/// several streams are ordered against the next write the same way.
+/// Three streams. An array belongs to the stream that used it last; another stream waits for an event of that stream first. Reads
+/// on several streams are ordered against the next write in the same way.
 TEST(Stress, ThreeStreamsWithRandomDependencies) {
     const Device d = device();
     const int launches = sanitized ? 5'000 : 100'000;
@@ -58,7 +58,7 @@ TEST(Stress, ThreeStreamsWithRandomDependencies) {
     d.synchronize();
     Oracle oracle;
     std::vector<Event> writer(arrays);                        // the last write of each array
-    std::vector<std::array<Event, 3>> readers(arrays);        // since then, by stream
+    std::vector<std::array<Event, 3>> readers(arrays);        // reads since then, by stream
     std::atomic<int> called = 0;
     int calls = 0;
     int64_t after_warm_up = 0, most = 0;
@@ -91,12 +91,12 @@ TEST(Stress, ThreeStreamsWithRandomDependencies) {
     EXPECT_EQ(d.memory_in_use(), held);
     if (!sanitized) {
         EXPECT_GT(after_warm_up, 0);
-        // The validation layer keeps up to 24 MiB of its own.
+        // The validation layer allocates up to 24 MiB.
         EXPECT_LT(most - after_warm_up, int64_t(std::getenv("PUMICE_VALIDATE") ? 40 : 8) << 20);
     }
 }
 
-/// Each thread has arrays of its own, a shared stream or one of its own, and a part in a shared sum.
+/// Each thread has its own arrays, a shared stream or its own one, and adds to a shared sum.
 TEST(Stress, EightThreadsLaunchCopyAndWait) {
     const Device d = device();
     const int rounds = sanitized ? 50 : 400;
@@ -150,7 +150,7 @@ TEST(Stress, EightThreadsLaunchCopyAndWait) {
     EXPECT_EQ(sum.download(), std::vector<uint32_t>(items, uint32_t(8 * rounds)));
 }
 
-/// The interior of a field on a low stream, its borders of three on a high one: the same as one launch.
+/// The interior of a field on a low-priority stream and its borders on a high-priority one agree with one launch.
 template <int N>
 void triad_in_pieces(std::array<int64_t, N> n) {
     const Device d = device();
@@ -175,7 +175,7 @@ void triad_in_pieces(std::array<int64_t, N> n) {
     inner.rank = N;
     for (size_t i = 0; i < N; ++i) inner.from[i] = 3, inner.to[i] = n[i] - 3;
     const Event interior = triad(inner.on(low), a, db, dc, 2.0f);
-    // Along each dimension two slabs: whole in the later dimensions, inner in the earlier ones.
+    // Two slabs along each dimension: they extend over the whole later dimensions, and over the interior of the earlier ones.
     Event border;
     for (size_t dimension = 0; dimension < N; ++dimension)
         for (const bool end : {false, true}) {
@@ -217,7 +217,7 @@ TEST(Host, ArraysAndStreamsReleasedWithWorkPending) {
         last = a.copy_to(got, stream);
         stream.release();
     }
-    const Array<uint32_t> other = d.full<uint32_t>(n, 9u);  // perhaps in the same place
+    const Array<uint32_t> other = d.full<uint32_t>(n, 9u);  // perhaps in the same memory
     last.wait();
     EXPECT_TRUE(called);
     uint32_t want = 2;
@@ -232,20 +232,20 @@ TEST(Host, HostCallsThatLaunchThrowAndWait) {
     const Array<uint32_t> a = d.full<uint32_t>(items, 1u), b = d.zeros<uint32_t>(items);
     const Stream stream = d.stream();
     mix(ndrange(items).on(stream), a, b, 7);
-    stream.call([&] { mix(ndrange(items), b, a, 0); });  // comes after all that is given to the device until it runs
+    stream.call([&] { mix(ndrange(items), b, a, 0); });  // runs after all work that the device has got by then
     stream.synchronize();
     EXPECT_EQ(b.download(), std::vector<uint32_t>(items, 1664525u + 7));
     stream.call([] { fail("the call says so"); });
     EXPECT_EQ(suite::message_of([&] { stream.synchronize(); }), "the call says so");
-    stream.synchronize();  // once
-    // The last handle of the device may be what a call holds.
+    stream.synchronize();  // the second one is the wait of the launch
+    // The host function may hold the last handle of the device.
     auto brief = std::make_shared<Array<uint32_t>>(d.zeros<uint32_t>(items));
     stream.call([held = std::move(brief)] { });
     mix(ndrange(items).on(stream), a, b, 7);
     stream.synchronize();
 }
 
-/// Seconds that it takes to make, use and end so many streams.
+/// The seconds to create, use and release so many streams.
 double time_of_streams(const Device& d, int count) {
     const auto start = std::chrono::steady_clock::now();
     const Array<uint32_t> shared = d.full<uint32_t>(items, 1u), own = d.full<uint32_t>(items, 1u), b = d.full<uint32_t>(items, 2u);
@@ -260,7 +260,7 @@ double time_of_streams(const Device& d, int count) {
         if (&s - streams.data() < 500) s.call([&] { ++called; });
     }
     for (const Stream& s : streams) s.synchronize();
-    for (int k = 0; k < 200; ++k) shared.fill(uint32_t(k));  // after what all of them did
+    for (int k = 0; k < 200; ++k) shared.fill(uint32_t(k));  // after the work of all streams
     streams.clear();
     for (int k = 0; k < count; ++k) d.stream();
     d.synchronize();

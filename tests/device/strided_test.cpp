@@ -1,5 +1,5 @@
-// Places a constant number of bytes apart from item to item: members of structs, every n-th element, of every size and at every
-// length; what lies between them stays as it was.
+// Accesses at a constant distance from item to item: members of structs, every n-th element, of every size and length. The bytes
+// between them do not change.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -29,7 +29,7 @@ PUMICE_STRUCT(Odd, weight, sum, low, high, on, tag);
 
 namespace {
 
-/// About packets of 4 to 64 items, alone and in groups.
+/// Around packets of 4 to 64 items, without and with a given group.
 const std::vector<int> lengths{1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 257, 1030};
 
 template <class T>
@@ -48,7 +48,7 @@ void every_nth(const std::vector<int>& some) {
         for (const int o : some) y[stride * i + (o + 1)] = x[stride * i + o] + T(1);
     });
     for (const int n : lengths) {
-        const int64_t size = int64_t(stride) * (n - 1) + some.back() + 2;  // the last item's element is the array's last
+        const int64_t size = int64_t(stride) * (n - 1) + some.back() + 2;  // the array ends with the last item's element
         const std::vector<T> x = numbers<T>(size);
         Array<T> y = d.upload(numbers<T>(size));
         std::vector<T> want = y.download();
@@ -114,7 +114,7 @@ TEST(StridedStructs, WholeStructsAndSingleMembers) {
     }
 }
 
-/// Neighbours' members, in the items' own order of loads and stores; past an offset, and under a condition.
+/// Loads and stores of neighbours' members in program order, with an offset and under a condition.
 TEST(StridedStructs, MembersOfNeighboursUnderConditions) {
     const Device d = device();
     const auto k = kernel("neighbours", [](InOut<Eight> p, In<Eight> q, Val<int> from, Val<int> most) {
@@ -194,7 +194,7 @@ TEST(StridedStructs, ShortIndices) {
     for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], i % 3 ? 0.0f : x[i / 3 * 2] + x[i / 3 * 2 + 1]) << i;
 }
 
-/// Rows of pictures with colours by turns, whose ends are no packets' ends; and local memory, over a barrier.
+/// Rows of pictures with interleaved colours, whose ends are not the ends of packets; also local memory, across a barrier.
 TEST(StridedStructs, PicturesAndLocalMemory) {
     const Device d = device();
     const auto planes = kernel("planes", [](Out<float, 3> planes, In<float, 3> picture) {

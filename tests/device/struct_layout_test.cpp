@@ -1,5 +1,5 @@
-// Structs with members of every size at the host's offsets: gaps of 1 to 7 bytes between members, behind nested structs and at the end;
-// and kernels that touch some members only.
+// Structs with members of every size at the host's offsets, with padding of 1 to 7 bytes between members, after nested structs,
+// and at the end; and kernels that touch only some members.
 #include <cstring>
 
 #include "core/ir/evaluate.h"
@@ -141,7 +141,7 @@ namespace {
 
 constexpr int items = 9;
 
-/// `count` elements whose members hold numbers that tell them apart. Bytes between members are zero.
+/// `count` elements whose members hold different numbers. Padding bytes are zero.
 template <class T>
 std::vector<T> numbered(int count) {
     std::vector<T> all(static_cast<size_t>(count));
@@ -175,7 +175,7 @@ bool equal_members(const T& a, const T& b) {
     return true;
 }
 
-/// Elements go to another array, by way of local and of private memory, in reverse.
+/// Copies elements to another array by way of local and of private memory, in reverse.
 template <class T>
 void check_moves(const char* name) {
     if (!device_has_members<T>()) return;
@@ -219,7 +219,7 @@ TEST(StructLayout, PaddingOfAnySize) {
     check_moves<Mixed1>("mixed1");
 }
 
-/// Changes one member, which `member` gives the name of, in every second element of an array; all else keeps its bytes.
+/// Changes one member, named by `member`, in every second element of an array; all other bytes keep their values.
 template <class T, class F, class G>
 void check_one_member(const char* name, F&& on_device, G&& on_host) {
     const std::vector<T> from = numbered<T>(items);
@@ -231,7 +231,7 @@ void check_one_member(const char* name, F&& on_device, G&& on_host) {
     for (size_t i = 0; i < items; ++i) EXPECT_TRUE(equal_members(got[i], want[i])) << name << ", element " << i;
 }
 
-// On devices without the other members' types, too.
+// Also on devices that lack the types of other members.
 TEST(StructLayout, OnlyOneMemberIsTouched) {
     const auto twice = [](auto a, auto i) { a[i].a = a[i].a * 2; };
     const auto twice_here = [](auto& one) { one.a *= 2; };
@@ -255,7 +255,7 @@ TEST(StructLayout, OnlyOneMemberIsTouched) {
             "half3", [](auto a, auto i) { a[i].i = a[i].i + int16_t(1); }, [](Half3& one) { one.i = int16_t(one.i + 1); });
 }
 
-// In local and private memory the members that are not touched have no place at all.
+// In local and private memory, members that no kernel touches take no room.
 TEST(StructLayout, OnlyOneMemberOfLocalMemoryIsTouched) {
     const auto k = kernel("one_member_of_local", static_group<items>, [](Out<int> out) {
         Local<Mixed1, items> tile;

@@ -1,5 +1,4 @@
-// Vectors and structs: as values, in arrays, in local and private memory, and as parameters that hold arrays. Numbers in the
-// names are those of shared/cases/kernels.md.
+// Vectors and structs: as values, in arrays, in local and private memory, and as parameters that hold arrays.
 #include <cmath>
 
 #include "tests/device/suite.h"
@@ -35,7 +34,7 @@ struct Nested {
 };
 PUMICE_STRUCT(Nested, grid, flags, offset);
 
-/// Names that mean something to GLSL.
+/// Names that are reserved in GLSL.
 struct Words {
     float input, sample, filter;
     int buffer, active, main;
@@ -44,7 +43,7 @@ struct Words {
 };
 PUMICE_STRUCT(Words, input, sample, filter, buffer, active, main, vec3, shared, gl_x, a__b);
 
-/// Names that the macro could have for itself.
+/// Names that the macro could use itself.
 struct W {
     float act, source, value;
 };
@@ -139,7 +138,7 @@ const auto local_structs = kernel("local_structs", [](Out<Ray> out, In<Ray> in) 
     out[global_index()] = r;
 });
 
-/// A member of an element, under a name, keeps its value like the element would.
+/// A named copy of a member of an element keeps its value, as a named copy of the element would.
 TEST(Structs, NamedMembersOfElements) {
     const auto named = kernel("named", [](InOut<Cell> cells, Out<float> y) {
         auto i = global_index();

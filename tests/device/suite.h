@@ -1,4 +1,4 @@
-// What the device suite shares: the device under test, and ways to make inputs.
+// Helpers of the device suite: the device under test, and inputs.
 #pragma once
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
@@ -33,7 +33,7 @@ std::string message_of(F&& act) {
     if (suite::device().limits().max_group_size < (items)) \
     GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no groups of " << (items) << " items"
 
-/// A device that is not `size` long along the group may refuse a size: the largest of the wanted sizes that it takes.
+/// The largest of the wanted group sizes that the device takes along one axis.
 inline int at_most_group(int wanted) { return int(std::min<int64_t>(wanted, device().limits().max_group_size)); }
 
 }  // namespace suite

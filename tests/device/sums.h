@@ -1,4 +1,4 @@
-// What tests of sums share. The numbers are small and whole, so that every order gives the same sums.
+// Helpers for tests of sums. The numbers are small and whole, so that every order gives the same sums.
 #pragma once
 #include "tests/device/suite.h"
 

@@ -1,5 +1,5 @@
-// Many items add to few places: along rows, in loops, under masks, in local memory and arrays, of every type. The numbers are small
-// and whole, so that every order gives the same sums.
+// Many items add to few elements: along rows, in loops, under masks, in local memory and arrays, of every type. The numbers are
+// small and whole, so that every order gives the same sums.
 #include <cmath>
 
 #include "tests/device/sums.h"
@@ -10,7 +10,7 @@ using suite::expect_sums;
 
 namespace {
 
-/// Item i adds i % 5 to every element of a row, in this order, and takes i % 3 away from it.
+/// Item i adds i % 5 to every element of a row, then subtracts i % 3.
 template <class T>
 void rows(const std::string& type) {
     for (const int step : {1, -1, 2}) {
@@ -42,7 +42,7 @@ TEST(Sums, AlongRows) {
     rows<uint32_t>("uint");
 }
 
-/// All items return or none: no barrier may come behind that (random program 300445).
+/// All items return, or none: no barrier may be added after the return (random program 300445).
 TEST(Sums, BehindAReturnOfAllItems) {
     const auto add = kernel("returns_before", [](InOut<float> sums, Val<int> n, Val<int> limit) {
         $if(n > limit) { $return; }
@@ -57,7 +57,7 @@ TEST(Sums, BehindAReturnOfAllItems) {
     }
 }
 
-/// Blocks of a loop that ends next to the last whole number: the next one would begin behind it.
+/// A tiled loop whose end is close to the largest integer: the next tile would begin past it.
 TEST(Sums, LoopsUpToTheLargestInteger) {
     static constexpr int first = 2'147'483'647 - 100;
     const auto add = kernel("to_the_last", [](InOut<float> sums, Val<int> end) {
@@ -81,7 +81,7 @@ TEST(Sums, AlongRowsOf64Bits) {
     rows<int64_t>("int64");
 }
 
-/// Constant numbers of iterations, of which whole rows are made.
+/// Constant trip counts, so that rows are known to be whole.
 TEST(Sums, ConstantLoops) {
     const Device d = device();
     for (const int n : {3, 8, 16, 32, 40}) {
@@ -98,7 +98,7 @@ TEST(Sums, ConstantLoops) {
     }
 }
 
-/// One array is added to in a loop at places that items share, and outside of it at places of their own, which may be equal.
+/// In a loop, items add to elements that they share; outside, to elements of their own, which may be the same.
 TEST(Sums, SharedElementsAndElementsOfOneItem) {
     const Device d = device();
     const auto add = kernel("both", [](InOut<float> sums, In<int> own, Val<int> stride) {
@@ -124,7 +124,7 @@ TEST(Sums, SharedElementsAndElementsOfOneItem) {
     }
 }
 
-/// The same beside long arithmetic, for which packets may have several vectors: these share the places of an element.
+/// The same with long arithmetic, so that packets have several vectors, whose lanes share elements.
 TEST(Sums, BesideArithmeticThatTakesSeveralVectors) {
     const Device d = device();
     const auto add = kernel("long_both", [](InOut<float> sums, In<float> x, Val<int> stride) {
@@ -157,7 +157,7 @@ TEST(Sums, BesideArithmeticThatTakesSeveralVectors) {
         }
 }
 
-/// Items add to rows in some iterations only, and some leave early.
+/// Items add to rows in some iterations only, and some leave the loop early.
 TEST(Sums, UnderDivergentConditions) {
     const Device d = device();
     const auto add = kernel("masked", [](InOut<int> sums) {
@@ -178,7 +178,7 @@ TEST(Sums, UnderDivergentConditions) {
     expect_sums(sums.download(), want, "masked");
 }
 
-/// What iterations compute for all items alike, and is costly, beside sums: up and down, seldom and often, in whole groups and parts.
+/// Iterations compute costly uniform values beside sums: upwards, downwards, few and many iterations, whole and partial groups.
 TEST(Sums, BesideCostlyUniformValues) {
     const Device d = device();
     const auto add = kernel("alike", [](InOut<float> sums, Out<float, 2> y, In<float> q, In<float, 2> x) {
@@ -210,7 +210,7 @@ TEST(Sums, BesideCostlyUniformValues) {
         }
 }
 
-/// Local memory: a row that others read behind a barrier, and one that the loop itself reads.
+/// Local memory: a row that others read after a barrier, and one that the loop itself reads.
 TEST(Sums, RowsInLocalMemory) {
     SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
@@ -230,7 +230,7 @@ TEST(Sums, RowsInLocalMemory) {
     expect_sums(out.download(), std::vector<double>(32 * 48, 121), "tile");
 }
 
-/// Rows of an array that is too large for a place a lane.
+/// Rows of an array that is too large for a copy in each lane.
 TEST(Sums, RowsOfALargeArray) {
     const Device d = device();
     const int size = 20'000, items = 5000;
@@ -249,7 +249,7 @@ TEST(Sums, RowsOfALargeArray) {
     expect_sums(sums.download(), want, "large");
 }
 
-/// Each item adds its share of a product to every element of a row: products with a matrix in local memory, as adjoints of products are.
+/// Each item adds its part of a product to every element of a row: products with a matrix in local memory, as in adjoints.
 TEST(Sums, RowsOfMatrixProducts) {
     SKIP_WITHOUT_GROUPS_OF(256);
     const Device d = device();
@@ -292,7 +292,7 @@ TEST(Sums, RowsOfMatrixProducts) {
         }
 }
 
-/// Rows of large arrays that belong to the items of a row, of a column or of a plane of the range, and one that belongs to none.
+/// Rows of large arrays, owned by the items of a row, of a column or of a plane of the range, and one without owners.
 TEST(Sums, RowsThatOneThreadOwns) {
     const Device d = device();
     const int n = 270;
@@ -341,7 +341,7 @@ TEST(Sums, PlanesThatOneThreadOwns) {
     expect_sums(of_planes.download(), in_planes, "planes"), expect_sums(of_columns.download(), in_columns, "columns");
 }
 
-/// The array is large beside the number of items: nothing is copied.
+/// The array is large compared with the number of items, so it gets no copies.
 TEST(Sums, FewAddsToALargeArray) {
     const Device d = device();
     const auto add = kernel("few", [](InOut<float> sums) { $for(j, range(20)) { atomic_add(sums[j * 1000], 1.0f); } });

@@ -1,4 +1,4 @@
-// One device used by several threads at once: what it compiles, keeps, prints and hands out. What they launch and copy is in
+// One device used by several threads at once: compilation, caches, prints, events. Launches and copies of several threads are in
 // stress_test.cpp.
 #include <condition_variable>
 #include <deque>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int threads = 6;
 
-/// f(t) on thread t of so many, which begin together.
+/// Runs f(t) on thread t of several, which begin together.
 template <class F>
 void on_threads(F f) {
     std::atomic<int> there = 0;
@@ -81,7 +81,7 @@ TEST(Threads, ArraysAreAllocatedAndReleased) {
             if (kept.size() < 5) continue;
             const auto& [array, value] = kept.front();
             if (n % 2) stream.synchronize(), wrong += array.get(array.count() - 1) != value;
-            kept.pop_front();  // with work pending, every other time
+            kept.pop_front();  // with work pending in every second case
         }
     });
     EXPECT_EQ(wrong, 0);
@@ -89,7 +89,7 @@ TEST(Threads, ArraysAreAllocatedAndReleased) {
     EXPECT_EQ(d.memory_in_use(), before);
 }
 
-/// One thread's events order another one's stream.
+/// Events of one thread order the stream of another.
 TEST(Threads, EventsOfAnotherThread) {
     const Device d = device();
     const auto step = kernel("step", [](InOut<unsigned> a, Val<unsigned> k) { a[global_index()] = a[global_index()] * 1664525u + k; });
@@ -135,7 +135,7 @@ TEST(Threads, PrintAndRequire) {
             demands(ndrange(2), a);
             d.synchronize();
         } catch (const Error&) {
-            ++faults;  // another thread's, perhaps
+            ++faults;  // perhaps that of another thread
         }
     });
     try {

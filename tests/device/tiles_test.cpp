@@ -1,4 +1,4 @@
-// Tiles of local memory to which many items add, along rows and columns, as derivatives of tiled products do.
+// Tiles of local memory to which many items add, along rows and columns, as in derivatives of tiled matrix products.
 #include "tests/device/sums.h"
 
 using namespace pumice;
@@ -7,8 +7,8 @@ using suite::expect_sums;
 
 namespace {
 
-/// Tiles to whose rows and columns items add what they have at hand times a tile's elements, as derivatives of tiled products do; in groups
-/// that fit the tile, and others, cut or not.
+/// Items add a value times an element of a tile to rows and columns of other tiles, as in derivatives of tiled products; in
+/// groups of the size of the tile and in others, whole and partial.
 template <class T>
 void tiles(int height, int width) {
     const auto add = kernel("tiles", [](InOut<T, 2> rows, InOut<T, 2> columns, InOut<T, 2> pairs, In<T, 2> x, In<T, 2> w) {
@@ -71,7 +71,7 @@ TEST(Sums, TilesOfLocalMemory) {
     }
 }
 
-/// The same, of which each item takes back what was added up at its own place, and clears that for the next round.
+/// The same; then each item reads the sum at its own element, and clears the element for the next round.
 template <class T>
 void taken_back(int height, int width, bool clears) {
     const auto add = kernel("taken_back", [clears](InOut<T, 2> rows, InOut<T, 2> columns, In<T, 2> x, In<T, 2> w) {
@@ -133,8 +133,8 @@ TEST(Sums, TilesThatAreReadBack) {
         }
 }
 
-/// Random additions to local memory, between barriers and not, in loops up and down, at places that items and iterations share or
-/// not, of values that other items could compute or not: as the interpreter does them.
+/// Random additions to local memory, with and without barriers, in loops upwards and downwards, to elements that items or
+/// iterations share, of values that other items could or could not recompute. The results agree with the interpreter's.
 TEST(Sums, RandomTiles) {
     const Device d = device(), reference = Device::open("interp");
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter is the reference";

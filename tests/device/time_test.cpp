@@ -10,7 +10,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Each item computes for a while.
+/// Each item computes for some time.
 const auto iterate = kernel("iterate", [](InOut<float> x, Val<int> times) {
     Var v = x[global_index()];
     $for (t, range(times)) { v = 0.5f * v + 1.0f; }
@@ -79,7 +79,7 @@ TEST(Time, OfAnUntimedEventIsAnError) {
     EXPECT_EQ(error_of([&] { stamp.elapsed(Event()); }), between);
     if (suite::is_checking_device()) return;
     const Event other = Device::open("interp").stream().time_stamp();
-    // Host clocks may be compared: the processor's device has no other.
+    // The clock of the device cpu is the host's, so that the two times can be compared.
     if (d.name().starts_with("cpu")) return;
     EXPECT_EQ(error_of([&] { stamp.elapsed(other); }), "the time between two events of different devices is asked for: their clocks differ");
     EXPECT_EQ(error_of([&] { other.elapsed(stamp); }), "the time between two events of different devices is asked for: their clocks differ");

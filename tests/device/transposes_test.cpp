@@ -1,4 +1,4 @@
-// Items of a row that read along a column: as transposes do, by tiles of local memory or without, of every size.
+// Items of a row that load along a column, as in transposes, with and without tiles of local memory, for every size.
 #include "tests/device/suite.h"
 
 using namespace pumice;
@@ -20,7 +20,7 @@ auto range_of(const Size& s) {
 
 std::string name(const Size& s) { return std::to_string(s.rows) + " x " + std::to_string(s.columns); }
 
-/// Runs `act(to, from)` for every size; `to(i, j)` is to be want(i, j, from) where from(j, i) is j * rows + i.
+/// Runs `act(to, from)` for every size. Expects `to(i, j)` to be want(i, j, from), where from(j, i) is j * rows + i.
 template <class T, class Act, class Want>
 void check(const Act& act, const Want& want) {
     const Device d = device();
@@ -56,7 +56,7 @@ TEST(Transposes, ByGlobalIndices) {
 }
 
 TEST(Transposes, OfLongColumns) {
-    // The device cpu cuts them by the pages of `from`: arrays that stay there begin at different places of theirs.
+    // The device cpu tiles the columns by the pages of `from`, which begins at another offset in its pages from run to run.
     const Device d = device();
     const auto k = kernel("long_columns", [](Out<float, 2> to, In<float, 2> from) {
         auto [i, j] = global_index<2>();
@@ -103,7 +103,7 @@ TEST(Transposes, OfThreeDimensions) {
 }
 
 TEST(Transposes, IntoRowsOfAnyAlignment) {
-    // The device cpu lays packets out by the lines of `to`: each row's begin and end elsewhere, and what is outside of the range stays.
+    // The device cpu aligns packets to the cache lines of `to`. Rows begin and end at any offset; elements outside do not change.
     const Device d = device();
     const auto k = kernel("anywhere", [](Out<float, 2> to, In<float, 2> from, In<float, 2> other) {
         auto [i, j] = global_index<2>();
@@ -125,7 +125,7 @@ TEST(Transposes, IntoRowsOfAnyAlignment) {
 }
 
 TEST(Transposes, SumsWithNeighbours) {
-    // Two turned loads, of which one is a row further on and inside only for some; and one in place.
+    // Two column loads, of which one is a row further and only inside the array for some items; and one row load.
     const auto k = kernel("neighbours", [](Out<int, 2> to, In<int, 2> from) {
         auto [i, j] = global_index<2>();
         auto next = min(i + 1, from.size(1) - 1);
@@ -136,7 +136,7 @@ TEST(Transposes, SumsWithNeighbours) {
 }
 
 TEST(Transposes, ItemsThatReturnEarly) {
-    // What the others would load lies outside of the array.
+    // The items that return would load outside of the array.
     const auto k = kernel("returns", [](Out<int, 2> to, In<int, 2> from) {
         auto [i, j] = global_index<2>();
         $if(i >= from.size(1) - 3 || j % 3 == 1) { $return; }
@@ -158,7 +158,7 @@ TEST(Transposes, OffsetsAndLoops) {
                [](int i, int j, const Size& s) { return 6 * (j * s.rows + i) + (j > 5 ? (j - 5) * s.rows + i : 0); });
 }
 
-/// A tile of local memory: stored along rows, loaded along columns. `own`: each item stores to its place again before it loads.
+/// A tile of local memory, stored along rows, loaded along columns. `own`: items store to their elements again before they load.
 void tiles(bool own) {
     const auto k = kernel("tiles", whole_groups, [own](Out<int, 2> to, In<int, 2> from) {
         Local<int, 16, 17> tile;
@@ -190,7 +190,7 @@ TEST(Transposes, ByTilesThatAreChanged) {
 }
 
 TEST(Transposes, ByTilesInsideOfABorder) {
-    // Conditions that hold for all items of some groups, for some of others, and for none; one adds up to more than an int holds.
+    // Conditions that hold for all items of some groups, some of others, and none of the rest; one sum overflows an int.
     SKIP_WITHOUT_GROUPS_OF(256);
     const auto k = kernel("border", whole_groups, [](Out<int, 2> to, In<int, 2> from) {
         Local<int, 16, 17> tile;
@@ -212,7 +212,7 @@ TEST(Transposes, ByTilesInsideOfABorder) {
 
 TEST(Transposes, RowsOfPlanes) {
     SKIP_WITHOUT_GROUPS_OF(256);
-    // The axes the other way round, and the row's number among the places.
+    // The axes in the reverse order, with the number of the row in the indices.
     const Device d = device();
     const auto k = kernel("planes", [](Out<int, 3> to, In<int, 3> from) {
         auto [z, i, j] = global_index<3>();

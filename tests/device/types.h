@@ -1,8 +1,8 @@
-// What tests of scalar types share: whether the device has a type.
+// Helpers for tests of scalar types: the types of the device.
 #pragma once
 #include "tests/device/suite.h"
 
-/// What a test of a type that the device has not says.
+/// The message of a test that needs a type which the device lacks.
 #define NEEDS(feature, what) \
     if (!suite::device().supports(pumice::Feature::feature)) GTEST_SKIP() << "SKIPPED: " << suite::device().name() << " has no " what
 

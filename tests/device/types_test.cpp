@@ -1,4 +1,4 @@
-// Scalar types in kernels: those that a device has, those that it makes of others, and what it says of those that it lacks.
+// Scalar types in kernels: native types, types that the device emulates, and errors for types that it lacks.
 #include <cmath>
 #include <limits>
 
@@ -22,7 +22,7 @@ std::vector<R> each(const char* name, F f, const std::vector<T>& x, const std::v
     return r.download();
 }
 
-// ---- line 16 ----
+// ---- rounding ----
 
 template <class To>
 void rounded_to(const char* type) {
@@ -61,7 +61,7 @@ TEST(Types, RoundingToEveryIntegerType) {
     rounded_to<uint64_t>("uint64");
 }
 
-// ---- line 18 ----
+// ---- returns and barriers ----
 
 TEST(Types, ReturnsBeforeABarrierAreRefused) {
     const auto k = kernel("early", [](InOut<int> a) {
@@ -79,10 +79,10 @@ TEST(Types, ReturnsBeforeABarrierAreRefused) {
     });
     EXPECT_NE(message.find("barrier"), std::string::npos) << message;
     EXPECT_NE(message.find("types_test.cpp"), std::string::npos) << message;
-    EXPECT_EQ(device().full<int>(3, 7).download(), (std::vector<int>{7, 7, 7}));  // and the device goes on
+    EXPECT_EQ(device().full<int>(3, 7).download(), (std::vector<int>{7, 7, 7}));  // the device still works
 }
 
-// ---- line 19 ----
+// ---- corner cases of integers ----
 
 template <class T>
 void integer_corners() {
@@ -116,7 +116,7 @@ void float_corners_of() {
     constexpr F infinity = std::numeric_limits<F>::infinity();
     constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
     std::vector<F> x{NAN, infinity, -infinity, F(1e20), F(-1e20), F(-0.5), F(3.9), F(-3.9), F(0.9), F(-1)};
-    for (const F end : {F(low), F(high)})  // the latter may be rounded to one more
+    for (const F end : {F(low), F(high)})  // the latter may be rounded up
         for (const F v : {end, std::nextafter(end, F(0)), std::nextafter(end, infinity), std::nextafter(end, -infinity), end - F(0.5), end + F(0.5)})
             x.push_back(v);
     std::vector<T> expected;
@@ -131,7 +131,7 @@ void float_corners() {
     float_corners_of<T, double>();
 }
 
-/// Numbers just beside a tie between two floats of F, of each length: one rounding decides them, and two go wrong.
+/// Integers next to a tie between two floats of F, of each length: one rounding gives the right float, two roundings a wrong one.
 template <class T, class F>
 void rounded_once() {
     if (!has_type<T>() || !has_type<F>()) return;
@@ -140,8 +140,8 @@ void rounded_once() {
     std::vector<T> x{T(0), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
     for (int top = 0; top < std::numeric_limits<T>::digits; ++top) {
         const uint64_t one = uint64_t(1) << top, tie = top >= mantissa ? one >> mantissa : 0;
-        for (const uint64_t first : {one, one | one >> 1})  // bits of the mantissa
-            for (const uint64_t by : {0, 1, 2, 3, 5})       // more or less than the tie
+        for (const uint64_t first : {one, one | one >> 1})  // bits of the significand
+            for (const uint64_t by : {0, 1, 2, 3, 5})       // above or below the tie
                 for (const bool less : {false, true}) {
                     const T v = T(first + tie + (less ? 0 - by : by));
                     x.push_back(v);
@@ -180,7 +180,7 @@ TEST(Types, IntegersBecomeFloatsByOneRounding) {
     each_rounded_once<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>();
 }
 
-/// A number's way to a narrower type and on to another: the narrower one rounds, though what is behind it is wide enough.
+/// Casts to a narrower type and on to another one: the first cast rounds, even if the last type is wide enough for the number.
 template <class From, class Narrow, class To>
 void by_way_of() {
     if (!has_type<From>() || !has_type<Narrow>() || !has_type<To>()) return;
@@ -231,7 +231,7 @@ TEST(Types, DivisionsShiftsAndCastsInCornerCases) {
     integer_corners<uint64_t>(), float_corners<uint64_t>();
 }
 
-// Items share the roots: on the device cpu they are no vectors.
+// All items share the roots: the device cpu computes them as scalars.
 TEST(Types, ReciprocalRootsInCornerCases) {
     const auto scaled = kernel("scaled", [](Out<float> y, In<float> x) {
         y[0] = 2.0f / sqrt(x[0]);
@@ -249,7 +249,7 @@ TEST(Types, ReciprocalRootsInCornerCases) {
     for (const float y : of(-1.0f)) EXPECT_TRUE(std::isnan(y));
 }
 
-// ---- line 21 ----
+// ---- small types ----
 
 TEST(Types, HalfArithmeticAndStorage) {
     NEEDS(float16, "half");
@@ -266,7 +266,7 @@ TEST(Types, HalfArithmeticAndStorage) {
 
 TEST(Types, HalvesOfTheHostBesideThoseOfTheDevice) {
     NEEDS(float16, "half");
-    EXPECT_EQ(half(0.1), half(0.1f));  // on the host it is made of all numbers, and becomes each
+    EXPECT_EQ(half(0.1), half(0.1f));  // on the host a half converts from every number
     EXPECT_EQ(half(2), half(2.0f));
     EXPECT_EQ(double(half(0.5f)), 0.5);
     EXPECT_EQ(int(half(-3.5f)), -3);
@@ -300,7 +300,7 @@ TEST(Types, SmallIntegersKeepTheirSign) {
               (std::vector<int16_t>(x.begin(), x.end())));
 }
 
-// Every device has arrays of bool, of any length, and items write neighbours without disturbing each other.
+// Every device has arrays of bool, of any length, and items write neighbouring elements without disturbing each other.
 TEST(Types, ArraysOfBool) {
     const auto k = kernel("bools", [](Out<bool> even, InOut<bool> flip, In<bool> in, Out<int> seen, Val<bool> extra) {
         auto i = global_index();
@@ -337,7 +337,7 @@ TEST(Types, ArraysOfBool) {
     }
 }
 
-// ---- line 25 ----
+// ---- indices ----
 
 TEST(Types, IndicesOf8Bits) {
     NEEDS(int8, "8-bit integers");
@@ -361,7 +361,7 @@ TEST(Types, IndicesOf64Bits) {
     for (int i = 0; i < 101; ++i) EXPECT_EQ(plane[size_t(i)], i) << i;
 }
 
-/// Four elements written and read again at this place of an array so long, of which the rest is never touched.
+/// Writes and reads four elements at this offset of an array of this length; the rest is never touched.
 template <class T, class Index>
 void far_elements(int64_t n, Index at) {
     const Array<T> a = device().empty<T>(n);
@@ -380,7 +380,7 @@ void far_elements(int64_t n, Index at) {
     EXPECT_EQ(a.get(int64_t(at) + 3), T(10));
 }
 
-TEST(Types, AnElementBehind128MiB) {  // which is what lavapipe binds at once
+TEST(Types, AnElementBehind128MiB) {  // lavapipe binds at most 128 MiB
     if (suite::is_checking_device()) GTEST_SKIP() << "SKIPPED: the interpreter keeps a shadow of every byte";
     const int64_t n = (int64_t(130) << 20) / 4;
     far_elements<int>(n, int(n - 4));

@@ -1,4 +1,4 @@
-// Views, sub-range and strided copies, asynchronous copies, printing. Numbers in the names are those of shared/cases/kernels.md.
+// Views, sub-range and strided copies, asynchronous copies, printing.
 #include <sstream>
 
 #include "tests/device/suite.h"
@@ -36,7 +36,7 @@ template <class T> T made(int i) {
     else return T(i % 120);
 }
 
-// What no element needs the device to compute with is copied on every device.
+// Every device copies elements of any type, also of types with which it cannot compute.
 TYPED_TEST(Views, BoxesOfThreeDimensions) {
     using T = TypeParam;
     const Device d = device();
@@ -53,13 +53,13 @@ TYPED_TEST(Views, BoxesOfThreeDimensions) {
         EXPECT_EQ(v.download(), want);
         EXPECT_EQ(v.count(), int64_t(want.size()));
         EXPECT_EQ(v.clone().download(), want);
-        // into another array, in the same box and in a corner
+        // to another array, to the same box and to a corner
         const Array<T, 3> same = d.zeros<T>({5, 6, 7}), corner = d.zeros<T>({9, 9, 9});
         same.view(c.from, c.to, c.step).copy_from(v);
         EXPECT_EQ(box<T>(same.download(), {5, 6, 7}, from, to, step), want);
         corner.view({1, 1, 1}, {1 + v.size(0), 1 + v.size(1), 1 + v.size(2)}).copy_from(v);
         EXPECT_EQ(corner.view({1, 1, 1}, {1 + v.size(0), 1 + v.size(1), 1 + v.size(2)}).download(), want);
-        // from the host; the rest stays
+        // from the host; other elements do not change
         const Array<T, 3> written = a.clone();
         std::vector<T> fresh;
         for (size_t i = 0; i < want.size(); ++i) fresh.push_back(made<T>(int(i) + 7));
@@ -72,7 +72,7 @@ TYPED_TEST(Views, BoxesOfThreeDimensions) {
             for (int64_t j = from[1]; j < to[1]; j += step[1])
                 for (int64_t k = from[2]; k < to[2]; k += step[2]) expected[size_t((i * 6 + j) * 7 + k)] = fresh[changed++];
         EXPECT_EQ(after, expected);
-        // another device, both ways
+        // to another device and back
         const Array<T, 3> elsewhere = Device::open("interp").zeros<T>({5, 6, 7}), back = d.zeros<T>({5, 6, 7});
         elsewhere.view(c.from, c.to, c.step).copy_from(v);
         back.view(c.from, c.to, c.step).copy_from(elsewhere.view(c.from, c.to, c.step));
@@ -87,7 +87,7 @@ TEST(Host, SlicesAreArrays) {
     std::vector<float> want = suite::iota<float>(1024);
     for (int i = 256; i < 768; ++i) want[size_t(i)] *= 2;
     EXPECT_EQ(line.download(), want);
-    twice(ndrange(3), line.slice(1, 4));  // where no device binds a buffer
+    twice(ndrange(3), line.slice(1, 4));  // an offset at which no device binds a buffer
     for (int i = 1; i < 4; ++i) want[size_t(i)] *= 2;
     EXPECT_EQ(line.download(), want);
 
@@ -126,7 +126,7 @@ TEST(Host, OverlappingCopiesAndFillsOfViews) {
     a.view(0, 100, 3).fill(-1);
     for (size_t i = 0; i < 100; i += 3) want[i] = -1;
     EXPECT_EQ(a.download(), want);
-    // bytes that are no words, one by one and in rows
+    // bytes that are no whole words, one by one and in rows
     const Array<uint8_t, 2> bytes = d.zeros<uint8_t>({7, 9});
     bytes.view({1, 1}, {6, 8}, {2, 1}).fill(5);
     std::vector<uint8_t> squares(63, 0);
@@ -162,14 +162,14 @@ TEST(Host, AsynchronousCopiesAreOrderedWithLaunches) {
         EXPECT_EQ(std::vector<float>(got[3].begin(), got[3].begin() + n / 2), std::vector<float>(size_t(n / 2), 20.0f));
         EXPECT_EQ(first, std::vector<float>(size_t(n), 1.0f));
     }
-    // an array that goes before its copy is done
+    // an array that is released before its copy is done
     std::vector<float> kept(1 << 18);
     {
         const Array<float> brief = d.full<float>(1 << 18, 3.0f);
         twice(ndrange(1 << 18).on(stream), brief);
         brief.copy_to(kept, stream);
     }
-    const Array<float> other = d.full<float>(1 << 18, 5.0f);  // perhaps in the same place
+    const Array<float> other = d.full<float>(1 << 18, 5.0f);  // perhaps in the same memory
     stream.synchronize();
     EXPECT_EQ(kept, std::vector<float>(1 << 18, 6.0f));
     EXPECT_EQ(other.get(0), 5.0f);
@@ -192,7 +192,7 @@ TEST(Host, ElementsAndTextOfArrays) {
     EXPECT_EQ(text_of(big), "u16 array of 20 x 20 x 20 on " + d.name() + ", released");
 }
 
-/// Steps past the view's end lead to its first element alone, however long they are.
+/// A step past the end of the view gives its first element alone, however large the step is.
 TEST(Views, StepsOfAnySize) {
     const Device d = device();
     for (const int64_t step : {int64_t(10), int64_t(11), INT64_MAX / 2, INT64_MAX}) {

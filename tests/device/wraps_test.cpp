@@ -1,5 +1,5 @@
-// Indices that wrap on their way: sums, differences and products in 8 and 16 bits, and what is cast through these; products of 32 bits;
-// 64 bits cut to 32. Places side by side before the wrap are not behind it, whatever moves several of them at once.
+// Indices that wrap: sums, differences, products and casts in 8 and 16 bits; products of 32 bits; 64 bits cut to 32. Indices that
+// are adjacent before the wrap may be far apart after it, so several elements must not be moved at once.
 #include "tests/device/types.h"
 
 using namespace pumice;
@@ -7,7 +7,7 @@ using suite::device;
 
 namespace {
 
-/// How an index comes to wrap: `near` is what it wraps soon behind.
+/// The ways in which an index wraps; it wraps shortly after `near`.
 enum class Way { cast_sum, sum, difference, product };
 constexpr Way ways[] = {Way::cast_sum, Way::sum, Way::difference, Way::product};
 
@@ -146,7 +146,7 @@ TEST(WrappingIndices, RowsOfItems) {
 
 TEST(WrappingIndices, RowsByNarrowIndices) {
     NEEDS(int8, "8-bit integers");
-    static constexpr int rows = 40, n = 300;  // all columns, and some again
+    static constexpr int rows = 40, n = 300;  // all columns, and some of them twice
     const Device d = device();
     const auto k = kernel("rows_by_bytes", [](InOut<int, 2> added, InOut<int> sums, In<int, 2> x) {
         auto i = global_index();
@@ -300,7 +300,7 @@ TEST(WrappingIndices, ProductsOf32Bits) {
     const auto k = kernel("steps_wrap", [](Out<int, 2> y, Out<int, 2> z, In<int> x) {
         auto [i, j] = global_index<2>();
         y(i, j) = -1, z(i, j) = -1;
-        // Every fourth of them comes back to where the first one is.
+        // Every fourth index equals the first one.
         $if(i % 4 == 0) { y(i, j) = x[i * (1 << 30) + j]; }
         $if(j % 4 == 0) { z(i, j) = x[j * (1 << 30) + i]; }
     });

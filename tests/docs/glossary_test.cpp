@@ -1,4 +1,4 @@
-// docs/glossary.md: a row for every pass, analysis, strategy and kind of memory access.
+// docs/glossary.md: there is a row for every pass, analysis, strategy and kind of memory access.
 #include <gtest/gtest.h>
 
 #include <algorithm>

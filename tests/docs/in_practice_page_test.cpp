@@ -1,4 +1,4 @@
-// docs/in-practice.md and docs/language.md: their examples, compiled and run as they stand there.
+// docs/in-practice.md and docs/language.md: the examples are compiled and run as they stand on the page.
 #include "in_practice.cpp"  // the page's own kernel, which CMake takes out of it
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// docs/internals.md: its texts are what the library makes of its kernel, and its passes are those that run.
+// docs/internals.md: its texts are those that the library makes of its kernel, and its passes are those of the pipeline.
 #include "saxpy.cpp"  // the page's own kernel, which CMake takes out of it
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 const std::string page_name = "docs/internals.md";
 
-/// What PUMICE_DUMP writes while the kernel is compiled, by stage.
+/// The dumps of the kernel by PUMICE_DUMP, one for each stage.
 class Dumps {
 public:
     explicit Dumps(const char* stages) : folder(fs::temp_directory_path() / text("pumice-docs-", getpid())) {
@@ -53,7 +53,7 @@ TEST(InternalsPage, TextsAreThoseOfTheLibrary) {
     page.expect_block("glsl", dumps.text_of("glsl.comp"));
 }
 
-/// In the order of codegen/lowering/lower_for_glsl.cpp; a pass that runs twice stands twice.
+/// The passes in the order of codegen/lowering/lower_for_glsl.cpp; a pass that runs twice has two rows.
 TEST(InternalsPage, PassesAreThoseOfThePipeline) {
     const std::vector<std::string_view> names = codegen::pass_names();
     const std::vector<std::string> run(names.begin(), names.end());

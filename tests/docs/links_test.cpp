@@ -1,4 +1,4 @@
-// The pages name files and folders of the repository that are there, and every page can be reached from README.md.
+// The files and folders that the pages name exist, and every page can be reached from README.md.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Everything that the pattern's first group takes from the text.
+/// All matches of the pattern's first group in the text.
 std::set<std::string> all_matches(const std::string& text, const std::string& pattern) {
     std::set<std::string> found;
     const std::regex regex(pattern);

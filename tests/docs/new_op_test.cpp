@@ -1,5 +1,5 @@
-// docs/adding-an-op.md: its row is one that core/ir/ops.def would take. The library does not have it: it is read here, in the way
-// the library and its tests read theirs.
+// docs/adding-an-op.md: core/ir/ops.def would accept the row on the page. The library does not contain the row; the test reads it
+// in the way in which the library and its tests read ops.def.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// docs/ops.md, made from the rows of core/ir/ops.def. PUMICE_BLESS=1 writes it.
+// docs/ops.md is made from the rows of core/ir/ops.def. PUMICE_BLESS=1 writes the page.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Do not edit this page: `PUMICE_BLESS=1 ./test -R docs` writes it, and a test fai
 Integer overflow wraps. A device may take subnormal numbers as zeros. NaN has no certain sign or payload.
 )";
 
-/// The headings of the table, by the number of the op that each stands before. They are comments of ops.def: `// ---- name ----`.
+/// The headings of the table, by the number of the op behind each. They are comments of ops.def: `// ---- name ----`.
 std::map<int, std::string> headings() {
     std::istringstream lines(docs::Page("core/ir/ops.def").text());
     std::map<int, std::string> found;
@@ -89,14 +89,14 @@ std::string error(const OpRow& row) {
     return out;
 }
 
-/// A bar would end the cell.
+/// A bar would end the cell of the table.
 std::string escaped(std::string_view cell) {
     std::string out;
     for (const char c : cell) out += c == '|' ? "\\|" : c == '*' ? "\\*" : std::string(1, c);
     return out;
 }
 
-/// The meaning; the infix syntax that it begins with stands as code.
+/// The meaning of an op; infix syntax at its beginning is formatted as code.
 std::string meaning(const OpRow& row) {
     if (row.infix().empty()) return escaped(row.doc);
     const size_t colon = row.doc.find(':');

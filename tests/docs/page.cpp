@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 fs::path in_repository(const std::string& path) { return source_folder() / path; }
 
-/// The one place of the line in the text; npos for none or several.
+/// The position of the line in the text; npos if there is no such line, or several.
 size_t only_line(const std::string& text, const std::string& line) {
     const std::string whole = "\n" + line + "\n";
     const size_t first = text.find(whole);

@@ -1,5 +1,5 @@
-// A page of the repository as its tests see it: fenced blocks and tables that must be what the library says. PUMICE_BLESS=1
-// rewrites them; read the difference before you commit it.
+// A page of the repository for tests: its blocks and tables must agree with the library. PUMICE_BLESS=1 rewrites them; read the
+// difference before you commit it.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,19 +8,19 @@ namespace docs {
 
 using Row = std::vector<std::string>;
 
-/// A file of the repository, by its path from the root.
+/// A file of the repository, named by its path from the root.
 class Page {
 public:
     /// Throws pumice::Error where there is no such file.
     explicit Page(const std::string& path);
 
     const std::string& text() const { return contents; }
-    /// What stands between "```LABEL" and the next "```". Throws pumice::Error unless there is exactly one such block.
+    /// The text between "```LABEL" and the next "```". Throws pumice::Error unless there is exactly one such block.
     std::string block(const std::string& label) const;
     /// The rows below the table head, without backticks and escapes. Throws pumice::Error unless there is exactly one such head.
     std::vector<Row> table(const std::string& head) const;
 
-    /// Fails the test where the block, the table or the whole page differs, or rewrites it.
+    /// Fails the test if the block, the table or the whole page differs; with PUMICE_BLESS=1 rewrites it.
     void expect_block(const std::string& label, const std::string& wanted);
     void expect_table(const std::string& head, const std::vector<std::string>& wanted);
     void expect_text(const std::string& wanted);

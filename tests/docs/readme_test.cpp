@@ -1,4 +1,4 @@
-// README.md: its program prints what it says, its tables are the library's.
+// README.md: its program prints the text on the page, and its tables agree with the library.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 const std::string devices_head = "| device | what it is |";
 const std::string switches_head = "| variable | values | where it is not set | what it does |";
 
-/// What a program prints, both streams; its exit status must be 0.
+/// The output of a program on both streams; its exit status must be 0.
 std::string output_of(const std::string& command) {
     FILE* pipe = popen((command + " 2>&1").c_str(), "r");
     if (!pipe) fail("the program ", command, " cannot be started");
@@ -26,7 +26,7 @@ std::string output_of(const std::string& command) {
     return out;
 }
 
-/// The program is the page's own text, which CMake takes out of it; it runs on the device that this test runs on.
+/// CMake takes the program from the page; it runs on the device of this test.
 TEST(Readme, ProgramPrintsWhatThePageSays) {
     EXPECT_EQ(output_of(README_PROGRAM), docs::Page("README.md").block("text output"));
 }
@@ -46,7 +46,7 @@ TEST(Readme, DevicesOpenByTheNamesOfTheTable) {
 
     EXPECT_EQ(Device::open("interp").name(), "interp");
     EXPECT_THROW((void)Device::open("no such device"), Error);
-    if (debug::device() == "interp") return;  // the drivers' own leaks must not show here (cmake/testing.cmake)
+    if (debug::device() == "interp") return;  // leaks of the drivers must not fail this test (cmake/testing.cmake)
     if (debug::device() == "cpu") return;
     const std::vector<DeviceInfo> all = Device::all();
     const auto is_vulkan = [](const DeviceInfo& info) { return info.spec.rfind("vulkan:", 0) == 0; };

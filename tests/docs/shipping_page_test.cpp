@@ -1,4 +1,4 @@
-// docs/shipping.md: its example compiles, and the files that it writes run by plain Vulkan, launched as the page says.
+// docs/shipping.md: its example compiles, and its files run by plain Vulkan, launched as the page describes.
 #include <pumice/pumice.h>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using namespace pumice;
 using Json = nlohmann::json;
 
-/// A storage buffer of floats that the host reaches.
+/// A storage buffer of floats that the host can access.
 class Floats {
 public:
     Floats(tests::VulkanApplication& app, const std::vector<float>& start) : app(app), count(start.size()) {
@@ -67,7 +67,7 @@ std::string contents(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Launches NAME.spv over `size` items in groups of `group`, as NAME.json says. Arguments by their numbers; all of them are floats.
+/// Launches NAME.spv over `size` items in groups of `group`, as NAME.json describes. Arguments by number; all are floats.
 void launch(tests::VulkanApplication& app, const fs::path& base, uint32_t size, uint32_t group, const std::map<int, Floats*>& arrays,
             const std::map<int, float>& scalars) {
     const Json manifest = Json::parse(contents(base.string() + ".json"));
@@ -184,7 +184,7 @@ TEST(ShippingPage, TheFilesRunWithoutTheLibrary) {
             Floats x(app, std::vector<float>(n, 3.0f)), y(app, std::vector<float>(n, 10.0f));
             launch(app, folder / "saxpy", n, 64, {{1, &y}, {2, &x}}, {{3, 0.5f}});
             EXPECT_EQ(y.values(), std::vector<float>(n, 11.5f));
-            // Each Duplicated array is followed by its shadow; an Active scalar by an array of one element, to which its adjoint is added.
+            // Each Duplicated array is followed by its shadow, an Active scalar by a one-element array for its adjoint.
             Floats dx(app, std::vector<float>(n, 1.0f)), dy(app, std::vector<float>(n, 2.0f)), da(app, {0.0f});
             launch(app, folder / "saxpy.adjoint", n, 64, {{1, &y}, {2, &dy}, {3, &x}, {4, &dx}, {6, &da}}, {{5, 0.5f}});
             EXPECT_EQ(dx.values(), std::vector<float>(n, 2.0f));

@@ -1,4 +1,4 @@
-// docs/vulkan.md: its examples, compiled and run as they stand there.
+// docs/vulkan.md: the examples are compiled and run as they stand on the page.
 #include <pumice/pumice.h>
 #include <pumice/vulkan.h>
 
@@ -30,7 +30,7 @@ TEST(VulkanPage, Examples) {
         const std::vector<const char*> extensions(names, names + application.created.enabledExtensionCount);
         std::mutex& queue_mutex = application.mutex;
 #include "vulkan/wrap.inc"
-        {  // derivatives know no difference
+        {  // derivatives work on wrapped devices, too
             Array<float> y = compute.zeros<float>(4), dy = compute.full<float>(4, 1.0f), x = compute.full<float>(4, 3.0f);
             Array<float> dx = compute.zeros<float>(4);
             autodiff(Reverse, square, ndrange(4), Duplicated(y, dy), Duplicated(x, dx));
@@ -46,7 +46,7 @@ TEST(VulkanPage, Examples) {
             application.submit([](VkCommandBuffer) {}, raised);
         }
         EXPECT_EQ(heights.download(), std::vector<float>(1024, 1.0f));
-        const VkBuffer buffer = vertices.buffer;  // Pumice's own does as well as any
+        const VkBuffer buffer = vertices.buffer;  // a buffer of Pumice's works like any other
         ASSERT_GE(vertices.offset, 0);
 #include "vulkan/lend.inc"
         compute.synchronize();

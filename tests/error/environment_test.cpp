@@ -1,4 +1,4 @@
-// What the environment says: each in a process of its own, started by GoogleTest's death tests.
+// Environment variables and the machine's configuration: each case runs in a process of its own, by GoogleTest's death tests.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ void set(const char* name, const std::string& value) {
     debug::reload();
 }
 [[noreturn]] void end(bool good) { std::exit(good ? 0 : 1); }
-/// Ends the process well when `act` throws this sentence.
+/// Ends the process successfully if `act` throws an error with this sentence.
 template <class F>
 [[noreturn]] void end_with(F&& act, const std::string& sentence) {
     const std::string message = suite::message_of(act);
@@ -35,13 +35,13 @@ template <class F>
 }
 bool on_vulkan() { return suite::device().name().rfind("vulkan", 0) == 0; }
 bool compiles() { return suite::device().name() != "interp"; }
-/// The device's line of Device::all().
+/// The entry of the device in Device::all().
 DeviceInfo listed(const std::string& spec) {
     for (const DeviceInfo& info : Device::all())
         if (info.spec == spec) return info;
     return {};
 }
-/// A folder for this device's run of the tests.
+/// A folder for the run of the tests on this device.
 fs::path folder(const std::string& name) {
     const char* driver = std::getenv("VK_DRIVER_FILES");
     return fs::path(testing::TempDir()) / ("pumice_error_" + name + "_" + (driver ? fs::path(driver).stem().string() : debug::device()));
@@ -50,7 +50,7 @@ fs::path folder(const std::string& name) {
 const auto plus_one = kernel("plus_one", [](InOut<int> a) { a[global_index()] += 1; });
 const auto plus_two = kernel("plus_two", [](InOut<int> a) { a[global_index()] += 2; });
 const auto add_seven = kernel("add_seven", [](InOut<int> a) { a[global_index()] += 7; });
-/// Runs the kernels on the device that the environment names; true when the result is right.
+/// Runs the kernels on the device that the environment names. True if the result is right.
 bool right() {
     Array<int> a = Device::open().zeros<int>(8);
     for (const auto& k : {plus_one, plus_two, add_seven}) k(ndrange(8), a);
@@ -117,7 +117,7 @@ TEST_F(Environment, CpuSwitchesAreReadAndChecked) {
         testing::ExitedWithCode(0), "");
 }
 
-/// LLVM is loaded once a process: this one must not have asked for the device before.
+/// LLVM is loaded once a process, so this process must not have opened the device before.
 TEST_F(Environment, the_cpu_refuses_versions_of_LLVM_that_it_does_not_know) {
     EXPECT_EXIT(
         {
@@ -143,7 +143,7 @@ TEST_F(Environment, the_cpu_makes_code_for_the_target_that_is_asked_for) {
         const auto opens = [level = level, width = width] {
             set("PUMICE_CPU_TARGET", level);
             set("PUMICE_DEVICE", "cpu");
-            // A level that the processor lacks is refused by name.
+            // A level that the processor lacks is refused, with its name.
             const std::string refused = suite::message_of([] { Device::open("cpu"); });
             if (refused != "(no error)")
                 return refused.starts_with(text("PUMICE_CPU_TARGET is ", level, ", whose code this processor (")) &&
@@ -156,7 +156,7 @@ TEST_F(Environment, the_cpu_makes_code_for_the_target_that_is_asked_for) {
 }
 
 TEST_F(Environment, UnknownWordsInDump) {
-    // The interpreter compiles nothing, and so dumps nothing.
+    // The interpreter compiles nothing, so it dumps nothing.
     EXPECT_EXIT({ set("PUMICE_DUMP", "glsll,,nonsense"); end(right()); }, testing::ExitedWithCode(0),
                 on_vulkan()                             ? "PUMICE_DUMP names \"glsll\", \"nonsense\"; it knows ir, .*glsl, spirv, all"
                 : suite::device().name() == "interp" ? ""
@@ -189,7 +189,7 @@ TEST_F(Environment, TheLogSaysWhatIsTaped) {
                 "the tape of a program has [0-9]+ commands? and keeps [1-9][0-9]* bytes");
 }
 
-/// Each width has code of its own, under a name of its own in the cache.
+/// Each width has its own code, under its own name in the cache.
 TEST_F(Environment, EachWidthHasItsOwnCacheEntry) {
     if (debug::device() != "cpu") GTEST_SKIP() << "SKIPPED: only the device cpu has widths";
     const fs::path cache = folder("widths");
@@ -210,7 +210,7 @@ TEST_F(Environment, EachWidthHasItsOwnCacheEntry) {
     fs::remove_all(cache);
 }
 
-/// Whether the file holds this and nothing of the kernel add_seven.
+/// True if the file holds only this text and no code of the kernel add_seven.
 bool shows(const fs::path& file, const char* what) {
     std::ifstream in(file);
     const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -251,7 +251,7 @@ TEST_F(Environment, ACacheFolderThatCannotBeWritten) {
     EXPECT_EXIT({ set("PUMICE_CACHE_DIR", "/dev/null"); end(right()); }, testing::ExitedWithCode(0), "");
 }
 
-/// The cache of before is good, and others may have written it since.
+/// The cache from before is valid, but others could have written it.
 TEST_F(Environment, ACacheFolderThatOthersCanWrite) {
     if (!compiles()) GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
     const fs::path cache = folder("open");
@@ -277,9 +277,9 @@ TEST_F(Environment, ACacheFolderThatOthersCanWrite) {
     fs::remove_all(cache);
 }
 
-/// As for a service, or in a container whose user has no entry in the list of users.
+/// As in a service, or in a container whose user has no entry in the list of users.
 TEST_F(Environment, MissingHome) {
-    const fs::path absent = folder("absent_home");  // drivers make it, where they can
+    const fs::path absent = folder("absent_home");  // drivers make this folder if they can
     for (const std::string& home : {absent.string(), std::string("/proc"), std::string("/dev/null"), std::string()})
         EXPECT_EXIT(
             {
@@ -332,7 +332,7 @@ TEST_F(Environment, CorruptCacheFilesAreMadeAnew) {
     fs::remove_all(cache);
 }
 
-/// Both begin with an empty folder and want the same kernels, so that each may find what the other has just written.
+/// Both processes begin with an empty folder and the same kernels, so that each may find entries that the other has just written.
 TEST_F(Environment, TwoProcessesShareACache) {
     if (debug::device() == "interp") GTEST_SKIP() << "SKIPPED: the interpreter has no cache";
     const fs::path cache = folder("shared");
@@ -340,7 +340,7 @@ TEST_F(Environment, TwoProcessesShareACache) {
         {
             fs::remove_all(cache);
             set("PUMICE_CACHE_DIR", cache.string());
-            const pid_t other = fork();  // before there are drivers and threads
+            const pid_t other = fork();  // before any driver or thread starts
             testing::internal::CaptureStderr();
             const bool good = other >= 0 && right() && testing::internal::GetCapturedStderr().find("corrupt") == std::string::npos;
             if (other == 0) std::_Exit(good ? 0 : 1);
@@ -374,7 +374,7 @@ TEST_F(Environment, TheProgramEndsWithWorkPending) {
             std::exit(0);
         },
         testing::ExitedWithCode(0), "");
-    // Made before drivers and layers are loaded, and so destroyed after what these keep.
+    // Constructed before drivers and layers are loaded, and so destroyed after their static objects.
     EXPECT_EXIT(
         {
             static std::optional<Device> device;

@@ -1,4 +1,4 @@
-// What the error tests share: whole sentences, with the source line of the misuse where the sentence has an @.
+// Helpers of the error tests: whole sentences, in which an @ stands for the source line of the misuse.
 #pragma once
 #include "tests/device/suite.h"
 
@@ -14,7 +14,7 @@ inline std::string placed(const std::string& sentence, const std::string& file, 
 
 }  // namespace suite
 
-/// The sentence with this source line for each @.
+/// The sentence with this source line in place of each @.
 #define PLACED(sentence) suite::placed(sentence, __FILE__, __LINE__)
-/// The statements throw an Error with exactly this sentence (and lines of context). Stands on one line, which is that of every @.
+/// Expects that the statements throw an Error with exactly this sentence (and context). Stands on one line: the line of every @.
 #define EXPECT_ERROR(sentence, ...) EXPECT_EQ(suite::message_of([&] { __VA_ARGS__; }), PLACED(sentence))

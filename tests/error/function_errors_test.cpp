@@ -8,7 +8,7 @@ using namespace pumice;
 namespace {
 
 using Unary = Function<std::tuple<int>, int>;
-/// The sentence with a second place for each #: this file at another line.
+/// The sentence with a second source line in place of each #: another line of this file.
 std::string also(std::string sentence, int line) {
     for (size_t at; (at = sentence.find('#')) != sentence.npos;) sentence.replace(at, 1, text("function_errors_test.cpp:", line));
     return sentence;

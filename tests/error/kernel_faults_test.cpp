@@ -1,4 +1,4 @@
-// What the checking device finds inside kernels: whole sentences. After each the device works on.
+// Faults inside kernels that the checking device reports: whole sentences. The device still works after each.
 #include "tests/error/error_suite.h"
 
 using namespace pumice;
@@ -19,7 +19,7 @@ protected:
     }
 };
 
-/// The one kernel of a test, written on this line, fails with exactly the sentence when launched.
+/// Expects that the one kernel of a test, defined on this line, fails with exactly this sentence when it is launched.
 #define EXPECT_FAULT(sentence, launch, ...)                              \
     do {                                                                 \
         const auto k = kernel("k", __VA_ARGS__);                         \

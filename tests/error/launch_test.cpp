@@ -1,4 +1,4 @@
-// Misuse of launches, arrays, streams and devices. After each the device works as before.
+// Misuse of launches, arrays, streams and devices. The device still works after each.
 #include "core/interp/interp.h"
 #include "tests/error/error_suite.h"
 
@@ -29,7 +29,7 @@ protected:
     Array<float> x = d.full<float>(16, 2.0f), y = d.zeros<float>(16);
     Array<float, 2> plane = d.zeros<float>({4, 4});
 
-    void TearDown() override {  // an error leaves no trace
+    void TearDown() override {  // an error has no effect on later calls
         y.fill(0);
         copy_kernel(ndrange(16), y, x);
         EXPECT_EQ(y.download(), std::vector<float>(16, 2.0f));
@@ -104,7 +104,7 @@ TEST_F(Launches, Ranges) {
     EXPECT_ERROR(of_copy("it is launched over a 2-dimensional range and uses 1-dimensional indices"), copy_kernel(ndrange(4, 4), y, x));
     EXPECT_ERROR(of_fill("it is launched over a 1-dimensional range and uses 2-dimensional indices"), fill_plane(ndrange(4), plane, 1));
     y.fill(5);
-    copy_kernel(ndrange({3}, {3}), y, x);  // of no items: nothing happens
+    copy_kernel(ndrange({3}, {3}), y, x);  // an empty range: nothing happens
     EXPECT_EQ(y.download(), std::vector<float>(16, 5.0f));
 }
 
@@ -175,7 +175,7 @@ TEST_F(Launches, RangesOfTooManyItems) {
     EXPECT_ERROR(of + "its range of 2147483647 x 2147483647 x 2147483647" + limit, volume(ndrange(most, most, most), out));
     EXPECT_ERROR(of + "its range of 4294967 x 65536 x 1024" + limit, volume(ndrange({0, 0, 0}, {4294967, 65536, 1024}), out));
     EXPECT_ERROR(of + "its range of 2 x 2147483647 x 65537" + limit, volume(ndrange({5, -1, 3}, {7, 2147483646, 65540}).group(1, 1, 1), out));
-    volume(ndrange(most, 0, most), out);  // of none
+    volume(ndrange(most, 0, most), out);  // an empty range
     const auto fixed = kernel("volume", static_range<2147483647, 2147483647, 2147483647>, [](InOut<int> y) { y[0] = 1; });
     const std::string of_fixed = suite::placed("kernel \"volume\" (@): ", __FILE__, __LINE__ - 1);
     EXPECT_ERROR(of_fixed + "its range of 2147483647 x 2147483647 x 2147483647" + limit, fixed(ndrange(), out));
@@ -236,7 +236,7 @@ TEST_F(Launches, Views) {
     EXPECT_ERROR("a copy is put on a stream of interp, and its array lies on " + d.name(), x.copy_to(host, other.stream()));
     EXPECT_ERROR("an array that was never allocated is used: make it with Device::zeros, full, empty or upload", (View<float>(Array<float>())));
     EXPECT_ERROR(of_copy("argument 1 and argument 2 overlap in memory, and argument 1 is written"), copy_kernel(ndrange(4), x.slice(0, 8), x.slice(7, 15)));
-    copy_kernel(ndrange(8), x.slice(0, 8), x.slice(8, 16));  // halves do not
+    copy_kernel(ndrange(8), x.slice(0, 8), x.slice(8, 16));  // disjoint halves are allowed
 }
 
 TEST_F(Launches, UseAfterRelease) {

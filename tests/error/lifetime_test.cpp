@@ -1,4 +1,4 @@
-// Handles of every kind outliving what they came from, first uses from many threads, devices opened and closed again and again.
+// Handles that outlive their origin, first uses from many threads, and devices that are opened and closed many times.
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -69,7 +69,7 @@ TEST(Lifetime, MovedFromHandlesStillWork) {
 
 template <int N>
 auto plus() {
-    static const auto k = kernel("plus", [](InOut<int> a) { a[global_index()] += N; });  // one a template's instance
+    static const auto k = kernel("plus", [](InOut<int> a) { a[global_index()] += N; });  // a kernel for each N
     return k;
 }
 
@@ -78,7 +78,7 @@ TEST(Lifetime, KernelsInFunctionsTemplatesAndVectors) {
     for (int k = 0; k < 3; ++k) plus<1>()(ndrange(8), a), plus<10>()(ndrange(8), a);
     std::vector<Kernel<InOut<int>>> many;
     for (int k = 1; k <= 5; ++k) many.push_back(kernel("many", [k](InOut<int> out) { out[global_index()] += 100 * k; }));
-    many.insert(many.begin(), many.back());  // moves them about
+    many.insert(many.begin(), many.back());  // moves the kernels in memory
     for (const auto& k : many) k(ndrange(8), a);
     EXPECT_EQ(a.download(), std::vector<int>(8, 33 + 2000));
 }
@@ -137,7 +137,7 @@ TEST(Lifetime, OpenedAndClosedAHundredTimes) {
     const int64_t before = resident();
     for (int k = 0; k < 80; ++k) once();
 #ifdef __SANITIZE_ADDRESS__
-    const int64_t quarantine = int64_t(256) << 20;  // AddressSanitizer keeps what is freed, and finds leaks itself
+    const int64_t quarantine = int64_t(256) << 20;  // AddressSanitizer keeps freed memory, and finds leaks itself
 #else
     const int64_t quarantine = 0;
 #endif

@@ -1,4 +1,4 @@
-// Misuse of the language, found while a kernel is recorded. Nothing here needs a device.
+// Misuse of the language that is found while a kernel is recorded. No device is needed.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -9,14 +9,14 @@ using namespace pumice;
 
 namespace {
 
-/// Recording the lambda as kernel "k" fails with exactly this sentence.
+/// Expects that recording the lambda as kernel "k" fails with exactly this sentence.
 #define EXPECT_MISUSE(sentence, ...) \
     EXPECT_ERROR(std::string(sentence) + "\n  while recording kernel \"k\" (@)", kernel("k", __VA_ARGS__).ir())
 
 const std::string outside = " is used outside a kernel (@): device code stands in a lambda given to kernel() or function()";
 const std::string operation = "an operation on device values" + outside;
 
-/// Things of a kernel that was recorded and is finished.
+/// Values of a kernel whose recording has ended.
 struct Escaped {
     std::optional<InOut<float>> array;
     std::optional<Val<float>> value;
@@ -132,7 +132,7 @@ TEST(Recording, ExceptionsOfTheUserPassUnchanged) {
     EXPECT_THROW(in_elif.ir(), std::runtime_error);
     EXPECT_MISUSE("my own", [](InOut<int> a) { $if (a[0] > 1) { throw Error("my own"); } });
     EXPECT_MISUSE("kernel \"k\" ends inside the construct opened at @", [](InOut<int> a) { try { $if (a[0] > 1) { throw 7; } } catch (int) {} });
-    // The thread records the next kernel as if nothing had been.
+    // The thread records the next kernel as usual.
     EXPECT_NO_THROW(kernel("fine", [](InOut<int> a) { $if (a[0] > 1) { a[0] = 1; } $else { a[0] = 2; } }).ir());
     EXPECT_ERROR("global_index" + outside, global_index());
 }
@@ -165,7 +165,7 @@ TEST(Recording, MisplacedControlFlow) {
 TEST(Recording, KernelsInsideKernels) {
     const auto other = kernel("other", [](InOut<int> a) { a[0] = 1; });
     const std::string inside = "kernel \"other\" is used while kernel \"k\" is being recorded: a kernel cannot launch another one";
-    for (int known = 0; known < 2; ++known) {  // whether it was recorded before or not
+    for (int known = 0; known < 2; ++known) {  // for a kernel that was recorded before, and for a new one
         EXPECT_MISUSE(inside, [&](InOut<int>) { other(ndrange(1), Array<int>()); });
         EXPECT_MISUSE(inside, [&](InOut<int>) { other.ir(); });
         other.ir();
@@ -257,7 +257,7 @@ TEST(Recording, ParsedTextIsChecked) {
     EXPECT_ERROR("a kernel is named \"../k\": names are 1 to 100 letters, digits, _, - and . (not first)", parse_ir(named));
 }
 
-/// Each statement stands on one line, which is that of the kernel, of the barrier, and of what decides.
+/// Each statement stands on one line: the line of the kernel, of the barrier, and of the condition.
 #define EXPECT_DIVERGENT(why, ...) \
     EXPECT_MISUSE("kernel \"k\" (@) has a barrier at @ that some work-items of a group may not reach: " why \
                   "; make it of values that are the same for the group, or promise that they are with uniform(x)", __VA_ARGS__)
@@ -270,7 +270,7 @@ TEST(Recording, BarriersThatSomeItemsDoNotReach) {
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { $for (i, range(8)) { synchronize(); $if (y[global_index()] == i) { $break; } } });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", [](InOut<int> y) { auto waits = function("w", [](Val<int> x) { synchronize(); return x; }); $if (y[global_index()] > 0) { waits(y[0]); } });
     EXPECT_DIVERGENT("what decides it at @ may differ among them", whole_groups, [](InOut<int> y) { $if (in_range()) { synchronize(); } y[0] = 0; });
-    // What is the same for the group, or promised to be.
+    // Conditions that are uniform in the group, or promised to be.
     kernel("k", [](InOut<int> y, Val<int> n) { $if (n > group_index()) { synchronize(); } y[0] = 0; }).ir();
     kernel("k", [](InOut<int> y) { $if (uniform(y[global_index() / 64]) > 0) { synchronize(); } }).ir();
 }

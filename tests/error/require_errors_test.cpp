@@ -1,11 +1,11 @@
-// Formats of print and require that do not match, and where these and group operations may not stand.
+// Formats of print and require that do not match their values, and misplaced reports and group operations.
 #include "tests/error/error_suite.h"
 
 using namespace pumice;
 
 namespace {
 
-/// Recording the lambda as kernel "k" fails with exactly this sentence.
+/// Expects that recording the lambda as kernel "k" fails with exactly this sentence.
 #define EXPECT_MISUSE(sentence, ...) \
     EXPECT_ERROR(text(sentence, "\n  while recording kernel \"k\" (@)"), kernel("k", __VA_ARGS__).ir())
 

@@ -1,4 +1,4 @@
-// Kernel text damaged at random: it is read, or refused with an Error, and what is read compiles.
+// Randomly damaged kernel text: it is parsed, or refused with an Error; parsed text compiles.
 #include <random>
 
 #include "tests/error/error_suite.h"
@@ -60,7 +60,7 @@ TEST(Text, DamagedTextIsReadOrRefused) {
     EXPECT_GT(refused, 3000);
 }
 
-/// Functions f0, f1, ... of which each holds `body`, with the name of the one before for $.
+/// Functions f0, f1, ... each with the body `body`, where $ is the name of the previous function.
 std::string chain(int functions, const std::string& body) {
     std::string out = "kernel \"chain\" math contract rank 1 (arg1: inout f32[1]) files [] {\n";
     for (int f = 0; f < functions; ++f) {
@@ -125,7 +125,7 @@ TEST(Text, HugeMemoriesAreRefused) {
             return
         })";
         const std::string message = refused(text);
-        // A device may find that nothing needs the local one.
+        // A device may find that the local memory is not needed.
         const bool gone = std::string(memory) == "local p: f32[500000000]" && message == "(no error)";
         EXPECT_TRUE(gone || message.find("the limit") != std::string::npos) << memory << ": " << message;
     }

@@ -103,7 +103,7 @@ Expr Maker::linear() {
                                  : item(Item::global, d);
     };
     Expr p = along(0);
-    // Of the first shape: a twin's is smaller, and stays inside.
+    // An index for the first shape: the arrays of a twin are smaller, and the index stays inside.
     for (int d = 1; d < s.rank(); ++d)
         p = make_op(Op::add, {make_op(Op::mul, {p, number(Scalar::i32, s.to[size_t(d)] - s.from[size_t(d)])}), along(d)});
     return p;
@@ -148,7 +148,7 @@ Expr Maker::wrapped(Expr index, int64_t n) {
     }
 }
 
-/// The index as another integer type that holds all below n.
+/// The index in another integer type that holds all numbers below n.
 Expr Maker::as_any_integer(Expr index, int64_t n) {
     if (!chance(4)) return index;
     const Scalar t = any_integer();
@@ -318,7 +318,7 @@ Expr Maker::integer(Scalar type, int depth) {
     return make_op(op, {value(type, depth - 1), value(type, depth - 1)});
 }
 
-/// Bits of two values under a mask and its complement, one of the two where a condition does not hold.
+/// The bits of two values merged by a mask and its complement, or one of the two values where a condition is false.
 Expr Maker::merged(Scalar type, int depth) {
     const Expr a = value(type, depth - 1), b = value(type, depth - 1);
     const int64_t masks[] = {int64_t((uint64_t(1) << (8 * size_of(type) - 1)) - 1), 0xff, 0x5555555555555555};
@@ -332,7 +332,7 @@ Expr Maker::merged(Scalar type, int depth) {
     return e;
 }
 
-/// Operations that are exact on every device. A divisor, and what minima and maxima choose from, is never a zero of unknown sign.
+/// Operations that are exact on every device. Divisors, and operands of minima and maxima, are never a zero of unknown sign.
 Expr Maker::strict_float(Scalar type, int depth) {
     static const Op whole[] = {Op::floor, Op::ceil, Op::trunc, Op::round, Op::rint, Op::abs, Op::neg};
     switch (roll(12)) {
@@ -359,7 +359,7 @@ Expr Maker::strict_float(Scalar type, int depth) {
     return make_op(two[roll(3)], {value(type, depth - 1), value(type, depth - 1)});
 }
 
-/// Operations that are smooth, or continuous at least, in domains where they are of a moderate size.
+/// Operations that are smooth, or at least continuous, where their operands have moderate sizes.
 Expr Maker::smooth_float(Scalar type, int depth) {
     const auto real_of = [&](double v) { return real(type, v); };
     const auto within = [&](double most) {

@@ -22,7 +22,7 @@ decltype(auto) at(const Memory& m, const std::array<pumice::Val<int>, R>& i) {
     return [&]<size_t... D>(std::index_sequence<D...>) -> decltype(auto) { return m(i[D]...); }(std::make_index_sequence<R>());
 }
 
-/// The item's place in the range.
+/// The index of the item in the range.
 template <int R>
 Index<R> own_index() {
     if constexpr (R == 1) {

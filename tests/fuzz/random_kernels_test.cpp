@@ -1,6 +1,6 @@
-// Random kernels of every type that the device has: straight-line code, variables, branches, bounded loops, casts, private memory,
-// exchanges through local memory between barriers, atomics whose results commute; on the device against the interpreter. A failure
-// prints its seed and the shortest kernel of that seed that fails; PUMICE_FUZZ_SEED=n runs that one, PUMICE_FUZZ_COUNT=n so many.
+// Random kernels of every type that the device has: straight-line code, variables, branches, bounded loops, casts, private
+// memory, local memory with barriers, and commutative atomics; on the device against the interpreter. A failure prints its seed
+// and the shortest kernel of that seed that fails. PUMICE_FUZZ_SEED=n runs seed n alone, PUMICE_FUZZ_COUNT=n runs n seeds.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -14,7 +14,7 @@ using namespace pumice;
 
 namespace {
 
-/// Ops whose results are exact on every device in strict mode, or defined bit for bit.
+/// Ops whose results are exact on every device under strict maths, or defined bit for bit.
 const std::vector<ir::Op>& exact_ops() {
     static const std::vector<ir::Op> ops = [] {
         std::vector<ir::Op> found;
@@ -22,8 +22,8 @@ const std::vector<ir::Op>& exact_ops() {
             const ir::Op op = ir::Op(n);
             const OpRow& row = pumice::row(op);
             const bool inexact = row.ulps != 0 || row.absolute != 0;
-            // Division and square root round exactly under strict mathematics. What tells -0.0 from 0.0 is left out: the sign of
-            // min(-0.0, 0.0) is the device's choice.
+            // Division and square root round exactly under strict maths. Ops that tell -0.0 from 0.0 are left out: a device
+            // chooses the sign of min(-0.0, 0.0).
             if (inexact && op != ir::Op::div && op != ir::Op::sqrt) continue;
             if (op == ir::Op::copysign || op == ir::Op::signbit || op == ir::Op::nextafter || op == ir::Op::rsqrt) continue;
             found.push_back(op);
@@ -49,7 +49,7 @@ std::vector<Scalar> types_of(const Device& device) {
     return types;
 }
 
-/// Makes one kernel of a seed. `budget` is how many statements it may have: a smaller one gives a shorter kernel that begins alike.
+/// Makes one kernel of a seed. `budget` is the number of statements: a smaller budget gives a shorter kernel with the same start.
 class Generator {
 public:
     Generator(uint64_t seed, std::vector<Scalar> of, int budget) : random(seed), types(std::move(of)), budget(budget), b(k) {
@@ -83,7 +83,7 @@ public:
         }
         const ir::Value slot = b.op(ir::Op::and_, {pick(Scalar::i32), b.constant_int(Scalar::i32, slots - 1)});
         b.atomic(sums, 0, commuting[roll(std::size(commuting))], {&slot, 1}, pick(Scalar::i32));
-        // Everything that may differ flows into the outputs.
+        // All values that may differ flow into the outputs.
         for (const ir::Value v : std::vector<ir::Value>(variables)) add(b.get(v));
         ir::Value f = pick(Scalar::f32), n = pick(Scalar::i32);
         for (const ir::Value v : values) {
@@ -128,7 +128,7 @@ private:
     ir::Value i32(int64_t value) { return b.constant_int(Scalar::i32, value); }
     Scalar any_type() { return types[roll(types.size())]; }
 
-    /// Every item writes its slot and reads another's. Where all items come by alike.
+    /// Every item writes its slot and reads another's, in code that all items of the group run.
     void exchange() {
         const Scalar t = any_type();
         const ir::MemoryId m = memory(ir::MemoryKind::local, t, group);
@@ -142,7 +142,7 @@ private:
             if (k.type_of(v) == t) b.set(v, read);
     }
 
-    /// Items update slots atomically, in any order with one result.
+    /// Items update slots by atomics whose result does not depend on the order.
     void counted() {
         Scalar t = any_type();
         while (t == Scalar::boolean || is_float(t) || size_of(t) == 8) t = any_type();
@@ -159,7 +159,7 @@ private:
             if (k.type_of(v) == t) b.set(v, read);
     }
 
-    /// A loop that all items run equally often, with barriers inside.
+    /// A loop with barriers, with one trip count for all items.
     void uniform_loop() {
         const ir::Value operands[] = {i32(0), i32(int64_t(roll(4))), i32(1)};
         const Scalar index = Scalar::i32;
@@ -176,7 +176,7 @@ private:
         b.control(ir::Op::for_, operands, {body});
     }
 
-    /// What this item alone keeps: written whole, then read anywhere.
+    /// Private memory: it is written whole, then read anywhere.
     ir::Value kept_in_private(Scalar t) {
         const ir::MemoryId m = memory(ir::MemoryKind::private_, t, 4);
         for (int n = 0; n < 4; ++n) {
@@ -249,7 +249,7 @@ private:
                 default: loop(depth - 1); break;
             }
         }
-        values.resize(kept);  // what the block computed is not seen outside
+        values.resize(kept);  // values of the block are not visible outside
     }
 
     void branch(int depth) {
@@ -316,7 +316,7 @@ Outputs run(const Device& device, const AnyKernel& kernel, uint64_t seed) {
     return {out_f.download(), out_i.download(), sums.download()};
 }
 
-/// What the device gives otherwise than the interpreter; "" where they agree.
+/// The first difference between the device and the interpreter; "" if they agree.
 std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budget) {
     auto kernel = std::make_shared<ir::Kernel>(Generator(seed, types, budget).make());
     if (const std::string broken = ir::verify(*kernel); !broken.empty()) return broken;
@@ -334,7 +334,7 @@ std::string difference(uint64_t seed, const std::vector<Scalar>& types, int budg
 }
 
 void check_seed(uint64_t seed) {
-    // A few types a kernel, so that they meet.
+    // A few types in each kernel, so that values of one type are combined.
     std::vector<Scalar> all = types_of(Device::open()), types(all.begin(), all.begin() + 4);
     for (size_t n = 0; n < 2 && all.size() > 4; ++n) types.push_back(all[4 + (seed * 2 + n) % (all.size() - 4)]);
     constexpr int most = 60;

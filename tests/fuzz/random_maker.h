@@ -1,4 +1,4 @@
-// Makes random programs: expressions in random_expressions.cpp, statements and what they work on in random_program.cpp.
+// Makes random programs: expressions in random_expressions.cpp, statements and their objects in random_program.cpp.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -48,7 +48,7 @@ private:
     Scalar any_scalar() { return scalars[roll(scalars.size())]; }
     Scalar any_integer();
 
-    // The objects that programs work on.
+    // Objects of programs.
     void choose_scalars();
     void choose_shape();
     void choose_twin();

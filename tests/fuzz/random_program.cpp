@@ -1,4 +1,4 @@
-// The objects that random programs work on: shapes, memories, variables, functions, and what the host does.
+// The objects of random programs: shapes, memories, variables, functions, and the actions of the host.
 #include "tests/fuzz/random_program.h"
 
 #include <cstdlib>
@@ -59,14 +59,14 @@ Program Maker::make() {
         program.body.insert(program.body.end(), more.begin(), more.end());
     }
     finish(program.body);
-    // Sometimes a loop with stores, or the like, is the last of all.
+    // Sometimes a few statements follow, such as a loop with stores.
     left = int(roll(3));
     while (left > 0) statement(program.body, 2);
     choose_steps();
     return std::move(program);
 }
 
-/// A few types a program, so that they meet.
+/// A few types in each program, so that values of one type are combined.
 void Maker::choose_scalars() {
     scalars = {Scalar::boolean, Scalar::i32, Scalar::u32, Scalar::f32};
     std::vector<Scalar> more(options.scalars.begin() + 4, options.scalars.end());
@@ -100,7 +100,7 @@ void Maker::choose_shape() {
     }
 }
 
-/// The same rank and start, as many items at most: what is an item's own is so there, too.
+/// A range of the same rank and start with at most as many items, so that elements of one item stay so.
 void Maker::choose_twin() {
     Shape& t = program.twin = program.shape;
     if (grouped) return;
@@ -145,7 +145,7 @@ void Maker::add_input(int type) {
     program.memories.push_back(m);
 }
 
-/// Which element is whose: an injective map of the item's place.
+/// The element of each item: an injective map of the item's indices.
 void Maker::choose_own_index(Memory& m) {
     const Shape& s = program.shape;
     const int64_t n = s.items();
@@ -329,7 +329,7 @@ void Maker::choose_variables() {
         const int type = all[roll(all.size())];
         program.variables.push_back(type);
         program.variables.push_back(type);
-        // A matrix beside the vectors that it turns.
+        // A matrix that fits the vectors.
         static const std::pair<int, int> turns[] = {{12, 20}, {13, 21}, {15, 22}};
         for (const auto& [vector, matrix] : turns)
             if (type == vector) program.variables.push_back(matrix);

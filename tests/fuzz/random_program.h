@@ -1,6 +1,6 @@
-// Random programs: kernels as trees of statements, which random_record.h records through the C++ language, random_run.h runs on a device,
-// and random_shrink.h makes smaller. A tree stays valid when statements are dropped: variables and memories are declared up front, and
-// an index of a loop that is gone is a constant.
+// Random programs: kernels as trees of statements. random_record.h records them through the C++ language, random_run.h runs them
+// on a device, and random_shrink.h makes them smaller. A tree stays valid when statements are dropped: variables and memories are
+// declared at the beginning, and an index of a dropped loop is a constant.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace fuzz {
 
 using pumice::Scalar;
 
-/// The parts that programs may be made of; PUMICE_FUZZ_WITHOUT=name,name leaves some out.
+/// The parts of the language that programs use; PUMICE_FUZZ_WITHOUT=name,name leaves some out.
 enum class Part : uint8_t {
     structs,
     gaps,
@@ -53,12 +53,12 @@ struct Options {
     int64_t max_group = 64;
     int statements = 14;   ///< about so many
     uint32_t without = 0;  ///< bits of Part
-    /// Floats go through smooth functions and decide nothing: as a derivative needs it. Else a seed in four is so.
+    /// Floats go through smooth functions and control nothing, as derivatives need it. Otherwise every fourth seed is smooth.
     bool only_smooth = false;
     bool has(Part part) const { return !(without >> int(part) & 1); }
     void leave_out(Part part) { without |= 1u << int(part); }
 };
-/// The parts that this device can run, with PUMICE_FUZZ_WITHOUT applied.
+/// The parts that this device supports, without those in PUMICE_FUZZ_WITHOUT.
 Options options_for(const pumice::Device& device);
 
 struct Expr {
@@ -129,7 +129,7 @@ struct Argument {
     uint64_t bits = 0;
 };
 
-/// f(T a, T b, int c) -> T, or of a composite f(S s, float x) -> S. Its variables 0 and on are its parameters.
+/// f(T a, T b, int c) -> T, or for a composite type f(S s, float x) -> S. Its first variables are its parameters.
 struct FunctionTree {
     int type = 0;
     std::vector<int> variables;

@@ -1,8 +1,8 @@
-// Random programs through the C++ language, on the device against the interpreter: bit for bit under strict maths, and integers always;
-// floats of contracting maths within what rounding moves them by. A failure prints its seed and the smallest program that fails the same
-// way. PUMICE_FUZZ_SEED and PUMICE_FUZZ_COUNT choose the seeds, PUMICE_FUZZ_WITHOUT=name,... leaves parts of the language out (see
-// random_program.h), PUMICE_FUZZ_APART=n runs each seed in a process of its own, which may crash or take more than n seconds,
-// PUMICE_FUZZ_SURVEY=1 only lists what fails, PUMICE_FUZZ_TRACE=1 says each seed.
+// Random programs through the C++ language, on the device against the interpreter: bit for bit under strict maths, and for
+// integers in every case; floats under contracting maths to rounding. A failure prints its seed and the smallest program that
+// fails in the same way. PUMICE_FUZZ_SEED and PUMICE_FUZZ_COUNT choose the seeds. PUMICE_FUZZ_WITHOUT=name,... leaves parts of
+// the language out (see random_program.h). PUMICE_FUZZ_APART=n runs each seed in another process, for n seconds at most, which
+// may crash. PUMICE_FUZZ_SURVEY=1 only lists failures, PUMICE_FUZZ_TRACE=1 prints each seed.
 #include <iostream>
 
 #include "tests/fuzz/random_run.h"
@@ -13,7 +13,7 @@ using namespace pumice;
 
 namespace {
 
-/// How a run is made: by the environment.
+/// The options of a run, from the environment.
 struct Manner {
     int apart = 0;        ///< seconds that a seed has in a process of its own; 0: all in this one
     bool survey = false;  ///< says what fails, and goes on without making it smaller
@@ -27,7 +27,7 @@ void check_seed(uint64_t seed, const fuzz::Options& options, Manner& how) {
     if (how.traces) std::cerr << "seed " << seed << std::endl;
     const auto found = check(program);
     if (!found) return;
-    std::cerr << "seed " << seed << " fails: " << found->message << std::endl;  // what makes it smaller may crash
+    std::cerr << "seed " << seed << " fails: " << found->message << std::endl;  // shrinking may crash
     ++how.failures;
     if (how.survey) return;
     const fuzz::Program smallest = fuzz::shrink(program, [&](const fuzz::Program& p) {

@@ -1,6 +1,7 @@
-// Random kernels over ranges of one to three dimensions, whole or with offsets, in groups of any shape: they read their neighbours by
-// indices that are clamped, bent, wrapped, mirrored, doubled or halved, and write in place, turned around, transposed, under branches and
-// after loops that end early; on the device against the interpreter, bit for bit. A failure prints its seed and the kernel.
+// Random kernels over ranges of one to three dimensions, whole or with offsets, in groups of any shape. They load neighbours by
+// indices that are clamped, periodic, wrapped in narrow types, mirrored, doubled or halved. They store in place, mirrored,
+// transposed, under branches and after loops that end early. The device and the interpreter must agree bit for bit. A failure
+// prints its seed and the kernel.
 #include <pumice/pumice.h>
 
 #include <functional>
@@ -66,7 +67,7 @@ private:
         grouped = shares || roll(3) == 0;
     }
 
-    /// An index of the arrays not far from an item's; the kernel's indices stay where they are in about half of the dimensions.
+    /// An index near the item's own. In about half of the dimensions it is the item's own index.
     Index near(const Index& own) {
         const uint64_t way = roll(14);
         return each_dimension<R>([&](size_t d) -> Val<int> {
@@ -162,7 +163,7 @@ private:
             const Val<T> old = at(own, p);
             at(own, p) = tamed(old + sum);
         }
-        // Where no other item writes: here, mirrored along the last axis, or transposed.
+        // An element of this item alone: its own, the mirrored one along the last axis, or the transposed one.
         const bool mirrored = roll(4) == 0;
         const bool transposed = R == 2 && extents[0] == extents[1] && from[0] == from[1] && to[0] == to[1] && roll(2);
         const Index to_write = each_dimension<R>([&](size_t d) -> Val<int> {
@@ -196,7 +197,7 @@ private:
         if (grouped) range = [&]<size_t... D>(std::index_sequence<D...>) {
                 return range.group(group[D]...);
             }(std::make_index_sequence<R>());
-        // The device cpu counts in 64 bits where an array has 2^31 elements, which nobody touches here.
+        // The device cpu uses wide offsets where an array has 2^31 elements; nothing touches them here.
         const bool far = offsets64 && device.name().starts_with("cpu") && device.limits().memory > int64_t(16) << 30;
         (*kernel)(range, y, z, own, a, b, count, 5, device.empty<int>(far ? int64_t(1) << 31 : 1));
         std::vector<std::vector<double>> all;

@@ -195,7 +195,7 @@ Val<T> matrix_operation(int mode, const Val<T>& a, const Val<T>& b, const Val<S>
 
 }  // namespace
 
-/// targets: two operands of the variable's type, and perhaps a matrix whose columns are of it.
+/// targets: two operands of the variable's type, and perhaps a matrix with columns of that type.
 void Recording::whole(const Statement& s) {
     std::vector<Handle> result;
     const std::vector<Handle> first = all_of(s.targets[0].first), second = all_of(s.targets[1].first);
@@ -239,7 +239,7 @@ void Recording::fetch(const Statement& s) {
 void Recording::store(const Statement& s) {
     const std::vector<Value> indices = values(s.of, 0, s.of.size() - 1);
     const Value v = value(s.of.back());
-    // A flag is the same number for all items, in shaken programs too.
+    // A flag is the same number for all items, in shaken programs, too.
     const bool flag = program.memories[size_t(s.memory)].use == Memory::flags;
     store_part(memories[size_t(s.memory)], s.part, indices, flag ? v : tamed(v));
 }
@@ -287,7 +287,7 @@ void Recording::while_loop(const Statement& s) {
            });
 }
 
-/// The element grows by half its size at least, from 1 or more.
+/// The element grows by at least half of its size, from 1 or more.
 void Recording::climb(const Statement& s) {
     const Held& memory = memories[size_t(s.memory)];
     with_type(memory.type, [&]<class T>(std::type_identity<T>) {
@@ -368,7 +368,7 @@ void Recording::group(const Statement& s) {
         const Val<bool> c(x.handle);
         return assign({s.which, s.part}, value_of(s.mode % 2 ? pumice::group::any(c) : pumice::group::all(c)));
     }
-    // The reduction or scan by the statement's operation; the first one of its kind adds.
+    // The reduction or scan by the operation of the statement; the first one of its kind is a sum.
     const auto built_in = [&]<class T>(const Val<T>& v, ir::Subgroup add) {
         int what = int(add);
         while (ir::combines(ir::Subgroup(what)) != s.op) ++what;
@@ -394,7 +394,7 @@ void Recording::group(const Statement& s) {
     });
 }
 
-/// memory: a counted array, whose kind of update is that of the reduction; of: x, a uniform number, a condition.
+/// memory: a counted array, updated by the operation of the reduction; of: x, a uniform number, a condition.
 void Recording::subgroup(const Statement& s) {
     namespace sub = pumice::subgroup;
     const Val<int> x = whole_number(s.of[0]);

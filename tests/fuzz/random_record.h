@@ -1,4 +1,5 @@
-// Records a random program through the C++ language: Var, Val, Ref, if_, for_, while_, function, Local, Private, group::, subgroup::.
+// Records a random program through the C++ language: Var, Val, Ref, if_, for_, while_, function, Local, Private, group::,
+// subgroup::.
 #pragma once
 #include <memory>
 
@@ -6,9 +7,9 @@
 
 namespace fuzz {
 
-/// The kernel of a program: an array for each parameter among its memories, then its arguments. One that is `twin` has the same name
-/// and the other shape. One that is shaken, which is for smooth programs, has every result moved by about what a device may
-/// err there: `shaken` seeds the directions.
+/// The kernel of a program: its parameters are the arrays among its memories, then its arguments. `twin`: a kernel of the same
+/// name with the other shape. `shaken`, for smooth programs: moves every result by about the error that a device may make there;
+/// the value is the seed of the directions.
 class RandomKernel : public pumice::KernelBase {
 public:
     explicit RandomKernel(std::shared_ptr<const Program> program, bool twin = false, uint64_t shaken = 0);

@@ -70,10 +70,10 @@ struct Held : pumice::detail::MemoryBase {
     bool read_only = false;
 };
 
-/// Functions that were made in this recording, by number.
+/// The functions of this recording, by number.
 using FunctionCache = std::map<int, std::shared_ptr<void>>;
 
-/// One body being recorded: the kernel's, or a function's, which sees neither memories nor arguments.
+/// One body that is being recorded: a kernel's, or that of a function, which sees neither memories nor arguments.
 class Recording {
 public:
     Recording(const Program& program, bool twin, uint64_t shaken)
@@ -81,7 +81,7 @@ public:
     void kernel(pumice::detail::Recorder& r);
 
 private:
-    /// A function's body within the caller's kernel.
+    /// The body of a function within the kernel that calls it.
     struct Inside {};
     Recording(const Recording& caller, Inside);
 

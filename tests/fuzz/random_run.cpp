@@ -69,7 +69,7 @@ std::vector<char> Bench::contents(const Memory& m, int64_t count) {
     return bytes;
 }
 
-/// views: 1 and 3 a part of a longer array, 2 every other element of one, cloned, 4 written in two boxes.
+/// views: 1 and 3: a part of a longer array; 2: every other element of an array, cloned; 4: written in two boxes.
 void Bench::add_array(int memory) {
     const Memory& m = program.memories[size_t(memory)];
     const int64_t count = m.count();
@@ -128,7 +128,7 @@ std::vector<Outcome> Bench::run(const KernelBase& kernel, const KernelBase& twin
                 stream.call([] {});
                 continue;
             }
-            // A copy of the array as it is between the launches, which the host reads on the device's thread.
+            // A copy of the array between the launches, which the host reads on the thread of the device.
             const auto copy = make(program.memories[size_t(s.memory)].type, of->part->bytes / of->part->element_size);
             detail::copy(*of->part, *copy, stream.state->number);
             read.push_back(std::make_shared<std::vector<char>>(size_t(copy->bytes)));
@@ -171,14 +171,14 @@ double real_at(Scalar type, const char* at) {
     return float(h);
 }
 
-/// True where the device's float may stand for the interpreter's: in strict programs the same number; in others within what the shaken
-/// runs differ by, or anything where they differ wildly.
+/// True if the device's float is acceptable: in strict programs it is equal to the interpreter's; in others the difference is
+/// within a few times the spread of the shaken runs, or that spread is large.
 bool agrees(Scalar type, double want, double got, const std::vector<double>& shaken) {
     if (want == got || (std::isnan(want) && std::isnan(got))) return true;
     if (shaken.empty()) return false;
     double spread = 0;
     for (const double s : shaken) {
-        if (!(std::abs(s - want) < 1e30)) return true;  // not a number, or infinite, in one of them
+        if (!(std::abs(s - want) < 1e30)) return true;  // one of them is infinite or NaN
         spread = std::max(spread, std::abs(s - want));
     }
     const double unit = type == Scalar::f16 ? 0x1p-10 : type == Scalar::f32 ? 0x1p-23 : 0x1p-52;
@@ -226,8 +226,8 @@ struct Devices {
     Device interp = Device::open("interp"), tested = Device::open();
 };
 
-/// The interpreter and the device that the tests run on. Programs share them, so that kernels of the library are compiled once;
-/// after 64 programs they are opened anew, or what they keep of each kernel would take all memory.
+/// The interpreter and the device under test. Programs share them, so that kernels of the library are compiled once. After 64
+/// programs they are opened anew, because the caches for their kernels would take all memory.
 Devices devices() {
     static std::unique_ptr<Devices> shared;
     static int programs = 0;
@@ -252,7 +252,7 @@ std::optional<Failure> check(const Program& given) {
     }
     try {
         if (device.name() == "interp") {
-            // Its own text is another kernel.
+            // The text of the kernel parsed is another kernel.
             const AnyKernel again = parse_ir(kernel.ir()), twin_again = parse_ir(twin.ir());
             if (again.ir() != kernel.ir()) return Failure{"text", "the text reads back as another kernel"};
             got = Bench(*program, device).run(again, twin_again);
@@ -267,7 +267,7 @@ std::optional<Failure> check(const Program& given) {
 
 namespace {
 
-/// Runs `act` on memory that this process shares with the one that it runs in; gives how that one ended.
+/// Runs `act` in another process, on memory that both share. Gives the exit status of that process.
 template <class Shared, class F>
 int apart(int seconds, Shared& result, F act) {
     void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// Runs random programs on a device and compares what they leave in their arrays with what the interpreter leaves.
+// Runs random programs on a device, and compares the final arrays with those of the interpreter.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,14 +15,14 @@ struct Outcome {
     std::vector<char> bytes;
 };
 
-/// The arrays and arguments of a program on a device, with what the seed fills them with.
+/// The arrays and arguments of a program on a device, with contents that the seed chooses.
 class Bench {
 public:
     Bench(const Program& program, const pumice::Device& device);
     /// One argument for each parameter of the program's kernel.
     const std::vector<pumice::detail::HostArgument>& arguments() const { return given; }
     static pumice::Range range_of(const Shape& shape);
-    /// The program's steps with these kernels, then all of every array.
+    /// Runs the steps of the program with these kernels. Gives the contents of all arrays.
     std::vector<Outcome> run(const pumice::KernelBase& kernel, const pumice::KernelBase& twin);
 
 private:
@@ -42,17 +42,17 @@ private:
     uint64_t filled = 0;
 };
 
-/// How a program fails: `kind` is the same for failures of one cause, as far as can be told.
+/// A failure of a program: `kind` is the same for failures of one cause, as far as the message shows it.
 struct Failure {
     std::string kind, message;
 };
-/// Compares the device that the tests run on with the interpreter.
+/// Compares the device under test with the interpreter.
 std::optional<Failure> check(const Program& program);
-/// The same in a process of its own, so that a crash or a loop without end is a failure, too.
+/// The same in another process, so that a crash or an endless loop is a failure, too.
 std::optional<Failure> check_apart(const Program& program, int seconds);
-/// options_for of that device, which this process does not open.
+/// The options of that device; this process does not open it.
 Options options_apart();
-/// The kernels' text, and how they are launched.
+/// The text of the kernels, and their launches.
 std::string told(const Program& program);
 
 }  // namespace fuzz

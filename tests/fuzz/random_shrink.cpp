@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    /// Tries what `change` does to the program, and undoes it where the program does not fail any more.
+    /// Applies `change` to the program, and undoes it if the program does not fail any more.
     template <class T, class F>
     bool attempt(T& part, F change) {
         if (attempts-- <= 0) return false;
@@ -61,7 +61,7 @@ private:
 
     bool block(Block& b) {
         bool smaller = false;
-        // Many at once, then one by one, the last first.
+        // Many statements at once, then one by one, from the last to the first.
         for (size_t count = b.size() / 2; count > 0; count /= 2)
             for (size_t n = b.size() / count * count; n > 0; n -= count) {
                 const size_t from = n - count;
@@ -98,7 +98,7 @@ private:
         return smaller;
     }
 
-    /// By a part of the same type, or by a number.
+    /// Replaces an expression by a part of the same type, or by a number.
     bool expression(Expr& e) {
         if (e.kind == Expr::constant) return false;
         const auto to_number = [&](uint64_t bits) {

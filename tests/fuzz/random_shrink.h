@@ -6,7 +6,7 @@
 
 namespace fuzz {
 
-/// Drops statements, arms, loops around statements and parts of expressions as long as `fails` holds; at most `attempts` of them are tried.
+/// Drops statements, arms, loops and parts of expressions while `fails` holds; makes at most `attempts` attempts.
 Program shrink(Program program, const std::function<bool(const Program&)>& fails, int attempts = 2000);
 
 }  // namespace fuzz

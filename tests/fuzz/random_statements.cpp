@@ -6,7 +6,7 @@ namespace fuzz {
 using namespace pumice;
 using ir::Op;
 
-/// Variables take what the arrays hold, and private memory is written whole.
+/// Variables get elements of the arrays, and private memory is written whole.
 void Maker::start(Block& b) {
     starting = true;
     for (size_t v = 0; v < program.variables.size(); ++v) {
@@ -43,7 +43,7 @@ void Maker::start(Block& b) {
             inner->part = int(leaf);
             inner->of = at;
             const Scalar t = element(memory.type).leaves[leaf].type;
-            // Its other operands are not private memory, which may not be written yet.
+            // The other operands are not private memory, which may still be unset.
             inner->of.push_back(variable_of(t).value_or(constant(t)));
             b.push_back(s);
         }
@@ -51,7 +51,7 @@ void Maker::start(Block& b) {
     starting = false;
 }
 
-/// Everything that may differ flows into the arrays.
+/// All values that may differ flow into the arrays.
 void Maker::finish(Block& b) {
     for (size_t m = 0; m < program.memories.size(); ++m) {
         const Memory& memory = program.memories[m];
@@ -91,7 +91,7 @@ Block Maker::block(int depth, int most) {
 void Maker::statement(Block& b, int depth) {
     --left;
     const auto add = [&](std::optional<Statement> s) { b.push_back(s ? std::move(*s) : set()); };
-    // Inside of what follows items go ways of their own.
+    // In the statements below control flow diverges.
     const bool was_uniform = uniform, was_leavable = leavable;
     uniform = false;
     switch (roll(depth > 0 ? 22 : 12)) {
@@ -169,7 +169,7 @@ Statement Maker::set() {
     return s;
 }
 
-/// Variables that are each computed from the others.
+/// Variables that are computed from each other.
 Statement Maker::together() {
     const Scalar t = any_scalar();
     auto all = variables_of(t);
@@ -327,7 +327,7 @@ Statement Maker::leave() {
 
 namespace {
 
-/// How often a loop runs, at most 100.
+/// The trip count of a loop, at most 100.
 uint64_t trips_of(Scalar type, Expr from, Expr to, Expr step) {
     const auto whole = [&](const Expr& e) -> __int128 {
         const int unused = 64 - size_of(type) * 8;
@@ -345,12 +345,12 @@ uint64_t trips_of(Scalar type, Expr from, Expr to, Expr step) {
 
 }  // namespace
 
-/// Bounds anywhere in the type, with steps of any size, as long as the loop is short.
+/// Bounds anywhere in the type and steps of any size, for short loops.
 void Maker::extreme_bounds(Statement& s, uint64_t& most) {
     const Scalar t = s.type = any_integer();
     const int bits = size_of(t) * 8;
     const auto near = [&]() -> int64_t {
-        const uint64_t d = roll(12) - 4, smallest = uint64_t(1) << (bits - 1);  // wraps, as the type's numbers do
+        const uint64_t d = roll(12) - 4, smallest = uint64_t(1) << (bits - 1);  // wraps like the numbers of the type
         switch (roll(4)) {
             case 0: return int64_t(smallest + d);
             case 1: return int64_t(smallest - 1 - d);
@@ -381,7 +381,7 @@ void Maker::loop_bounds(Statement& s, bool simple, uint64_t& most) {
     const auto small = [&](uint64_t n) { return number(s.type, int64_t(roll(n))); };
     if (has(Part::extreme_loops) && chance(3)) {
         extreme_bounds(s, most);
-        // Some of them the compiler does not see.
+        // Some bounds are unknown to the compiler.
         if (!in_function)
             for (Expr& e : s.of)
                 if (chance(3)) {
@@ -478,7 +478,7 @@ Expr Maker::items_in_group() {
     return make_op(Op::min, {all, make_op(Op::sub, {item(Item::global_size), before})});
 }
 
-/// Each item writes its place of local memory and reads another's; or they count in it.
+/// Each item writes its element of local memory and reads another one; or the items count in it.
 std::optional<Statement> Maker::exchange() {
     const int memory = any_memory(Memory::local, Memory::input);
     if (memory < 0) return std::nullopt;
@@ -541,7 +541,7 @@ std::optional<Statement> Maker::subgroup() {
             s.memory = int(m);
             s.atom = program.memories[m].atom;
             s.mode = int(roll(9));
-            s.unrolled = chance(2);  // which of two places
+            s.unrolled = chance(2);  // one of two forms
             const auto targets = variables_of(Scalar::i32);
             std::tie(s.which, s.part) = targets[roll(targets.size())];
             s.of = {value(Scalar::i32, 1), uniform_number(), boolean(1)};

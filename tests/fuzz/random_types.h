@@ -9,15 +9,15 @@ namespace fuzz {
 struct Gap {
     float x{};
     uint8_t y{};
-};  // ends in a gap of 3 bytes
+};  // ends in padding of 3 bytes
 struct Tail {
     Gap in;
     uint8_t z{};
-};  // whose gap is followed by a byte
+};  // a byte follows the padding
 struct Wide {
     int a{}, b{};
     int64_t c{};
-};  // a kernel may leave c alone
+};  // a kernel may leave c untouched
 struct Mixed {
     bool flag{};
     double d{};
@@ -77,7 +77,7 @@ PUMICE_STRUCT(fuzz::Turn, m, k);
 
 namespace fuzz {
 
-/// Scalars first, in the order of pumice::Scalar; a program names a type by its number here.
+/// Scalars come first, in the order of pumice::Scalar; programs name a type by its number here.
 using Types = std::tuple<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pumice::half, float,
                          double, pumice::float2, pumice::float3, pumice::float4, pumice::double2, pumice::double3, pumice::int2,
                          pumice::int3, pumice::uint4, pumice::float2x2, pumice::float3x3, pumice::double2x2, Gap, Tail, Wide,
@@ -94,7 +94,7 @@ void with_type(int type, F&& f) {
     }
     (std::make_index_sequence<size_t(type_count)>());
 }
-/// The same of a scalar type.
+/// The same for a scalar type.
 template <class F>
 void with_scalar(pumice::Scalar type, F&& f) {
     [&]<size_t... I>(std::index_sequence<I...>) {

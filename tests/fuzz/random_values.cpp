@@ -35,7 +35,7 @@ Value Recording::cast_to(Scalar type, Value v) {
     return program.smooth && type == Scalar::f16 ? tamed(result) : result;
 }
 
-/// v times 1 + d, plus e: d of `ulps` of its type, of a direction that the seed chooses.
+/// v times 1 + d, plus e, where d is `ulps` of the type with a sign that the seed chooses.
 Value Recording::moved(Value v, double ulps, double absolute) {
     if (!shaken || !is_float(v.type)) return v;
     const double unit = v.type == Scalar::f16 ? 0x1p-11 : v.type == Scalar::f32 ? 0x1p-24 : 0x1p-53;
@@ -53,8 +53,8 @@ Value Recording::moved(Value v, double ulps, double absolute) {
     return v;
 }
 
-/// Keeps floats in a range where no result of some operations is subnormal: strict programs by choosing another number, smooth ones
-/// by clamping.
+/// Keeps floats in a range where some operations have no subnormal results: strict programs select another number, smooth
+/// programs clamp.
 Value Recording::tamed(Value v) {
     if (!is_float(v.type)) return v;
     v = moved(v, 0, 0);
@@ -191,7 +191,7 @@ Value Recording::operation(const Expr& e) {
         default: result.handle = detail::emit_op(e.how, {operands[0], operands[1], operands[2]}, here()); break;
     }
     if (program.smooth) result = moved(result, row.ulps, row.absolute);
-    return result.type == Scalar::f16 ? tamed(result) : result;  // an infinite half times zero is undefined in contracting maths
+    return result.type == Scalar::f16 ? tamed(result) : result;  // infinity times zero is undefined there
 }
 
 Value Recording::call(const Expr& e) {

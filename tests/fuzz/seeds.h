@@ -1,4 +1,4 @@
-// The seeds that a fuzz test checks: PUMICE_FUZZ_SEED=n that one, PUMICE_FUZZ_COUNT=n the first n, from PUMICE_FUZZ_FIRST on.
+// The seeds of a fuzz test: PUMICE_FUZZ_SEED=n is seed n alone, PUMICE_FUZZ_COUNT=n are n seeds, from PUMICE_FUZZ_FIRST on.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 namespace fuzz {
 
-/// Calls check(seed) for each, up to the first that fails; `count` of them where nobody says otherwise.
+/// Calls check(seed) for each seed until one fails; `count` seeds, unless the environment says otherwise.
 template <class Check>
 void each_seed(uint64_t count, Check check) {
     if (const char* seed = std::getenv("PUMICE_FUZZ_SEED")) return check(std::strtoull(seed, nullptr, 10));

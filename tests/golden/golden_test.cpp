@@ -57,7 +57,8 @@ Kernel by_subgroups(const Kernel& kernel) {
 }
 
 Pass pass_named(const std::string& name) {
-    // Subgroups and budgets as the pipelines give them to these passes (codegen/lowering/lower_for_glsl.cpp, cpu/plan/lower_for_cpu.cpp).
+    // Subgroups and budgets as the pipelines give them to these passes (codegen/lowering/lower_for_glsl.cpp,
+    // cpu/plan/lower_for_cpu.cpp).
     constexpr std::pair<const char*, Pass> passes[] = {
         {"inlining", inlining},
         {"inlining_without_rules", inlining_without_rules},
@@ -114,7 +115,7 @@ TEST_P(GoldenTest, text) {
     EXPECT_EQ(got, test.expected) << test.path;
 }
 
-/// The kernel's own text is a fixed point of the pass where it has nothing left to do.
+/// The text of the kernel is a fixed point of the pass: a second run of the pass changes nothing.
 TEST_P(GoldenTest, a_second_run_changes_nothing) {
     const Golden test = golden(GetParam());
     if (test.expected.starts_with("error: ")) return;

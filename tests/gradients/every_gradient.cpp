@@ -1,6 +1,6 @@
-// Linked with the device suite: the first launches of every kernel there are differentiated, too, on copies of their arguments.
-// Reverse mode must be the transpose of forward mode, <seeds, J t> = <J' seeds, t>, to rounding. What kernels compute need not be
-// smooth for that, and need not be of floats alone. Forward mode must agree with central differences wherever the results are smooth.
+// Linked with the device suite: the first launches of each of its kernels are also differentiated, on copies of their arguments.
+// Reverse mode must be the transpose of forward mode, <seeds, J t> = <J' seeds, t>, to rounding; this holds for kernels that are
+// not smooth, and for kernels with integers. Forward mode must agree with central differences wherever the results are smooth.
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -34,7 +34,7 @@ bool has_floats(const Element& element) {
     return std::any_of(element.leaves.begin(), element.leaves.end(), [](const Leaf& leaf) { return is_float(leaf.type); });
 }
 
-/// The numbers of an array, and where they lie among its bytes.
+/// The floats of an array, and their offsets in its bytes.
 template <class F>
 void each_number(const HostArgument& array, F&& f) {
     const int64_t count = array.array->bytes / array.element->size;
@@ -50,7 +50,7 @@ std::vector<double> numbers_of(const HostArgument& array) {
     return numbers;
 }
 
-/// A launch on arrays of its own.
+/// A launch with its own copies of the arrays.
 class Copied {
 public:
     Copied(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments, uint64_t seed, bool forward)
@@ -69,15 +69,15 @@ public:
             call.slots.push_back(slot);
         }
     }
-    /// The numbers of all shadows of arrays.
+    /// The floats of all shadows of arrays.
     std::vector<double> shadows() const {
         return numbers([](const Slot& slot) -> const HostArgument& { return slot.shadows[0]; });
     }
-    /// Those of the arrays themselves.
+    /// The floats of the arrays themselves.
     std::vector<double> values() const {
         return numbers([](const Slot& slot) -> const HostArgument& { return slot.value; });
     }
-    /// Moves all numbers along their tangents and runs the kernel.
+    /// Moves all floats along their tangents, then runs the kernel.
     void run_moved(double step) {
         std::vector<HostArgument> arguments;
         for (Slot& slot : call.slots) {
@@ -178,7 +178,7 @@ public:
     void copying(const ArrayState&, const ArrayState&, int) override {}
 
 private:
-    /// Small launches that move floats and say nothing.
+    /// True for small launches that change floats and print nothing.
     static bool worthwhile(const ir::Kernel& kernel, const Range& range, std::span<const HostArgument> arguments) {
         for (const ir::Inst& i : kernel.insts)
             if (i.op == ir::Op::print || i.op == ir::Op::require) return false;
@@ -190,7 +190,7 @@ private:
         return floats && items > 0 && items <= 5000 && bytes <= 1 << 20;
     }
 
-    /// Rules say what the derivative is, whatever the function is.
+    /// User-defined rules may give any derivative, so such kernels are not checked.
     static bool by_rules(const ir::Kernel& kernel) {
         return std::any_of(kernel.functions.begin(), kernel.functions.end(),
                            [](const ir::Function& f) { return f.has_rule(); });
@@ -210,7 +210,7 @@ private:
         double tolerance = 1e-12;
         size_t scalar = 0;
         const auto coarser = [&](Scalar type) { tolerance = std::max(tolerance, type == Scalar::f16 ? 1e-2 : type == Scalar::f32 ? 1e-5 : 0); };
-        for (const ir::Inst& i : kernel.recorded()->insts)  // numbers may pass through a narrower type
+        for (const ir::Inst& i : kernel.recorded()->insts)  // floats may pass through a narrower type
             if (is_float(i.type)) coarser(i.type);
         for (const HostArgument& a : arguments) {
             if (a.is_array) {
@@ -228,8 +228,8 @@ private:
         EXPECT_NEAR(got, want, tolerance * scale) << kernel.name() << ": reverse mode is not the transpose of forward mode\n" << kernel.ir();
     }
 
-    /// Differences forwards and backwards that agree are those of something smooth. `tangents` are to be as they are, `y` is what the
-    /// kernel leaves where nothing is moved.
+    /// Where differences forwards and backwards agree, the result is smooth and the tangent is checked. `y` is the result of the
+    /// kernel without a step.
     void compare_with_differences(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments,
                                   const std::vector<double>& tangents, const std::vector<double>& y, double tolerance) {
         const double h = tolerance > 1e-6 ? 1e-2 : 1e-5, epsilon = tolerance > 1e-6 ? 1e-6 : 1e-15;
@@ -261,7 +261,7 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Without those that launch much and hold no floats; the command line may say otherwise.
+    // Leaves out tests with many launches and without floats. A filter on the command line replaces this one.
     GTEST_FLAG_SET(filter, "-Stress.*:Threads.*:Ranges.*:Atomics.*:Random.*:Views*:*64*:Host.ThousandsOfLaunches*:Host.MemoryInUse*:"
                            "Host.ArraysAndStreams*:Device.Print*:*ManyLaunches*");
     testing::InitGoogleTest(&argc, argv);

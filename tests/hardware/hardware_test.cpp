@@ -1,4 +1,4 @@
-// The device that the entries *.hardware open (PUMICE_TEST_HARDWARE) is no software driver: they do not run where this fails.
+// The entries *.hardware (PUMICE_TEST_HARDWARE) need a device that is no software driver: if this test fails they do not run.
 #include <gtest/gtest.h>
 
 #include "vulkan/loader_devices.h"

@@ -1,8 +1,9 @@
-// A Vulkan layer that makes a software driver look like a graphics card. It still executes everything. PUMICE_TEST_CARD names the card:
-// "discrete" has memory of its own, most of which the host cannot map, and begins with a memory type that no buffer may have, as
-// Intel's Xe2 does; "reached" has memory of its own that the host writes in place, and memory for reading that is not coherent; "poor" is
-// a discrete card with the least that Pumice is meant to run on, whose first queue family cannot compute. PUMICE_TEST_FAULT names what goes wrong, see Fault. For tests alone: it
-// stands below the validation layer, which then sees what the card says.
+// A Vulkan layer, for tests alone, that makes a software driver look like a graphics card. The driver still executes everything.
+// PUMICE_TEST_CARD names the card. "discrete" has its own memory, most of which the host cannot map, and its first memory type is
+// not for buffers, as on Intel's Xe2. "reached" has its own memory that the host writes in place, and incoherent memory for
+// reading. "poor" is a discrete card with the smallest limits that Pumice supports; its first queue family cannot compute.
+// PUMICE_TEST_FAULT names a fault, see Fault. The layer stands below the validation layer, which so sees the properties of the
+// card.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -64,7 +65,7 @@ const Card& card() {
     return chosen;
 }
 
-/// The card's fault. Numbers count calls from the beginning of the process.
+/// The fault of the card. Numbers count calls from the start of the process.
 struct Fault {
     VkDeviceSize local_bytes = 0, host_bytes = 0;  ///< "full": the card's own memory and the host's end after so many; 0: they do not
     int lost_at = 0;               ///< "lost": the submission that loses the device; 0: none
@@ -83,7 +84,7 @@ const Fault& fault() {
     return one;
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------------------------------------
 
 constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
 constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -102,13 +103,13 @@ constexpr VkMemoryType types_in_reach[] = {
     {visible, 1},
     {incoherent, 1},
 };
-/// Images alone are in the first.
+/// Memory for images alone is in the first heap.
 std::span<const VkMemoryType> memory_types() {
     return card().in_reach ? std::span<const VkMemoryType>(types_in_reach) : std::span<const VkMemoryType>(types_of_window);
 }
 uint32_t types_of_buffers() { return (1u << memory_types().size()) - 2; }
 
-/// All types of the card are this one of the driver: the first that the host can map.
+/// Every memory type of the card maps to this type of the driver: the first that the host can map.
 uint32_t driver_type(const VkPhysicalDeviceMemoryProperties& driver) {
     for (uint32_t i = 0; i < driver.memoryTypeCount; ++i)
         if ((driver.memoryTypes[i].propertyFlags & visible) == visible) return i;
@@ -127,7 +128,7 @@ VkPhysicalDeviceMemoryProperties card_memory(const VkPhysicalDeviceMemoryPropert
     return m;
 }
 
-// ---- the functions of the next layer or driver, by the loader's tables ------------------------------------------------------------
+// ---- the functions of the next layer or driver, by the loader's tables --------------------------------------------------------
 
 struct Instance {
     VkInstance handle{};
@@ -187,7 +188,7 @@ Device& device_of(Handle handle) {
     return devices.at(table_of(handle));
 }
 
-// ---- what the card says of itself ---------------------------------------------------------------------------------------------------
+// ---- properties and features of the card ----------------------------------------------------------------------------------
 
 void describe(VkPhysicalDeviceProperties& p) {
     p.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
@@ -234,7 +235,7 @@ constexpr const char* portability_subset = "VK_KHR_portability_subset";
 VKAPI_ATTR VkResult VKAPI_CALL device_extensions(VkPhysicalDevice device, const char* layer, uint32_t* count,
                                                  VkExtensionProperties* extensions) {
     const VkResult result = instance_of(device).extensions(device, layer, count, extensions);
-    // Renamed, not taken out: the caller has made room for as many as it was told of.
+    // Renamed instead of removed: the caller has made room for the reported number.
     const char* const in_its_place = card().portability_subset ? portability_subset : "VK_PUMICE_hidden";
     if (extensions && !card().push_descriptors)
         for (uint32_t i = 0; i < *count; ++i)
@@ -256,12 +257,12 @@ VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice device, VkPhysica
     m->memoryProperties = card_memory(m->memoryProperties);
 }
 
-// ---- its queue families ---------------------------------------------------------------------------------------------------------------
+// ---- its queue families -------------------------------------------------------------------------------------------------------
 
-/// The driver's number of a card's family. The one that copies is the driver's first.
+/// The driver's index of a queue family of the card. The family that only copies maps to the driver's first one.
 uint32_t driver_family(uint32_t family) { return card().copies_first && family > 0 ? family - 1 : family; }
 
-/// Puts the family that copies before the driver's: `next` gives these, and `of` the properties of an element.
+/// Inserts the copy family before the driver's families: `next` gets those, and `of` the properties of an element.
 template <class Element, class Next, class Of>
 void card_families(uint32_t* count, Element* out, const Next& next, const Of& of) {
     if (!card().copies_first) return next(count, out);
@@ -297,7 +298,7 @@ VKAPI_ATTR VkResult VKAPI_CALL make_pool(VkDevice device, const VkCommandPoolCre
     return device_of(device).make_pool(device, &below, callbacks, pool);
 }
 
-// ---- its memory ---------------------------------------------------------------------------------------------------------------------
+// ---- its memory ---------------------------------------------------------------------------------------------------------------
 
 VKAPI_ATTR void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
     device_of(device).buffer_requirements(device, buffer, needs);
@@ -368,7 +369,7 @@ VKAPI_ATTR VkResult VKAPI_CALL invalidate(VkDevice handle, uint32_t count, const
     return VK_SUCCESS;
 }
 
-// ---- its faults ---------------------------------------------------------------------------------------------------------------------
+// ---- its faults ---------------------------------------------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo* infos, VkFence fence) {
     static std::atomic<int> submissions = 0;
@@ -399,7 +400,7 @@ VKAPI_ATTR VkResult VKAPI_CALL make_pipelines(VkDevice handle, VkPipelineCache c
     return device.make_pipelines(handle, cache, count, infos, callbacks, pipelines);
 }
 
-// ---- making and ending, and the loader's questions ----------------------------------------------------------------------------------
+// ---- making and ending, and the loader's questions ----------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
     const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);

@@ -13,7 +13,7 @@ void* table_of(Handle handle) {
     return *reinterpret_cast<void**>(handle);
 }
 
-/// The link to the next layer in a chain of create infos; it is moved on to the one after that.
+/// The link to the next layer in a chain of create infos; the chain then points to the layer after that.
 template <class Link>
 auto* take_link(const void* chain, VkStructureType type) {
     auto* link = static_cast<Link*>(const_cast<void*>(chain));
@@ -23,8 +23,8 @@ auto* take_link(const void* chain, VkStructureType type) {
     return info;
 }
 
-/// Looks a function up in the next layer. Done once, when an instance or device is made: later on the loader answers with the first
-/// layer's functions, not the next one's.
+/// Looks up a function of the next layer. This is done once, when an instance or device is made: later the loader answers with
+/// functions of the first layer.
 template <class Get, class Handle, class Function>
 void ask(Get get, Handle handle, Function& function, const char* name) {
     function = reinterpret_cast<Function>(get(handle, name));

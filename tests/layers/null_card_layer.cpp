@@ -1,9 +1,10 @@
-// A Vulkan layer that makes a graphics card of the null device of AMD's driver: RADV with RADV_FORCE_FAMILY compiles shaders for a
-// processor that is not there. The null device has no memory types, records no commands and signals no semaphores. The layer adds these:
-// memory is the host's, commands do nothing, and a submission is done at once. So programs open the device and run to their end, but
-// nothing is computed: what counts is what the driver compiles.
+// A Vulkan layer that makes a usable device of RADV's null device: RADV with RADV_FORCE_FAMILY compiles shaders for a processor
+// that the machine does not have. The null device has no memory types, records no commands and signals no semaphores. The layer
+// adds them: memory is the host's, commands do nothing, and a submission is done at once. So programs open the device and run to
+// their end. Nothing is computed; the tests look at the compiled code.
 //
-// PUMICE_TEST_PIPELINES names a file. For every compute pipeline the layer appends a line to it (tests/radv/pipelines.h reads them):
+// PUMICE_TEST_PIPELINES names a file. For every compute pipeline the layer appends a line to it (tests/radv/pipelines.h reads
+// them):
 //     instructions=20 vgprs=8 sgprs=128 spilled_vgprs=0 spilled_sgprs=0 scratch=0 latency=850
 #include <vulkan/vk_icd.h>
 
@@ -31,7 +32,7 @@ using layer::ask, layer::plain, layer::table_of, layer::take_link;
     std::abort();
 }
 
-// ---- the functions of the driver, by the loader's tables ------------------------------------------------------------------------
+// ---- the functions of the driver, by the loader's tables ----------------------------------------------------------------------
 
 struct Instance {
     VkInstance handle{};
@@ -50,7 +51,7 @@ struct Device {
 };
 
 std::mutex mutex;
-// Never destroyed: a program's static objects may end devices when this library's are gone.
+// Never destroyed: static objects of a program may destroy devices after the static objects of this library are gone.
 std::map<void*, Instance>& instances = *new std::map<void*, Instance>;
 std::map<void*, Device>& devices = *new std::map<void*, Device>;
 
@@ -75,7 +76,7 @@ Object& object_of(Handle handle) {
     return *reinterpret_cast<Object*>(handle);
 }
 
-// ---- memory ---------------------------------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------------------------------------
 
 constexpr VkMemoryPropertyFlags visible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryType memory_types[] = {
@@ -86,7 +87,7 @@ constexpr VkMemoryType memory_types[] = {
 constexpr VkMemoryHeap heaps[] = {{VkDeviceSize(8) << 30, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {VkDeviceSize(16) << 30, 0}};
 constexpr uint32_t all_types = (1u << std::size(memory_types)) - 1;
 
-/// Pages come when it is mapped, and then only those that are touched.
+/// The system provides pages when memory is mapped, and only those that are touched.
 struct Memory {
     size_t bytes = 0;
     std::unique_ptr<void, decltype(&std::free)> pages{nullptr, std::free};
@@ -130,12 +131,12 @@ VKAPI_ATTR VkResult VKAPI_CALL map(VkDevice, VkDeviceMemory handle, VkDeviceSize
 VKAPI_ATTR void VKAPI_CALL unmap(VkDevice, VkDeviceMemory) {}
 VKAPI_ATTR VkResult VKAPI_CALL flush(VkDevice, uint32_t, const VkMappedMemoryRange*) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL bind_buffer(VkDevice, VkBuffer, VkDeviceMemory, VkDeviceSize) { return VK_SUCCESS; }
-/// Nobody reads there. It must differ from buffer to buffer, and from null.
+/// Nobody reads at this address. It must differ between buffers, and from null.
 VKAPI_ATTR VkDeviceAddress VKAPI_CALL buffer_address(VkDevice, const VkBufferDeviceAddressInfo* info) {
     return VkDeviceAddress(reinterpret_cast<uintptr_t>(info->buffer)) << 8;
 }
 
-// ---- commands: none is recorded ---------------------------------------------------------------------------------------------------
+// ---- commands: none is recorded -----------------------------------------------------------------------------------------------
 
 struct CommandBuffer {
     VK_LOADER_DATA loader;  ///< the loader puts its table there
@@ -172,7 +173,7 @@ template <class... A>
 struct Nothing<void (*)(A...)> {
     static VKAPI_ATTR void VKAPI_CALL call(A...) {}
 };
-/// A program that needs others is told that the driver has none.
+/// Reports to a program that needs another function that the driver lacks it.
 PFN_vkVoidFunction command(std::string_view name) {
 #define NOTHING(name) {"vk" #name, plain(Nothing<PFN_vk##name>::call)}
     static const std::map<std::string_view, PFN_vkVoidFunction> all = {
@@ -186,7 +187,7 @@ PFN_vkVoidFunction command(std::string_view name) {
     return found == all.end() ? nullptr : found->second;
 }
 
-// ---- queue, semaphores, fences and queries: a submission is done at once ---------------------------------------------------------------------------
+// ---- queue, semaphores, fences and queries: a submission is done at once ------------------------------------------------------
 
 struct Semaphore {
     uint64_t value = 0;  ///< with semaphores_mutex
@@ -232,7 +233,7 @@ VKAPI_ATTR VkResult VKAPI_CALL wait(VkDevice, const VkSemaphoreWaitInfo* info, u
     return semaphores_changed.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, hour)), done) ? VK_SUCCESS : VK_TIMEOUT;
 }
 
-/// Nobody asks for a fence that was not submitted, so that it is always signalled.
+/// Fences are only waited for after a submission, so that every fence counts as signalled.
 struct Fence {};
 
 VKAPI_ATTR VkResult VKAPI_CALL create_fence(VkDevice, const VkFenceCreateInfo*, const VkAllocationCallbacks*, VkFence* fence) {
@@ -245,7 +246,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_fence(VkDevice, VkFence fence, const VkAlloca
 VKAPI_ATTR VkResult VKAPI_CALL wait_for_fences(VkDevice, uint32_t, const VkFence*, VkBool32, uint64_t) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL reset_fences(VkDevice, uint32_t, const VkFence*) { return VK_SUCCESS; }
 
-/// Every query's result is 0, and there at once.
+/// The result of every query is 0, and available at once.
 struct QueryPool {};
 
 VKAPI_ATTR VkResult VKAPI_CALL create_queries(VkDevice, const VkQueryPoolCreateInfo*, const VkAllocationCallbacks*, VkQueryPool* pool) {
@@ -272,7 +273,7 @@ VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue, uint32_t count, const VkSubmitInf
 VKAPI_ATTR VkResult VKAPI_CALL queue_idle(VkQueue) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL device_idle(VkDevice) { return VK_SUCCESS; }
 
-// ---- pipelines: what the driver says of their code ----------------------------------------------------------------------------------
+// ---- pipelines: what the driver says of their code ----------------------------------------------------------------------------
 
 struct Column {
     const char* name;        ///< in the file
@@ -332,7 +333,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
     return result;
 }
 
-// ---- making and ending, and the loader's questions ----------------------------------------------------------------------------------
+// ---- making and ending, and the loader's questions ----------------------------------------------------------------------------
 
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* callbacks, VkInstance* instance) {
     const auto* next = take_link<VkLayerInstanceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
@@ -357,7 +358,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocatio
     instances.erase(table);
 }
 
-/// The device is made with what statistics of pipelines need.
+/// Enables what statistics of pipelines need.
 VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info, const VkAllocationCallbacks* callbacks,
                                              VkDevice* device) {
     const auto* next = take_link<VkLayerDeviceCreateInfo>(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);

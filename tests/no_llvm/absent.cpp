@@ -1,2 +1,2 @@
-// An empty library, which stands where LLVM's would be (CMakeLists.txt).
+// An empty library in place of LLVM's (CMakeLists.txt).
 extern "C" int pumice_absent() { return 0; }

@@ -1,4 +1,4 @@
-// Without LLVM there is no device cpu; every other device is there, and a sentence says what is missing.
+// Without LLVM there is no device cpu: every other device works, and a sentence names the missing library.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -17,10 +17,10 @@ bool works(const Device& device) {
 }
 
 std::string kind() { return std::getenv("PUMICE_TEST_LLVM"); }
-/// False where the LLVM that lavapipe needs is hidden, too.
+/// False if the LLVM that lavapipe needs is hidden, too.
 bool has_lavapipe() { return kind() != "none"; }
 
-/// The sentence that this run's LLVM, or the build, deserves.
+/// The sentence that is expected in this run, or in this build.
 std::string reason() {
     if (kind() == "build") return "Pumice was built without LLVM's headers (Debian has them in the package llvm-19-dev).";
     if (kind() == "empty") return "The library libLLVM 21 of this machine lacks the function LLVMDisposeMessage.";
@@ -53,7 +53,7 @@ TEST(NoLlvm, OpeningItByNameIsAnError) {
             EXPECT_EQ(std::string(e.what()), "the device cpu cannot be used: " + reason());
         }
     }
-    EXPECT_TRUE(works(Device::open("interp")));  // nothing else suffers
+    EXPECT_TRUE(works(Device::open("interp")));  // other devices still work
 }
 
 TEST(NoLlvm, TheNextDeviceIsTaken) {

@@ -1,4 +1,4 @@
-// A system that gives no more threads, from some moment on: what needs one does without, or says so by an Error.
+// A system that gives no more threads from some moment on: the library works without them, or throws an Error.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include "tests/device/suite.h"
 
 namespace {
-/// Threads that the system still gives.
+/// The number of threads that the system still gives.
 std::atomic<int> left = 1 << 30;
 }  // namespace
 
@@ -27,7 +27,7 @@ using namespace pumice;
 
 const auto add_one = kernel("add_one", [](InOut<int> a) { a[global_index()] += 1; });
 
-/// Everything that may want a thread. Throws where a result is wrong.
+/// All work that may need a thread. Throws if a result is wrong.
 void work() {
     const Device d = suite::device();
     const Array<int> a = d.zeros<int>(300'000);
@@ -43,13 +43,13 @@ void work() {
 
 enum Outcome { right, refused, otherwise, crashed };
 
-/// The outcome of the work, in a process of its own.
+/// The outcome of the work, in another process.
 Outcome outcome(int threads) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
         alarm(100);
-        unsetenv("PUMICE_VALIDATE");  // the layer starts threads, and throws where it gets none
+        unsetenv("PUMICE_VALIDATE");  // the layer starts threads, and throws if it gets none
         left = threads;
         try {
             work();
@@ -70,11 +70,11 @@ Outcome outcome(int threads) {
 }
 
 TEST(NoThreads, WorkIsDoneOrRefused) {
-    // This process opens no device: those that it forks do. Vulkan's drivers start threads, too, and some crash where they get none.
+    // Only forked processes open devices. Vulkan's drivers start threads, too, and some crash without them.
     const char* const device = std::getenv("PUMICE_DEVICE");
     const bool driver = device && std::string(device).starts_with("vulkan");
     EXPECT_EQ(outcome(1 << 30), right);
-    // oneTBB does not come back to life where its later threads fail: the device cpu asks for one when it is opened.
+    // oneTBB does not recover if its later threads fail, so the device cpu asks for a thread when it is opened.
     if (device && std::string(device) == "cpu") {
         EXPECT_EQ(outcome(0), refused);
         return;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int samples = 2000;
 
-/// Memory holds no bool: a bool operand is stored as i32 and compared with zero, a bool result is cast.
+/// Memory holds no bools: a bool operand is stored as i32 and compared with zero; a bool result is cast.
 Scalar stored(Scalar t) { return t == Scalar::boolean ? Scalar::i32 : t; }
 
 AnyKernel op_kernel(ir::Op op, Scalar operand) {
@@ -81,7 +81,7 @@ Array<int32_t> upload_bits(const Device& d, const std::vector<uint64_t>& bits) {
     return d.upload(std::vector<int32_t>(bits.begin(), bits.end()));
 }
 
-/// The array's bits as elements of the type as it is stored.
+/// The bits as elements of the type in which the array is stored.
 detail::HostArgument array_argument(const Array<int32_t>& bits, Scalar type) {
     detail::HostArgument a = detail::host_arguments(bits)[0];
     if (stored(type) == Scalar::f32) a.element = &detail::element_of<float>();
@@ -89,15 +89,15 @@ detail::HostArgument array_argument(const Array<int32_t>& bits, Scalar type) {
     return a;
 }
 
-/// In the sampled domain the row's tolerance holds. At special operands the result is of the same kind: NaN, infinite with the
-/// same sign, or finite within a tolerance scaled by the row's; the sign of zero is not compared.
+/// In the sampled domain the tolerance of the row holds. At special operands the result must be of the same kind: NaN, infinite
+/// with the same sign, or finite within a multiple of the tolerance; the sign of zero is not compared.
 bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint64_t want_bits) {
     if (type != Scalar::f32) return got_bits == want_bits;
     const float got = from_bits<float>(got_bits), want = from_bits<float>(want_bits);
     if (std::isnan(want)) return std::isnan(got);
     if (got == want || std::isinf(want)) return got == want;
     const double ulp = std::max(std::ldexp(1.0, -149), std::fabs(double(std::nextafter(std::fabs(want), INFINITY)) - std::fabs(double(want))));
-    // A denormal result may be flushed to zero: Vulkan leaves that to the device.
+    // A device may flush a denormal result to zero: Vulkan allows it.
     if (std::fabs(want) < 1.2e-38f && got == 0) return true;
     return std::fabs(double(got) - double(want)) <= (special ? 2 : 1) * (row.ulps * ulp + row.absolute);
 }
@@ -116,7 +116,7 @@ TEST_P(OpOnDevice, AgreesWithTheHostColumn) {
         const AnyKernel kernel = op_kernel(op, type);
         const Scalar result = ir::result_type(op, type);
         std::vector<std::vector<uint64_t>> operands;
-        std::vector<Array<int32_t>> uploaded;  // 4-byte bits, whatever the type
+        std::vector<Array<int32_t>> uploaded;  // the bits of 4-byte elements of any type
         std::vector<detail::HostArgument> arguments;
         Array<int32_t> out = device.zeros<int32_t>(samples);
         const auto argument = [&](const Array<int32_t>& a, Scalar t) { arguments.push_back(array_argument(a, t)); };
@@ -200,7 +200,7 @@ TEST(CastOnDevice, EveryPair) {
         }
 }
 
-/// Angles from all over the floats' range, and those near multiples of pi/2, where leading digits cancel.
+/// Angles over the whole range of floats, and angles near multiples of pi/2, where leading digits cancel.
 TEST(OpsOnDevice, AnglesOfAnySize) {
     std::mt19937 random(3);
     std::vector<float> x{16367173.0f * 0x1p+72f, 13176795.0f, 0x1.921fb6p+17f, 3.4028235e38f, 1e10f, 20000.0f, 20000.002f, 1e6f, 1e7f};
@@ -229,7 +229,7 @@ TEST(OpsOnDevice, AnglesOfAnySize) {
     }
 }
 
-/// Drivers know products and quotients of constant zeros by themselves, some of them wrongly.
+/// Drivers fold products and quotients of constant zeros, some of them wrongly.
 TEST(OpsOnDevice, ConstantZeros) {
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<float> x{1.5f, -2.0f, 0.0f, -0.0f, infinity, -infinity, std::numeric_limits<float>::quiet_NaN(), 1e-30f};

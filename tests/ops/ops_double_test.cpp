@@ -1,5 +1,5 @@
-// The functions of doubles far outside the rows' domains, where a formula that suits the domain may overflow, cancel or run out of
-// bits: whole ranges of exponents, near poles, subnormals. The rows' own domains are ops_width_test.cpp's.
+// Functions of doubles far outside of their domains in ops.def, where a formula may overflow, cancel or run out of bits: whole
+// ranges of exponents, poles, subnormals. ops_width_test.cpp covers the domains of ops.def.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -37,7 +37,7 @@ double ulp_of(double v) {
     return std::ldexp(1.0, std::max(std::ilogb(v), -1022) - 52);
 }
 
-/// A device may flush subnormals, as operands and as results; then nothing is said.
+/// A device may flush subnormal operands and results; such results are not compared.
 bool subnormal(double v) { return v != 0 && std::fabs(v) < 2.3e-308; }
 
 void compare(const Device& device, const char* name, const std::vector<double>& got, const std::vector<std::vector<double>>& in,
@@ -51,7 +51,7 @@ void compare(const Device& device, const char* name, const std::vector<double>& 
         const bool nan = std::isnan(want) && std::isnan(got[s]);
         if (nan || got[s] == want || std::fabs(got[s] - want) <= ulps * ulp_of(want) + absolute) continue;
         if ((flushed || subnormal(want)) && device.name() != "interp" && std::fabs(got[s]) < 2.3e-308) continue;
-        // Between the largest number and infinity an error of some ulps decides.
+        // Between the largest number and infinity, an error of a few ulps changes the kind of the result.
         if (ulps > 0 && std::isinf(want) != std::isinf(got[s]) && std::fmin(std::fabs(want), std::fabs(got[s])) > 1.7e308) continue;
         ++wrong;
         ADD_FAILURE() << text(name, "(", x[0], ", ", x[1], ", ", x[2], ") gives ", got[s], ", want ", want, " on ", device.name());
@@ -168,7 +168,7 @@ TEST(Doubles, AnglesOfAnySize) {
     UNARY(sin, nearest, 3);
     UNARY(cos, nearest, 3);
     UNARY(tan, nearest, 5);
-    // No double comes nearer to one (Muller et al., Handbook of Floating-Point Arithmetic): 61 bits cancel, some more in glibc.
+    // The double nearest to a multiple (Muller et al., Handbook of Floating-Point Arithmetic): 61 bits cancel, more in glibc.
     const Device device = Device::open();
     if (device.name().rfind("vulkan", 0) != 0 || !device.supports(Feature::float64)) return;
     const auto k = kernel("worst", [](Out<double> y, In<double> x) {
@@ -213,7 +213,7 @@ TEST(Doubles, ExactOpsOnEveryMagnitude) {
     check1("ilogb", [](const Val<double>& x) { return cast<double>(ilogb(x)); }, [](double x) { return double(std::ilogb(x)); }, all, 0);
 }
 
-/// One rounding, whatever the operands: exact cancellation, ties, results that overflow or come to be subnormal.
+/// One rounding for all operands: exact cancellation, ties, results that overflow or are subnormal.
 TEST(Doubles, StrictFmaRoundsOnce) {
     const Device device = Device::open();
     if (!device.supports(Feature::float64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
@@ -224,7 +224,7 @@ TEST(Doubles, StrictFmaRoundsOnce) {
         const int centre = s % 4 == 0 ? 511 : s % 4 == 1 ? -520 : 0;
         const int ea = centre + int(random() % 41) - 20, eb = centre + int(random() % 41) - 20;
         const auto number = [&](int e) {
-            // Few bits set make ties and exact sums.
+            // Operands with few bits make ties and exact sums.
             uint64_t bits = random() & ((uint64_t(1) << 52) - 1);
             if (random() % 2) bits &= ~((uint64_t(1) << (random() % 52)) - 1);
             return std::ldexp(std::bit_cast<double>(bits | 0x3ff0000000000000u), e) * (random() % 2 ? 1 : -1);

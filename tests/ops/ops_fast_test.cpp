@@ -1,4 +1,4 @@
-// Functions under Math::fast, within the bounds that docs/language.md gives: Vulkan's. Other devices compute them as always.
+// Functions under Math::fast, within the bounds of docs/language.md, which are Vulkan's. Other devices ignore Math::fast.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -18,7 +18,7 @@ using Device1 = std::function<Val<float>(const Val<float>&)>;
 using Device2 = std::function<Val<float>(const Val<float>&, const Val<float>&)>;
 using Exact = double (*)(double, double);
 
-/// Compares f with `exact` over boxes of operands; `error(x, y, result)` is what it may be wrong by.
+/// Compares f with `exact` over boxes of operands; `error(x, y, result)` is the allowed error.
 void check(const char* name, const Device2& f, Exact exact, double x_low, double x_high, double y_low, double y_high,
            const std::function<double(double, double, double)>& error) {
     SCOPED_TRACE(name);
@@ -84,7 +84,7 @@ TEST(OpsFast, TrigonometryAndHyperbolics) {
           -10, 10, -10, 10, [](double, double, double r) { return 4096 * ulp(r); });
     FAST(sinh, -80, 80, (4 + 2 * std::fabs(x)) * ulp(std::cosh(x)));
     FAST(cosh, -80, 80, (4 + 2 * std::fabs(x)) * ulp(r));
-    // Far beyond where its exponentials overflow, too.
+    // Also far beyond the point where its exponentials overflow.
     FAST(tanh, -300, 300, 1e-5);
     FAST(tanh, -3, 3, 1e-5);
 }

@@ -1,5 +1,5 @@
-// The derivative of every scalar op on the device, from the rows of ops.def: each differentiable row becomes a kernel of floats and
-// one of doubles, whose tangents and adjoints, over the operands' domains, are the row's derivative columns in double.
+// Derivatives of every scalar op on the device, from the rows of ops.def: each differentiable row becomes a kernel of floats and
+// one of doubles. Tangents and adjoints over the domains must agree with the derivative columns, computed in double.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// Reverse mode replaces `shadows` of the operands; forward mode takes them. Gives the shadow of the result.
+    /// Reverse mode replaces `shadows` of the operands; forward mode reads them. Gives the shadow of the result.
     std::vector<T> run(std::vector<std::vector<T>>& shadows, T seed, bool reverse) {
         const Array<T> y = device.zeros<T>(samples), dy = device.full<T>(samples, seed);
         std::vector<Array<T>> x, dx;
@@ -72,7 +72,7 @@ private:
         for (int n = 0; n < row.arity; ++n) shadows[size_t(n)] = dx[size_t(n)].download();
         return dy.download();
     }
-    /// Rounding errors of a column's few operations, each of which the device does to its row's tolerance.
+    /// Rounding errors of the few operations of a column, each with the tolerance of its row.
     void expect(int n, const std::vector<T>& got, const char* what) const {
         const double relative = std::is_same_v<T, float> ? 2e-5 : 1e-12, absolute = std::is_same_v<T, float> ? 2e-6 : 1e-13;
         int wrong = 0;
@@ -104,8 +104,8 @@ private:
 
 // ---- singular points ----
 
-/// y = op(x1, x2, ...) in several shapes, an element each of y and of the x: the op alone, zero times it, and with a constant for one of the
-/// operands. Drivers fold what has a zero in its text.
+/// y = op(x1, x2, ...) in several kernels, one element each: the op alone, zero times it, and with a constant for one operand.
+/// Drivers fold expressions with a constant zero.
 struct Shape {
     bool times_zero = false;
     int fixed = -1;  ///< the operand that is a constant
@@ -163,8 +163,8 @@ private:
         return text + "return\n}\n";
     }
 
-    /// Forward mode for one operand, or, for -1, reverse mode: adds to `dx`. Gives the shadow of the result. The other operands are constant:
-    /// a tangent of zero times an infinite derivative is not a number.
+    /// Forward mode for one operand, or, for -1, reverse mode: adds to `dx`. Gives the shadow of the result. Other operands are
+    /// constant, because a tangent of zero times an infinite derivative is NaN.
     Array<T> run(const AnyKernel& kernel, const std::vector<Array<T>>& dx, T seed, int forward) {
         const Array<T> y = device.zeros<T>(items * int64_t(shapes.size())), dy = device.full<T>(y.count(), seed);
         std::vector<Array<T>> x;

@@ -1,5 +1,5 @@
-// The rows of ops.def and their host column, checked without a device: documented corners at every width, special functions against
-// std:: and known constants, half conversions over all patterns.
+// The rows of ops.def and their host column, checked without a device: documented corners at every width, special functions
+// against std:: and known constants, half conversions over all patterns.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -351,7 +351,7 @@ TEST(Half, EveryPatternConvertsToItsValueAndBack) {
 }
 
 TEST(Half, RoundsToNearestEven) {
-    // Between neighbours (infinity standing at 2^16): the middle goes to the even one, what is beside it to the nearer one.
+    // Between two neighbours (infinity stands at 2^16): the midpoint rounds to even, other numbers to the nearer neighbour.
     for (uint32_t pattern = 0; pattern < 0x7c00; ++pattern) {
         half below, above;
         below.bits = uint16_t(pattern);

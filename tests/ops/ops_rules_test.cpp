@@ -11,7 +11,7 @@ namespace {
 
 using namespace ops_test;
 
-/// The columns as functions of double.
+/// The derivative columns as functions of double.
 namespace rules {
 
 using std::abs, std::sqrt, std::exp, std::log, std::sin, std::cos, std::sinh, std::cosh, std::pow;
@@ -47,7 +47,7 @@ protected:
     Op op() const { return Op(GetParam()); }
 };
 
-/// The host column in double; for F_I the second operand is rounded.
+/// The host column in double; the second operand of F_I rows is rounded.
 double host(Op op, const double (&x)[3]) {
     uint64_t operands[3] = {to_bits(x[0]), to_bits(x[1]), to_bits(x[2])}, bits = 0;
     if (row(op).types == TypeClass::F_I) operands[1] = to_bits(int32_t(x[1]));
@@ -65,7 +65,7 @@ std::vector<int> differentiable_ops() {
 TEST_P(EachRule, AgreesWithCentralDifferences) {
     const OpRow& row = pumice::row(op());
     std::mt19937_64 random(20240607 + unsigned(GetParam()));
-    // A step across a jump or a kink says nothing about the derivative beside it; only these rows have any.
+    // Differences across a jump or a kink are no derivative; only these rows have any.
     const bool has_kinks = std::set<std::string_view>{"fmod", "remainder", "abs", "min", "max", "sign", "floor", "ceil", "trunc",
                                                       "round", "rint", "copysign", "fdim", "logb"}.contains(row.name);
     int kinks = 0;
@@ -85,7 +85,7 @@ TEST_P(EachRule, AgreesWithCentralDifferences) {
             const double right = shifted(h), left = shifted(-h);
             const double want = (right - left) / (2 * h);
             const double got = rules::all[GetParam()].of[i](x[0], x[1], x[2], r);
-            // Truncation of the differences, and their rounding errors.
+            // Truncation errors of the differences, and rounding errors.
             const double allowed = 3e-7 * std::max(std::fabs(want), std::fabs(got)) + 1e-14 * std::fabs(r) / h + 1e-9;
             const double one_sided = std::fabs((right - r) - (r - left)) / h;
             if (has_kinks && one_sided > 0.5) { ++kinks; continue; }

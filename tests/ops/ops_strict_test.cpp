@@ -1,5 +1,5 @@
-// Division and square root of Math::strict, to the bit: random operands of all magnitudes, and those whose results lie next to the middle
-// between two floats.
+// Division and square root of Math::strict are exact to the bit: random operands of all magnitudes, and operands whose results
+// lie next to the midpoint of two floats.
 #include <gtest/gtest.h>
 #include <pumice/pumice.h>
 
@@ -16,7 +16,7 @@ namespace {
 float of_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
 bool is_subnormal(float x) { return std::fpclassify(x) == FP_SUBNORMAL; }
 
-/// True where the device may flush subnormal numbers to zero: Vulkan leaves that to it, where its own division is used.
+/// True if the device may flush subnormal numbers to zero: Vulkan allows it where the device's own division is used.
 bool may_flush(const Device& device) {
     const char* divides = std::getenv("PUMICE_VULKAN_DIVIDE");
     return device.name() != "interp" && device.name().find("cpu") != 0 && !(divides && *divides == '1');
@@ -36,7 +36,7 @@ Operands hard_operands() {
         for (const uint32_t b : special) all.add(of_bits(a), of_bits(b));
     for (int n = 0; n < 100'000; ++n) all.add(of_bits(uint32_t(random())), of_bits(uint32_t(random())));
     for (int n = 0; n < 100'000; ++n) {
-        // a next to b times the middle between two floats; where the exponents say so the quotient is subnormal.
+        // a is next to b times the midpoint of two floats; with some exponents the quotient is subnormal.
         const double b = 1.0 + double(random() % (1 << 23)) / (1 << 23), middle = 1.0 + (double(random() % (1 << 23)) + 0.5) / (1 << 23);
         const int eb = int(random() % 200) - 100, ea = random() % 4 ? int(random() % 200) - 100 : eb - 126 - int(random() % 24);
         float a = float(b * middle);
@@ -73,7 +73,7 @@ TEST(OpsStrict, DivisionAndSquareRootHaveTheBitsOfTheHost) {
     const bool flush = may_flush(device);
     compare("the quotient", quotient.download(), in, [](float a, float b) { return a / b; }, flush);
     compare("the square root", root.download(), in, [](float a, float) { return std::sqrt(a); }, flush);
-    // By a power of two it is a product, the device's own.
+    // A quotient by a power of two is a product, and the device's own instruction is used.
     compare("the quotient by -1/4", fourfold.download(), in, [](float a, float) { return a / -0.25f; }, true);
     compare("the quotient by 3", third.download(), in, [](float, float b) { return b / 3.0f; }, flush);
 }

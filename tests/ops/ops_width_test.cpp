@@ -1,5 +1,5 @@
-// Every scalar op and cast on the types of other widths than 32 bits, against the host column. A type that the device has must
-// work.
+// Every scalar op and cast on types whose width is not 32 bits, against the host column. A type that the device has must work
+// completely.
 #include <cmath>
 #include <random>
 
@@ -15,7 +15,7 @@ namespace {
 const std::vector<Scalar> widths{Scalar::i8,  Scalar::i16, Scalar::i64, Scalar::u8,
                                  Scalar::u16, Scalar::u64, Scalar::f16, Scalar::f64};
 
-/// A bool crosses in memory as an i32.
+/// A bool is stored in memory as an i32.
 Scalar stored(Scalar t) { return t == Scalar::boolean ? Scalar::i32 : t; }
 
 /// Kernel text that applies `compute` ("sin %v1", over %v1 %v2 ... of the operands' types) to arrays arg2, arg3, ... into arg1.
@@ -34,7 +34,7 @@ AnyKernel kernel_of(const std::string& name, const std::string& compute, Scalar 
                          name_of(stored(result)), " @7\n  return @7\n}\n"));
 }
 
-/// Runs the kernel on operands given as bits. Empty where the device refuses, with the reason in `refused`.
+/// Runs the kernel on operands given as bits. Gives nothing if the device refuses, and the reason in `refused`.
 std::vector<uint64_t> run(const Device& device, const AnyKernel& kernel, Scalar result, const std::vector<Scalar>& types,
                           const std::vector<std::vector<uint64_t>>& operands, std::string& refused) {
     const int64_t count = int64_t(operands[0].size());
@@ -73,7 +73,7 @@ double value_of(Scalar type, uint64_t bits) {
     return with_scalar(type, [&](auto zero) { return cast_scalar<double>(from_bits<decltype(zero)>(bits)); });
 }
 
-/// Values at which things go wrong: zeros, limits, shift counts past the width, infinities.
+/// Corner cases: zeros, limits, shift counts past the width, infinities.
 std::vector<uint64_t> specials(Scalar type) {
     std::vector<uint64_t> out;
     const int width = 8 * size_of(type);
@@ -99,7 +99,7 @@ std::vector<std::vector<uint64_t>> samples(const OpRow& row, const std::vector<S
         for (size_t n = 0; n < types.size(); ++n) {
             const std::vector<uint64_t> values = specials(types[n]);
             if (s < special) out[n].push_back(values[combination % values.size()]);
-            else if (types[n] == Scalar::i32)  // ldexp's
+            else if (types[n] == Scalar::i32)  // the second operand of ldexp
                 out[n].push_back(to_bits(int32_t(random() % 21) - 10));
             else if (is_float(types[n])) {
                 const Interval domain = row.domain[n];
@@ -113,8 +113,8 @@ std::vector<std::vector<uint64_t>> samples(const OpRow& row, const std::vector<S
     return out;
 }
 
-/// Equal but for the sign of zero and NaN's payload. In the units of the type the row's tolerance holds; a half is rounded from
-/// a float that is as near as the row says, which may be the neighbour's side. Subnormals may be zeros.
+/// Equal, except for the sign of zero and the payload of NaN. The tolerance of the row holds in units of the type; a half is
+/// rounded from a float within that tolerance, and so may be the neighbour of the exact half. Subnormals may be zero.
 bool agrees(const OpRow& row, Scalar type, bool special, uint64_t got_bits, uint64_t want_bits) {
     if (!is_float(type)) return got_bits == want_bits;
     const double got = value_of(type, got_bits), want = value_of(type, want_bits);
@@ -173,7 +173,7 @@ TEST_P(OpWidths, AgreeWithTheHostColumn) {
 INSTANTIATE_TEST_SUITE_P(Rows, OpWidths, testing::Range(0, ir::scalar_op_count),
                          [](const auto& info) { return std::string(ir::name_of(ir::Op(info.param))); });
 
-/// fma of doubles is there where the kernel does not ask for one rounding.
+/// Doubles have an fma even if the kernel does not require a single rounding.
 TEST(Widths, ContractedFmaOfDoubles) {
     const Device device = Device::open();
     if (!has_type(device, Scalar::f64)) GTEST_SKIP() << "SKIPPED: " << device.name() << " has no doubles";
@@ -183,7 +183,7 @@ TEST(Widths, ContractedFmaOfDoubles) {
     EXPECT_EQ(r.download(), (std::vector<double>{3.5, 3e300, -5.5}));
 }
 
-/// Constants that have no literal do not ask for further types, and are what they are.
+/// Constants without a literal need no other types, and keep their bits.
 TEST(Widths, ConstantsWithoutLiterals) {
     const Device device = Device::open();
     for (const Scalar type : {Scalar::f16, Scalar::f64}) {
@@ -203,7 +203,7 @@ TEST(Widths, ConstantsWithoutLiterals) {
     }
 }
 
-/// Casts between every two types, at special values and at the edges of every integer's range.
+/// Casts between every two types, at special values and at the limits of every integer type.
 TEST(Widths, CastsOfEveryPair) {
     const Device device = Device::open();
     for (int f = 0; f < scalar_count; ++f)
@@ -231,7 +231,7 @@ TEST(Widths, CastsOfEveryPair) {
         }
 }
 
-/// Bits kept: to the integer of the same width and back.
+/// Bitcasts to the integer of the same width and back.
 TEST(Widths, Bitcasts) {
     const Device device = Device::open();
     for (const auto& [real, whole] : {std::pair(Scalar::f16, Scalar::i16), std::pair(Scalar::f16, Scalar::u16),

@@ -1,4 +1,4 @@
-// Kernels beside the same in GLSL, as a careful programmer writes it by hand: code_test.cpp compares what AMD's compiler makes of both.
+// Kernels, each with the same computation in careful hand-written GLSL: code_test.cpp compares AMD's code for both.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace radv {
 
-/// A shader by hand. Its storage buffers are the kernel's arrays in their order; the push constants are its own.
+/// A hand-written shader. Its storage buffers are the arrays of the kernel, in order; its push constants are its own.
 struct ByHand {
     const char* glsl;
     std::vector<uint32_t> push;
@@ -22,10 +22,10 @@ struct ByHand {
     } groups;  ///< of the dispatch
 };
 
-/// The device on which both sides run, one after the other.
+/// The device that runs both sides, one after the other.
 class Sides {
 public:
-    /// `computes`: the device does what shaders say, so that results are compared.
+    /// `computes`: the device executes shaders, so that results are compared.
     Sides(const pumice::Device& device, raw::Device& by_hand, bool computes) : device(device), by_hand_device(by_hand), computes(computes) {}
 
     template <class Kernel, class... Arguments>
@@ -42,7 +42,7 @@ public:
     }
 
     const pumice::Device device;
-    /// Called when ours is made and the other is not yet.
+    /// Called between the pipelines of the two sides.
     std::function<void()> between = [] {};
 
 private:
@@ -55,7 +55,7 @@ private:
         }
     }
     std::vector<std::vector<std::byte>> dispatch(raw::Pipeline& pipeline, const std::vector<std::vector<std::byte>>& inputs, const ByHand& other);
-    /// Numbers agree to rounding.
+    /// Compares numbers to rounding.
     template <class T>
     static void compare(const std::vector<std::vector<std::byte>>& results, size_t& next, const T& argument) {
         if constexpr (!std::is_arithmetic_v<T>) {
@@ -78,7 +78,7 @@ struct Case {
     std::string name;
     std::function<void(Sides&)> run;
 };
-/// GoogleTest prints parameters by it.
+/// Used by GoogleTest to print parameters.
 inline std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 std::vector<Case> streaming_cases();  ///< memory in order: saxpy, stencils
 std::vector<Case> group_cases();      ///< local memory, barriers, subgroups

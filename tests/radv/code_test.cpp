@@ -1,7 +1,7 @@
-// AMD's code of our kernels beside its code of hand-written GLSL (code_cases.h): instructions, registers and
-// spills. bench/results/radv.json holds the figures of each kernel and family. A test fails where ours/by_hand has become worse than
-// there by more than `margin`; PUMICE_BLESS=1 writes the new figures instead. The driver's null device compiles (null_card_layer.cpp).
-// On a device that computes, the same tests compare the two sides' results.
+// AMD's code for our kernels compared with its code for hand-written GLSL (code_cases.h): instructions, registers and spills.
+// bench/results/radv.json records the figures of each kernel and GPU family. A test fails if the ratio of ours to hand-written is
+// worse than recorded by more than `margin`; PUMICE_BLESS=1 writes new figures instead. The driver's null device compiles
+// (null_card_layer.cpp). On a device that computes, the same tests compare the results of the two sides.
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -53,13 +53,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the same driver the figures are the same to the instruction; other versions of Mesa schedule otherwise.
+// With one driver the figures do not vary; other versions of Mesa schedule in another way.
 constexpr double margin = 1.03, margin_of_other_drivers = 1.20;
 
-/// The record in bench/results.
+/// The recorded figures in bench/results.
 class Record {
 public:
-    /// "" where the driver is not RADV's null device.
+    /// "" if the driver is not RADV's null device.
     static std::string family() {
         const char* const forced = std::getenv("RADV_FORCE_FAMILY");
         const std::string name = forced ? forced : "";
@@ -69,7 +69,7 @@ public:
         std::ifstream file(path());
         if (file) rows = Json::parse(file);
     }
-    /// Null where there is none.
+    /// Null if there is no record.
     const Json* find(const std::string& kernel) const {
         for (const Json& row : rows)
             if (row["kernel"] == kernel && row["family"] == family()) return &row;
@@ -110,7 +110,7 @@ std::string driver_of(VkPhysicalDevice device) {
     return info.substr(0, info.find('-'));  // without Debian's revision
 }
 
-/// The devices, opened once for all tests; at the end the mean, and the record where it is to be written.
+/// The devices, opened once for all tests. At the end prints the mean, and writes the record if asked to.
 class Bench : public testing::Environment {
 public:
     void SetUp() override {
@@ -118,7 +118,7 @@ public:
         device.emplace(pumice::Device::open("vulkan"));
         by_hand.emplace(0);
         driver = driver_of(by_hand->physical);
-        // With any other driver the figures would mean nothing.
+        // Figures of another driver would mean nothing.
         if (pipelines) {
             ASSERT_NE(device->name().find("RADV"), std::string::npos) << device->name();
         }
@@ -151,7 +151,7 @@ std::vector<Case> all_cases() {
 
 class CodeTest : public testing::TestWithParam<Case> {};
 
-/// The one pipeline that was made since the last call.
+/// The one pipeline that was made since the previous call.
 Pipeline only_pipeline() {
     const std::vector<Pipeline> made = bench->pipelines->take();
     EXPECT_EQ(made.size(), 1u);

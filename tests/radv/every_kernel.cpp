@@ -1,11 +1,11 @@
-// Linked with a suite, which runs on the interpreter: every kernel that is launched there is launched on a card of AMD's, too, so that
-// AMD's compiler sees it. It must compile, without a spilled register (but see too_large() and in_random_program()).
+// Linked with a suite that runs on the interpreter: every kernel that the suite launches is also launched on an AMD card, so that
+// AMD's compiler compiles it. It must compile without spilled registers (but see too_large() and in_random_program()).
 //
-// The card is the null device of the driver below tests/layers/null_card_layer.cpp, so that the shader is the one that the library makes
-// for a card with these features, limits and subgroups. It computes nothing, and a suite that ran on it would leave most tests at their
-// first wrong result; hence the interpreter, which is right, and fast. The kernels of derivatives are those that GPUs get, since the
-// interpreter takes the same strategies; the size of subgroups is the interpreter's where a strategy asks for it. Launches on threads that
-// a test starts are not seen.
+// The card is the driver's null device below tests/layers/null_card_layer.cpp, so that the library makes the shader for the
+// features, limits and subgroups of a real card. The null device computes nothing, and a suite on it would leave most tests at
+// their first wrong result; therefore the suite runs on the interpreter. Kernels of derivatives are those that GPUs get, because
+// the interpreter uses the same strategies; strategies that depend on the subgroup size use the interpreter's. Launches on
+// threads that a test starts are not seen.
 #include <iostream>
 #include <map>
 #include <optional>
@@ -26,7 +26,7 @@ public:
     void SetUp() override {
         pipelines.emplace();
         card.emplace(Device::open("vulkan"));
-        // With any other driver the test would hold, and mean nothing.
+        // With another driver the test would pass without meaning anything.
         ASSERT_NE(card->name().find("RADV"), std::string::npos) << card->name();
         stream = card->stream();
         watching.emplace(this);
@@ -46,7 +46,7 @@ public:
                 launch_on_card(kernel, range, arguments);
             } catch (const Error& e) {
                 const std::string what = e.what();
-                // Features of the interpreter that the card lacks: types, and room in a group.
+                // Features of the interpreter that the card lacks: types, and the size of groups.
                 const bool lacks = what.find("does not have") != what.npos || what.find("bytes of local memory") != what.npos;
                 if (lacks) ++refused;
                 else ADD_FAILURE() << kernel.name() << ": " << what;
@@ -63,7 +63,7 @@ public:
     void copying(const ArrayState&, const ArrayState&, int) override {}
 
 private:
-    /// The inputs that a pipeline depends on, but for arrays of 2 GiB and more.
+    /// The inputs on which a pipeline depends, except arrays of 2 GiB and more.
     bool is_new(const KernelBase& kernel, const Range& range) {
         auto& [kept, ranges] = seen[kernel.recorded().get()];
         kept = kernel.recorded();
@@ -80,7 +80,7 @@ private:
             a.array = states.back().get();
             a.device = card->state;
         }
-        range.stream = stream;  // a kernel without arrays takes its device from there
+        range.stream = stream;  // a kernel without arrays gets its device from the stream
         kernel.launch(range, own).wait();
     }
 
@@ -98,13 +98,13 @@ private:
         }
     }
 
-    /// Mesa 22 lets code for RDNA 3, which it calls GFX1100, have 132 VGPRs, where other families and Mesa 23 have 256. Derivatives of
-    /// thousands of instructions without a loop do not fit.
+    /// Mesa 22 limits code for RDNA 3, which it calls GFX1100, to 132 VGPRs; other families, and Mesa 23, have 256. Derivatives
+    /// with thousands of instructions and no loop do not fit.
     bool too_large(const radv::Pipeline& p) const {
         return card->name().find("GFX1100") != std::string::npos && p.vgprs > 128 && p.instructions > 3000;
     }
-    /// Derivatives of random programs have thousands of instructions, in loops and branches within each other. A few keep an execution
-    /// mask or two, which are SGPRs, in lanes of a VGPR. That costs two instructions, and no memory.
+    /// Derivatives of random programs have thousands of instructions in nested loops and branches. A few spill one or two
+    /// execution masks, which are SGPRs, to lanes of a VGPR. That costs two instructions, and no memory.
     static bool in_random_program() {
         const auto* test = testing::UnitTest::GetInstance()->current_test_info();
         return test && std::string_view(test->test_suite_name()).find("Fuzz") != std::string_view::npos;

@@ -1,4 +1,4 @@
-// Kernels that arithmetic limits, and functions with as much freedom as kernels can give them.
+// Kernels whose time is arithmetic, and functions under Math::fast.
 #include "tests/radv/code_cases.h"
 
 namespace radv {
@@ -84,7 +84,7 @@ void main() {
 }
 )";
 
-/// Math::fast, which allows a device's own functions; until the library has it, its default.
+/// Math::fast if the library has it, which allows the device's own functions; otherwise the default maths.
 template <class M = Math>
 constexpr M fastest() {
     if constexpr (requires { M::fast; }) return M::fast;

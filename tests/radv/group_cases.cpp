@@ -1,4 +1,4 @@
-// Kernels whose items work together: tiles in local memory, sums and scans of a group, a histogram.
+// Kernels whose items cooperate: tiles in local memory, sums and scans of a group, a histogram.
 #include "bench/kernels.h"
 #include "tests/radv/code_cases.h"
 

@@ -10,8 +10,8 @@
 
 namespace radv {
 
-/// Numbers as RADV gives them: registers of an item (VGPRs) and of a subgroup (SGPRs); scratch memory of a subgroup in bytes; its guess
-/// at the cycles that a subgroup takes, in which all loops have as many iterations.
+/// Figures of RADV: registers of an item (VGPRs) and of a subgroup (SGPRs); scratch memory of a subgroup in bytes; the estimated
+/// cycles of a subgroup, where all loops count as equally long.
 struct Pipeline {
     int64_t instructions = 0, vgprs = 0, sgprs = 0, spilled_vgprs = 0, spilled_sgprs = 0, scratch = 0, latency = 0;
     int64_t spills() const { return spilled_vgprs + spilled_sgprs; }
@@ -35,7 +35,7 @@ public:
         file.open(named);
         if (!file) throw std::runtime_error(std::string("the file cannot be made: ") + named);
     }
-    /// Those since the last call.
+    /// The pipelines since the last call.
     std::vector<Pipeline> take() {
         std::vector<Pipeline> all;
         file.clear();

@@ -1,4 +1,4 @@
-// Kernels that go through memory in order, a work-item an element.
+// Kernels that stream through memory in order, one element a work-item.
 #include "tests/radv/code_cases.h"
 
 namespace radv {
@@ -6,7 +6,7 @@ namespace {
 
 using namespace pumice;
 
-// No multiple of the groups' sizes: both sides leave items out.
+// No multiple of the group sizes: both sides have items past the range.
 constexpr int n = 1000, rows = 70, columns = 90;
 
 const auto saxpy = kernel("saxpy", [](InOut<float> y, In<float> x, Val<float> a) {

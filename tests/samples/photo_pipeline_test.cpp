@@ -1,4 +1,4 @@
-// The photo sample's kernels against plain C++ on the host, and its comparison of devices.
+// The kernels of the photo sample against plain C++ on the host, and the sample's comparison of devices.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ using namespace pumice;
 
 namespace {
 
-/// A fixed picture of many luminances that are not evenly spread, its alpha not constant.
+/// A fixed picture with many unevenly distributed luminances and varying alpha.
 Picture noisy(int width, int height) {
     Picture picture{width, height, {}};
     uint32_t state = 12345;
@@ -24,7 +24,7 @@ Picture noisy(int width, int height) {
 
 int luminance_of(uint32_t p) { return int(54 * (p & 255) + 183 * (p >> 8 & 255) + 19 * (p >> 16 & 255) + 128) / 256; }
 
-/// What the pipeline must give, in double where it has floats.
+/// The expected result of the pipeline, in double where the pipeline uses floats.
 struct Expected {
     std::vector<uint32_t> histogram = std::vector<uint32_t>(256), equalised;
     std::vector<double> blurred, edges;
@@ -55,7 +55,7 @@ Expected expect_of(const Picture& picture) {
         return v[size_t(std::clamp(y, 0, h - 1) * w + std::clamp(x, 0, w - 1))];
     };
     const auto bell = [](int d) { return std::exp(-d * d / (2.0 * 2 * 2)); };  // a standard deviation of 2 pixels
-    // In two dimensions at once: that the kernels' two passes are the same is part of what is tested.
+    // In two dimensions at once: the kernels' two passes must give the same.
     for (int y = 0; y < h; ++y)
         for (int x = 0; x < w; ++x) {
             double sum = 0, weights = 0;
@@ -79,7 +79,7 @@ Expected expect_of(const Picture& picture) {
 void check(const Picture& picture) {
     Pipeline pipeline(Device::open(), picture);
     pipeline.run();
-    pipeline.run();  // a second run starts from clean bins
+    pipeline.run();  // a second run clears its bins
     const Results got = pipeline.results();
     const Expected want = expect_of(picture);
     EXPECT_EQ(got.histogram, want.histogram);

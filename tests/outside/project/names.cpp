@@ -1,24 +1,24 @@
-// An application whose own things have the names of the language's functions: kernels, beside `using namespace pumice`. Some are there
-// before the headers are.
+// An application that defines names which the language's functions have: kernels, beside `using namespace pumice`. Some names are
+// defined before the headers are included.
 const int clamp = 1, clz = 2;
 #include <pumice/pumice.h>
 
 using namespace pumice;
 
 #define KERNEL(name) const auto name = kernel(#name, [](InOut<float> y) { y[global_index()] += 1.0f; });
-// All that are no functions of C's.
+// The names that are no functions of C.
 KERNEL(transpose) KERNEL(dot) KERNEL(length) KERNEL(cross) KERNEL(inverse) KERNEL(determinant) KERNEL(distance) KERNEL(normalize)
 KERNEL(lerp) KERNEL(uniform) KERNEL(min) KERNEL(max) KERNEL(sign) KERNEL(mul_high) KERNEL(popcount) KERNEL(ctz) KERNEL(reverse_bits)
 KERNEL(rsqrt) KERNEL(digamma) KERNEL(trigamma) KERNEL(reflect) KERNEL(mix)
 #undef KERNEL
-// Of C's names, functions of the application's own.
+// Functions of the application with names of C's library.
 struct Own { int value; };
 Own sqrt(Own x) { return {x.value + 1}; }
 Own abs(Own x) { return {-x.value}; }
 
 namespace {
 
-// Here the names are hidden by the kernels'; device_math has the functions.
+// Here the kernels hide the names; device_math has the functions.
 const auto both = kernel("both", [](Out<float> y, In<float3> a, In<float3x3> m, Val<float3> b) {
     auto i = global_index();
     y[i] = device_math::dot(a[i], b) + device_math::length(a[i]) + device_math::cross(a[i], b).x + device_math::distance(a[i], b) +
@@ -27,7 +27,7 @@ const auto both = kernel("both", [](Out<float> y, In<float3> a, In<float3x3> m, 
            device_math::clamp(b.x, 0.0f, 1.0f) + device_math::select(b.x > 0.0f, 1.0f, 2.0f);
 });
 
-// In a function of another scope that has no such names, arguments are enough.
+// A function of another scope without such names finds the functions by its arguments.
 namespace own {
 template <class A, class B>
 auto angle(const A& a, const B& b) { return acos(fma(cos(a), cos(b), sin(a) * sin(b))); }

@@ -1,5 +1,5 @@
-// A second file with the headers: two of them link into one program. There is no header of Vulkan's, and none is needed. What it uses
-// is there for its templates, which the compiler warns of only where they are used.
+// A second file with the headers: two of them link into one program. It needs no Vulkan header. It uses templates, because
+// compilers warn about templates only where they are used.
 #include <cmath>
 
 #include <pumice/pumice.h>
@@ -40,7 +40,7 @@ int other_file() {
     y.row(0).copy_to(row);
     try {
         vulkan::wrap({});
-    } catch (const Error&) {  // of nothing
+    } catch (const Error&) {  // an empty handle
     }
     const auto rows = jacobian(product, 1.0f, 2.0f);
     const auto [da, db] = gradient(product, 1.0f, 2.0f);

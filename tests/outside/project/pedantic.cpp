@@ -1,4 +1,4 @@
-// Input for clang's and g++'s -Wpedantic: every word of the language, in a file of the application's.
+// Input for -Wpedantic of clang and g++: every word of the language, in a file of an application.
 #include <pumice/vulkan.h>
 #include <pumice/pumice.h>
 
@@ -41,7 +41,7 @@ int pedantic_file() {
     try {
         vulkan::wrap({});
         return 0;
-    } catch (const Error&) {  // of nothing
+    } catch (const Error&) {  // an empty handle
     }
     return y.get(1) == 1 + 2 + 3 + 3 + 9 && gradient(wave, 0.0f) == 1.0f;
 }

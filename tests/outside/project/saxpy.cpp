@@ -1,4 +1,4 @@
-// The smallest application: y += a x on whatever device is there.
+// The smallest application: y += a x on the default device.
 #include <pumice/pumice.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The application's own header of a name that Pumice has, too.
+// A header of the application with the same name as one of Pumice's.
 #pragma once
 
 constexpr int own_header = 7;
