@@ -1,5 +1,6 @@
-# Configures an application that has Pumice as a part (embedded/), which checks its own variables, targets and tests; then what is compiled
-# and how; then compiles the application's file, and one of each kind of ours. A whole build would take minutes, and find no more.
+# Configures an application that contains Pumice (embedded/), which checks its own variables, targets and tests; then checks the
+# compile commands; then compiles the application's file, and one of each kind of the library's. A whole build would take minutes
+# and find no more errors.
 function(step)
     execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
     if(NOT status EQUAL 0)
