@@ -14,6 +14,7 @@ namespace {
 TEST(AutodiffPage, Kernels) {
 #include "autodiff/kernels.inc"
     EXPECT_EQ(da, 12.0f);
+    EXPECT_EQ(y.download(), std::vector<float>(4, 12.0f));  // the second call has launched axpy again
     EXPECT_EQ(dx.download(), std::vector<float>(4, 2.0f));
     EXPECT_EQ(dy.download(), std::vector<float>(4, 4.0f));
 }
