@@ -23,6 +23,7 @@ namespace pumice::ir {
 enum class Atomic : uint8_t { add, sub, min, max, and_, or_, xor_, exchange };
 /// Operations on the active items of a subgroup. Reductions and scans follow the order of the lanes; add, mul, min, max take
 /// numbers, and, or, xor integers and bools. A lane that is read must be active.
+// clang-format off
 enum class Subgroup : uint8_t {
     reduce_add, reduce_mul, reduce_min, reduce_max, reduce_and, reduce_or, reduce_xor,  ///< (x): of all items
     inclusive_add, inclusive_mul, inclusive_min, inclusive_max, inclusive_and, inclusive_or, inclusive_xor,  ///< (x): up to the item
@@ -39,6 +40,7 @@ enum class Subgroup : uint8_t {
     ballot,           ///< (bool); leaf: word w of 4: u32, bit b is the condition of lane 32 w + b, 0 for an inactive lane
     elect,            ///< (): bool, true for the lowest active lane
 };
+// clang-format on
 enum class Access : uint8_t { in, out, inout };  ///< of an array parameter; local and private memory is inout
 enum class MemoryKind : uint8_t { array, local, private_ };
 
