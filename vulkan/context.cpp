@@ -71,22 +71,22 @@ std::string Messages::take() {
 }
 
 Instance* Instance::get(bool validate, std::string& reason) {
-    struct Slot {
+    struct Entry {
         Instance instance;
         std::string reason;
         bool made = false;
     };
     static std::mutex mutex;
-    static Slot* const slots = new Slot[2];
+    static Entry* const entries = new Entry[2];
     const std::lock_guard lock(mutex);
-    Slot& slot = slots[validate];
-    if (!slot.made) {
-        const GlobalFunctions* global = global_functions(slot.reason);
-        if (global) slot.reason = slot.instance.create(*global, validate);
-        slot.made = slot.reason.empty();
+    Entry& entry = entries[validate];
+    if (!entry.made) {
+        const GlobalFunctions* global = global_functions(entry.reason);
+        if (global) entry.reason = entry.instance.create(*global, validate);
+        entry.made = entry.reason.empty();
     }
-    reason = slot.reason;
-    return slot.made ? &slot.instance : nullptr;
+    reason = entry.reason;
+    return entry.made ? &entry.instance : nullptr;
 }
 
 std::string Instance::create(const GlobalFunctions& global, bool validate) {
@@ -137,7 +137,7 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
         [&](uint32_t* count, VkPhysicalDevice* found) { return vk.EnumeratePhysicalDevices(handle, count, found); });
 }
 
-Context::Context(const Origin& origin, Snapshot what, Plan how, std::string name_)
+Context::Context(const Origin& origin, Snapshot what, DevicePlan how, std::string name_)
     : name(std::move(name_)), snapshot(std::move(what)), plan(std::move(how)), validates(origin.messages),
       wrapped(origin.application), messages(origin.messages) {
     if (const Application* application = origin.application) {

@@ -55,7 +55,7 @@ struct Origin {
 class Context {
 public:
     /// Makes the device by the plan, unless it is an application's; throws Error if the driver refuses.
-    Context(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
+    Context(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
     ~Context();
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
@@ -74,7 +74,7 @@ public:
 
     const std::string name;      ///< "vulkan:0 llvmpipe (...)"
     Snapshot snapshot;           ///< this and the plan do not change after construction
-    Plan plan;
+    DevicePlan plan;
     const bool validates;        ///< validation messages are collected
     const bool wrapped;          ///< device and queue are an application's, which uses them, too
     DeviceFunctions vk;

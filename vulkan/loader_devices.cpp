@@ -17,7 +17,7 @@ std::vector<Found> list() {
     if (!instance) return found;
     for (const VkPhysicalDevice physical : instance->physical_devices()) {
         const Snapshot snapshot = read_snapshot(instance->vk, physical);
-        const Plan plan = make_plan(snapshot, switches);
+        const DevicePlan plan = make_plan(snapshot, switches);
         Found one;
         one.index = int(found.size());
         one.name = snapshot.name;
@@ -61,7 +61,7 @@ std::shared_ptr<Backend> open(int index) {
     if (index < 0 || size_t(index) >= devices.size())
         fail("there is no device vulkan:", index, ": Vulkan has ", devices.size(), devices.size() == 1 ? " device" : " devices");
     Snapshot snapshot = read_snapshot(instance->vk, devices[size_t(index)]);
-    Plan plan = make_plan(snapshot, switches);
+    DevicePlan plan = make_plan(snapshot, switches);
     std::string name = text("vulkan:", index, " ", snapshot.name);
     if (!plan.unusable.empty()) fail("the device ", name, " cannot be used: ", plan.unusable);
     const Origin origin{instance->vk, devices[size_t(index)], instance->validates ? &instance->messages : nullptr};

@@ -1,6 +1,6 @@
 // The device plan: from a snapshot of a physical device to how it will be used. A pure function, tested without a driver.
 //
-//   Snapshot (limits, features, extensions, driver, memory types) + Switches (environment) -> make_plan -> Plan
+//   Snapshot (limits, features, extensions, driver, memory types) + Switches (environment) -> make_plan -> DevicePlan
 //
 // It decides: usable or not and why; extensions and features to enable; queue family; memory types of arrays and staging;
 // batching; and workarounds for known driver defects, each with the driver, version and symptom beside it (plan_features).
@@ -86,7 +86,7 @@ bool linear_subgroups(VkDriverId driver) {
     return std::find(std::begin(known), std::end(known), driver) != std::end(known);
 }
 
-void plan_features(const Snapshot& s, const Switches& switches, Plan& plan) {
+void plan_features(const Snapshot& s, const Switches& switches, DevicePlan& plan) {
     plan.device_addresses = s.buffer_device_address;
     plan.scalar_block_layout = s.scalar_block_layout;
     plan.byte_storage = s.storage_8bit && !switches.bare;
@@ -180,7 +180,7 @@ Switches Switches::from_environment() {
     return switches;
 }
 
-bool Plan::supports(Feature feature) const {
+bool DevicePlan::supports(Feature feature) const {
     switch (feature) {
         case Feature::int8: return int8;
         case Feature::int16: return int16;
@@ -191,13 +191,13 @@ bool Plan::supports(Feature feature) const {
     return false;
 }
 
-void plan_memory(const Snapshot& s, Plan& plan) {
+void plan_memory(const Snapshot& s, DevicePlan& plan) {
     const auto heap = [&](uint32_t type) { return s.memory.memoryHeaps[s.memory.memoryTypes[type].heapIndex].size; };
     const bool integrated = s.type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     const auto local_type = memory_type(s, local), unified = memory_type(s, local | visible | cached), window = memory_type(s, local | visible);
     plan.arrays.clear();
     const auto add = [&](std::optional<uint32_t> type, bool mapped) {
-        const auto same = [&](const Plan::ArrayMemory& one) { return one.type == type; };
+        const auto same = [&](const DevicePlan::ArrayMemory& one) { return one.type == type; };
         if (type && std::none_of(plan.arrays.begin(), plan.arrays.end(), same)) plan.arrays.push_back({*type, mapped && !plan.always_staged});
     };
     // Device-local memory that is cached for the host (unified memory). On an integrated GPU whose driver splits the host's
@@ -230,8 +230,8 @@ void plan_memory(const Snapshot& s, Plan& plan) {
         plan.limits.max_array_bytes = std::min(plan.max_block_bytes, int64_t(s.limits.maxStorageBufferRange));
 }
 
-Plan make_plan(const Snapshot& s, const Switches& switches) {
-    Plan plan;
+DevicePlan make_plan(const Snapshot& s, const Switches& switches) {
+    DevicePlan plan;
     const auto refuse = [&](std::string reason) {
         plan.unusable = std::move(reason);
         return plan;

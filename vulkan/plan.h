@@ -31,7 +31,7 @@ struct Batching {
     size_t most_in_flight = 64;  ///< largest number of batches; a host that runs further ahead waits, which bounds its memory
 };
 
-struct Plan {
+struct DevicePlan {
     std::string unusable;                 ///< the reason why the device cannot be used, as the end of a sentence; "" if it can
     std::vector<const char*> extensions;  ///< to enable
     uint32_t queue_family = 0;
@@ -89,9 +89,9 @@ struct Plan {
     bool supports(Feature feature) const;
 };
 
-Plan make_plan(const Snapshot& snapshot, const Switches& switches);
+DevicePlan make_plan(const Snapshot& snapshot, const Switches& switches);
 
 /// Plans the memory of arrays and staging again: only once the device is open is it known which memory types buffers may have.
-void plan_memory(const Snapshot& snapshot, Plan& plan);
+void plan_memory(const Snapshot& snapshot, DevicePlan& plan);
 
 }  // namespace pumice::vulkan

@@ -65,11 +65,11 @@ Snapshot discrete() {
     return s;
 }
 
-bool enables(const Plan& plan, const char* extension) {
+bool enables(const DevicePlan& plan, const char* extension) {
     return std::any_of(plan.extensions.begin(), plan.extensions.end(), [&](const char* e) { return !std::strcmp(e, extension); });
 }
 
-TEST(Plan, SaysWhyADeviceCannotBeUsed) {
+TEST(DevicePlan, SaysWhyADeviceCannotBeUsed) {
     Snapshot s = unified();
     s.api_version = VK_MAKE_API_VERSION(0, 1, 1, 250);
     EXPECT_EQ(make_plan(s, {}).unusable, "it has Vulkan 1.1, and 1.2 is needed");
@@ -83,15 +83,15 @@ TEST(Plan, SaysWhyADeviceCannotBeUsed) {
     EXPECT_EQ(make_plan(unified(), {}).unusable, "");
 }
 
-TEST(Plan, UnifiedMemoryIsMappedUnlessStagingIsForced) {
+TEST(DevicePlan, UnifiedMemoryIsMappedUnlessStagingIsForced) {
     EXPECT_TRUE(make_plan(unified(), {}).arrays[0].mapped);
     Switches switches;
     switches.staging = true;
     EXPECT_FALSE(make_plan(unified(), switches).arrays[0].mapped);
 }
 
-TEST(Plan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
-    const Plan plan = make_plan(discrete(), {});
+TEST(DevicePlan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
+    const DevicePlan plan = make_plan(discrete(), {});
     EXPECT_FALSE(plan.arrays[0].mapped);
     EXPECT_EQ(plan.arrays[0].type, 0u);
     EXPECT_EQ(plan.upload_memory, 1u);
@@ -101,11 +101,11 @@ TEST(Plan, DiscreteMemoryIsStagedAndReadFromCachedMemory) {
 }
 
 /// Intel's Xe2 lists a compressed type first.
-TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
+TEST(DevicePlan, ArraysAreInMemoryThatBuffersMayHave) {
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local, device_local});
     add_memory(s, 16 * GiB, {coherent, coherent | cached});
-    Plan plan = make_plan(s, {});
+    DevicePlan plan = make_plan(s, {});
     EXPECT_EQ(plan.arrays[0].type, 0u);
     s.buffer_memory_types = 0b1110;
     plan_memory(s, plan);
@@ -117,12 +117,12 @@ TEST(Plan, ArraysAreInMemoryThatBuffersMayHave) {
 }
 
 /// A card whose whole memory the host can map (resizable BAR): arrays are written in place, and host memory is the reserve.
-TEST(Plan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
+TEST(DevicePlan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
     EXPECT_FALSE(make_plan(discrete(), {}).arrays[0].mapped);
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local, device_local | coherent});
     add_memory(s, 16 * GiB, {coherent, coherent | cached});
-    const Plan plan = make_plan(s, {});
+    const DevicePlan plan = make_plan(s, {});
     ASSERT_EQ(plan.arrays.size(), 4u);
     EXPECT_EQ(plan.arrays[0].type, 1u);
     EXPECT_TRUE(plan.arrays[0].mapped);
@@ -134,7 +134,7 @@ TEST(Plan, HostVisibleDeviceMemoryIsWrittenInPlaceUnlessItIsASmallWindow) {
 }
 
 /// RADV splits the memory that an integrated GPU shares with the host into two heaps.
-TEST(Plan, AnIntegratedDeviceMapsArraysInAnyHeap) {
+TEST(DevicePlan, AnIntegratedDeviceMapsArraysInAnyHeap) {
     Snapshot s = least();
     s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     add_memory(s, 8 * GiB, {device_local, device_local | coherent});
@@ -145,7 +145,7 @@ TEST(Plan, AnIntegratedDeviceMapsArraysInAnyHeap) {
     EXPECT_EQ(make_plan(s, {}).arrays[0].type, 1u);
 }
 
-TEST(Plan, ReadsUseCachedMemoryEvenIfItIsIncoherent) {
+TEST(DevicePlan, ReadsUseCachedMemoryEvenIfItIsIncoherent) {
     Snapshot s = least();
     add_memory(s, 8 * GiB, {device_local});
     add_memory(s, 16 * GiB, {coherent, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | cached});
@@ -153,7 +153,7 @@ TEST(Plan, ReadsUseCachedMemoryEvenIfItIsIncoherent) {
     EXPECT_EQ(make_plan(s, {}).download_memory, 2u);
 }
 
-TEST(Plan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
+TEST(DevicePlan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
     Snapshot s = unified();
     s.subgroup_size = 64;
     s.subgroup_operations = VK_SUBGROUP_FEATURE_BASIC_BIT;
@@ -183,7 +183,7 @@ TEST(Plan, SubgroupsAreOfTheSizeThatTheDeviceReports) {
     EXPECT_EQ(make_plan(s, switches).required_subgroup_size, 0);
 }
 
-TEST(Plan, AtomicsOf64BitsAreByStorage) {
+TEST(DevicePlan, AtomicsOf64BitsAreByStorage) {
     Snapshot s = unified();
     s.shader_int64 = s.buffer_int64_atomics = true;
     EXPECT_TRUE(make_plan(s, {}).int64_atomics);
@@ -193,7 +193,7 @@ TEST(Plan, AtomicsOf64BitsAreByStorage) {
     EXPECT_FALSE(make_plan(s, {}).locks);
 }
 
-TEST(Plan, BytesInBuffersNeedNoArithmeticOnBytes) {
+TEST(DevicePlan, BytesInBuffersNeedNoArithmeticOnBytes) {
     Snapshot s = unified();
     s.storage_8bit = true;
     EXPECT_TRUE(make_plan(s, {}).byte_storage);
@@ -202,7 +202,7 @@ TEST(Plan, BytesInBuffersNeedNoArithmeticOnBytes) {
     EXPECT_TRUE(make_plan(s, {}).supports(Feature::int8));
 }
 
-TEST(Plan, BatchesOfAGpuAreSubmittedWhenItIsIdle) {
+TEST(DevicePlan, BatchesOfAGpuAreSubmittedWhenItIsIdle) {
     Snapshot s = unified();
     s.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
     EXPECT_TRUE(make_plan(s, {}).batching.when_idle);
@@ -211,7 +211,7 @@ TEST(Plan, BatchesOfAGpuAreSubmittedWhenItIsIdle) {
     EXPECT_TRUE(make_plan(s, {}).on_host);
 }
 
-TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
+TEST(DevicePlan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(unified(), {}).limits.max_array_bytes, 1 << 27);
     Snapshot s = unified();
     s.buffer_device_address = true;
@@ -220,12 +220,12 @@ TEST(Plan, WithoutAddressesAnArrayIsAtMostABinding) {
     EXPECT_EQ(make_plan(s, {}).limits.max_array_bytes, GiB / 2);
 }
 
-TEST(Plan, PushDescriptorsAreUsedWherePresent) {
-    const Plan with = make_plan(discrete(), {});
+TEST(DevicePlan, PushDescriptorsAreUsedWherePresent) {
+    const DevicePlan with = make_plan(discrete(), {});
     EXPECT_TRUE(with.push_descriptors);
     EXPECT_EQ(with.max_bindings, 32u);
     EXPECT_TRUE(enables(with, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME));
-    const Plan without = make_plan(unified(), {});
+    const DevicePlan without = make_plan(unified(), {});
     EXPECT_FALSE(without.push_descriptors);
     EXPECT_EQ(without.max_bindings, 4u);
     EXPECT_TRUE(without.extensions.empty());
@@ -234,7 +234,7 @@ TEST(Plan, PushDescriptorsAreUsedWherePresent) {
     EXPECT_FALSE(make_plan(discrete(), switches).push_descriptors);
 }
 
-TEST(Plan, LoopLimitIsCheckedOnDriversThatEndLoops) {
+TEST(DevicePlan, LoopLimitIsCheckedOnDriversThatEndLoops) {
     Snapshot s = unified();
     EXPECT_EQ(make_plan(s, {}).most_iterations, 0);
     Switches switches;
@@ -244,14 +244,14 @@ TEST(Plan, LoopLimitIsCheckedOnDriversThatEndLoops) {
     EXPECT_EQ(make_plan(s, {}).most_iterations, 65535);
 }
 
-TEST(Plan, MesaKeepsDecoratedConversions) {
+TEST(DevicePlan, MesaKeepsDecoratedConversions) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).exact_conversions);
     s.driver = "Mesa 25.0.7-2+deb13u1";
     EXPECT_TRUE(make_plan(s, {}).exact_conversions);
 }
 
-TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
+TEST(DevicePlan, mesa_before_25_orders_64_bits_as_unsigned) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).ordered_as_unsigned);
     for (const auto& [driver, wrong] : {std::pair{"Mesa 22.3.6 (LLVM 15.0.6)", true}, {"Mesa 24.0.1", true}, {"Mesa 25.0.7-2+deb13u1", false},
@@ -261,7 +261,7 @@ TEST(Plan, mesa_before_25_orders_64_bits_as_unsigned) {
     }
 }
 
-TEST(Plan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
+TEST(DevicePlan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
     Snapshot s = unified();
     EXPECT_FALSE(make_plan(s, {}).unsigned_rounds_twice);
     EXPECT_FALSE(make_plan(s, {}).unrolled_imprecise);
@@ -270,7 +270,7 @@ TEST(Plan, SwiftShaderRoundsUnsignedIntegersTwiceAndUnrollsImprecisely) {
     EXPECT_TRUE(make_plan(s, {}).unrolled_imprecise);
 }
 
-TEST(Plan, SwiftShaderIsToldNoFloatMode) {
+TEST(DevicePlan, SwiftShaderIsToldNoFloatMode) {
     Snapshot s = unified();
     s.float_modes = codegen::FloatModes::specials | codegen::FloatModes::to_even;
     EXPECT_EQ(make_plan(s, {}).float_modes, s.float_modes);
@@ -278,7 +278,7 @@ TEST(Plan, SwiftShaderIsToldNoFloatMode) {
     EXPECT_EQ(make_plan(s, {}).float_modes, 0u);
 }
 
-TEST(Plan, WideOffsetsNeed64BitIntegers) {
+TEST(DevicePlan, WideOffsetsNeed64BitIntegers) {
     Snapshot s = unified();
     Switches wide;
     wide.wide = true;
@@ -289,7 +289,7 @@ TEST(Plan, WideOffsetsNeed64BitIntegers) {
     EXPECT_FALSE(make_plan(s, wide).wide_offsets);
 }
 
-TEST(Plan, SmallTypesNeedStorageToo) {
+TEST(DevicePlan, SmallTypesNeedStorageToo) {
     Snapshot s = unified();
     s.shader_int8 = s.shader_int16 = s.shader_float16 = true;
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::int8));
@@ -300,7 +300,7 @@ TEST(Plan, SmallTypesNeedStorageToo) {
     EXPECT_FALSE(make_plan(s, {}).supports(Feature::float64));
 }
 
-TEST(Plan, Integers64AreNativeOrPairs) {
+TEST(DevicePlan, Integers64AreNativeOrPairs) {
     Snapshot s = unified();
     for (const bool has : {false, true}) {
         s.shader_int64 = has;
@@ -312,7 +312,7 @@ TEST(Plan, Integers64AreNativeOrPairs) {
     EXPECT_FALSE(make_plan(s, switches).int64);
 }
 
-TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {
+TEST(DevicePlan, TheQueueThatAlsoDrawsIsPreferred) {
     Snapshot s = unified();
     s.queue_families = {{VK_QUEUE_TRANSFER_BIT, 1, 64, {1, 1, 1}},
                         {VK_QUEUE_COMPUTE_BIT, 8, 64, {1, 1, 1}},
@@ -322,7 +322,7 @@ TEST(Plan, TheQueueThatAlsoDrawsIsPreferred) {
     EXPECT_EQ(make_plan(s, {}).queue_family, 1u);
 }
 
-TEST(Plan, AtomicsAndPortabilityAreEnabledWherePresent) {
+TEST(DevicePlan, AtomicsAndPortabilityAreEnabledWherePresent) {
     Snapshot s = discrete();
     EXPECT_FALSE(make_plan(s, {}).float_atomics || make_plan(s, {}).local_float_atomics);
     s.shared_float32_atomic_add = true;
@@ -330,13 +330,13 @@ TEST(Plan, AtomicsAndPortabilityAreEnabledWherePresent) {
     EXPECT_TRUE(enables(make_plan(s, {}), VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
     s.buffer_float32_atomic_add = true;
     s.extensions.push_back("VK_KHR_portability_subset");
-    const Plan plan = make_plan(s, {});
+    const DevicePlan plan = make_plan(s, {});
     EXPECT_TRUE(plan.float_atomics);
     EXPECT_TRUE(enables(plan, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME));
     EXPECT_TRUE(enables(plan, "VK_KHR_portability_subset"));
 }
 
-TEST(Plan, AllocationsAreAlignedForBindings) {
+TEST(DevicePlan, AllocationsAreAlignedForBindings) {
     Snapshot s = unified();
     EXPECT_EQ(make_plan(s, {}).alignment, 256);
     s.limits.minStorageBufferOffsetAlignment = 1024;

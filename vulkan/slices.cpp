@@ -17,11 +17,11 @@
 
 namespace pumice::vulkan {
 
-std::array<int64_t, 3> slice_extents(const Box& box, int64_t most_groups) {
+std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_groups) {
     std::array<int64_t, 3> extents;
     int64_t left = std::max<int64_t>(most_groups, 1);
     for (size_t axis = 0; axis < 3; ++axis) {
-        const int64_t all = box.end[axis] - box.begin[axis];
+        const int64_t all = range.end[axis] - range.begin[axis];
         extents[axis] = std::clamp<int64_t>(left, 1, std::max<int64_t>(all, 1));
         left = extents[axis] == all ? left / std::max<int64_t>(all, 1) : 1;
     }
@@ -47,7 +47,7 @@ void Device::read_pace(Pace& pace) {
 }
 
 /// Runs the probe of a launch and waits for it, once for each pipeline; returns the groups that remain.
-Box Device::take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace) {
+GroupRange Device::take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace) {
     const Probe parts = probe(groups_of(launch));
     const uint64_t value = record_slices(recorded, launch, parts.first, pace);
     {

@@ -9,18 +9,18 @@
 namespace pumice::vulkan {
 
 /// Groups of a launch, along each axis; the end is excluded.
-struct Box {
+struct GroupRange {
     std::array<int64_t, 3> begin{}, end{};
     int64_t groups() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
 };
 
 /// The extents of boxes that have at most `most_groups` groups (at least 1) and cover the box in the order of the groups. A row
 /// that has more groups is split.
-std::array<int64_t, 3> slice_extents(const Box& box, int64_t most_groups);
+std::array<int64_t, 3> slice_extents(const GroupRange& range, int64_t most_groups);
 
 /// The probe of a launch of unknown pace: about one group in 64 is timed before the others.
 struct Probe {
-    Box first, others;
+    GroupRange first, others;
 };
 Probe probe(const std::array<int64_t, 3>& groups);
 /// Launches of fewer groups are not timed.

@@ -8,15 +8,15 @@ namespace {
 using Extents = std::array<int64_t, 3>;
 
 TEST(Slices, AreRowsThenPlanes) {
-    const Box box{{}, {8, 4, 2}};
-    EXPECT_EQ(slice_extents(box, 1000), (Extents{8, 4, 2}));
-    EXPECT_EQ(slice_extents(box, 64), (Extents{8, 4, 2}));
-    EXPECT_EQ(slice_extents(box, 63), (Extents{8, 4, 1}));
-    EXPECT_EQ(slice_extents(box, 31), (Extents{8, 3, 1}));
-    EXPECT_EQ(slice_extents(box, 8), (Extents{8, 1, 1}));
-    EXPECT_EQ(slice_extents(box, 7), (Extents{7, 1, 1}));
-    EXPECT_EQ(slice_extents(box, 0), (Extents{1, 1, 1}));
-    EXPECT_EQ(slice_extents(Box{{0, 3, 0}, {8, 4, 2}}, 16), (Extents{8, 1, 2}));
+    const GroupRange range{{}, {8, 4, 2}};
+    EXPECT_EQ(slice_extents(range, 1000), (Extents{8, 4, 2}));
+    EXPECT_EQ(slice_extents(range, 64), (Extents{8, 4, 2}));
+    EXPECT_EQ(slice_extents(range, 63), (Extents{8, 4, 1}));
+    EXPECT_EQ(slice_extents(range, 31), (Extents{8, 3, 1}));
+    EXPECT_EQ(slice_extents(range, 8), (Extents{8, 1, 1}));
+    EXPECT_EQ(slice_extents(range, 7), (Extents{7, 1, 1}));
+    EXPECT_EQ(slice_extents(range, 0), (Extents{1, 1, 1}));
+    EXPECT_EQ(slice_extents(GroupRange{{0, 3, 0}, {8, 4, 2}}, 16), (Extents{8, 1, 2}));
 }
 
 TEST(Slices, AProbeIsOneIn64AlongTheSlowestAxis) {

@@ -71,9 +71,9 @@ void Device::write_async(Allocation& to, int64_t offset, const void* from, int64
     const auto* data = static_cast<const std::byte*>(from);
     std::byte* mapped = buffer.range.block->mapped;
     if (!buffer.range.block->readable() || bytes <= small_write || goes_ahead(buffer, true, stream)) return write_staged(buffer, offset, data, bytes, stream);
-    std::byte* place = mapped + buffer.range.offset + offset;
+    std::byte* pointer = mapped + buffer.range.offset + offset;
     const std::lock_guard lock(queue.mutex);
-    queue.call([=] { std::memcpy(place, data, size_t(bytes)); });
+    queue.call([=] { std::memcpy(pointer, data, size_t(bytes)); });
     buffer.last_use = buffer.last_write = streams.at(size_t(stream)).last = queue.last();
 }
 
@@ -84,9 +84,9 @@ void Device::read_async(Allocation& from, int64_t offset, void* to, int64_t byte
     const std::byte* mapped = buffer.range.block->readable();
     if (goes_ahead(buffer, false, stream)) return read(from, offset, to, bytes);
     if (mapped) {
-        const std::byte* place = mapped + buffer.range.offset + offset;
+        const std::byte* pointer = mapped + buffer.range.offset + offset;
         const std::lock_guard lock(queue.mutex);
-        queue.call([=] { std::memcpy(to, place, size_t(bytes)); });
+        queue.call([=] { std::memcpy(to, pointer, size_t(bytes)); });
         buffer.last_use = streams.at(size_t(stream)).last = queue.last();
         return;
     }

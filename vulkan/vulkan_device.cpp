@@ -32,9 +32,10 @@ Buffer::~Buffer() {
     device->queue.retire(last_use, [memory = &device->memory, range = range] { memory->release(range); });
 }
 
-Program::Program(std::weak_ptr<Device> on, std::shared_ptr<Variants> of) : device(std::move(on)), variants(std::move(of)) {}
+VulkanProgram::VulkanProgram(std::weak_ptr<Device> on, std::shared_ptr<Variants> of)
+    : device(std::move(on)), variants(std::move(of)) {}
 
-Program::~Program() {
+VulkanProgram::~VulkanProgram() {
     const std::shared_ptr<Device> alive = device.lock();
     if (!alive) return;  // the device has destroyed the variants
     const std::lock_guard lock(alive->queue.mutex);
@@ -54,7 +55,7 @@ bool Event::done() {
     return !open || open->queue.reached(value);
 }
 
-Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name)
+Device::Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name)
     : context(origin, std::move(snapshot), std::move(plan), std::move(name)),
       cache(debug::cache_folder()),
       cache_key(device_key(context.snapshot)),
@@ -74,7 +75,7 @@ Device::Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string n
             pipelines.save();
             keep_objects(context.vk);
         };
-    const Plan& p = context.plan;
+    const DevicePlan& p = context.plan;
     debug::log_line(text("opened ", context.name, " (", context.snapshot.driver, "): arrays ", p.arrays[0].mapped ? "mapped, " : "staged, ",
                          p.all_by_address ? "by address" : p.push_descriptors ? "by push descriptors" : "by descriptor sets",
                          cache.on() ? "" : ", no disk cache"));

@@ -37,10 +37,10 @@ public:
 
 /// A kernel on a device. Does not keep the device alive: kernels are often global objects, which are destroyed after the
 /// driver's.
-class Program : public Executable {
+class VulkanProgram : public Executable {
 public:
-    Program(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
-    ~Program() override;
+    VulkanProgram(std::weak_ptr<Device> device, std::shared_ptr<Variants> variants);
+    ~VulkanProgram() override;
 
     const std::weak_ptr<Device> device;
     const std::shared_ptr<Variants> variants;
@@ -60,7 +60,7 @@ public:
 /// All streams feed the one queue in the order of the calls, so that each stream is in order, and so are all of them together.
 class Device : public Backend {
 public:
-    Device(const Origin& origin, Snapshot snapshot, Plan plan, std::string name);
+    Device(const Origin& origin, Snapshot snapshot, DevicePlan plan, std::string name);
     ~Device() override;
 
     std::string name() const override { return context.name; }
@@ -102,7 +102,7 @@ public:
 
 private:
     friend class Buffer;
-    friend class Program;
+    friend class VulkanProgram;
     friend class Event;
     friend class Stamp;
     struct Stream {
@@ -122,24 +122,26 @@ private:
     bool goes_ahead(const Buffer& buffer, bool write, int stream);
     void touched(int stream);
 
-    using Places = Variant::Places;
-    uint64_t launch_now(const Program& program, const Launch& launch);
-    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace);
-    Box take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
+    using BufferRanges = Variant::BufferRanges;
+    uint64_t launch_now(const VulkanProgram& program, const Launch& launch);
+    uint64_t record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace);
+    GroupRange take_probe(const Variant::Recorded& recorded, const Launch& launch, Pace& pace);
     void read_pace(Pace& pace);
     std::optional<double> seconds_between(const Query& begin, const Query& end);
     Query write_time(VkCommandBuffer commands);  // queue.mutex is held
     bool may_go_ahead(const Variant& variant, const Launch& launch) const;
     void require_addresses(const Variant& variant, const Launch& launch) const;
     // launching; queue.mutex is held
-    void list_accesses(const Variant& variant, const Launch& launch, const Places& places);
+    void list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
     void make_locks();  // without the mutex
-    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const Places& places);  // likewise
-    void bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block);
-    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const;
-    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
-                     const Extents& base);
-    void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& groups);
+    // likewise.
+    std::optional<Staging::Piece> argument_block(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges);
+    void bind_arrays(VkCommandBuffer commands, Variant& variant, const BufferRanges& buffer_ranges, const Staging::Piece* block);
+    uint64_t field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
+                         const BufferRanges& buffer_ranges) const;
+    void push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges,
+                     const Extents& groups, const Extents& base);
+    void dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups);
 
     // print and require (vulkan_reports.cpp)
     struct Ring {
@@ -154,7 +156,7 @@ private:
         Reports::Taken taken;             // since the ring was cleared
         const bool of_calls;              // for launches of calls, which may go ahead of all others
     };
-    void launch_reporting(const Program& program, const Launch& launch);
+    void launch_reporting(const VulkanProgram& program, const Launch& launch);
     Ring& ring_for(int64_t words);
     Ring* ring_with_room(int64_t words);
     std::unique_ptr<Ring> new_ring();

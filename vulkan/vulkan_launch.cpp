@@ -53,7 +53,7 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
         const std::lock_guard lock(queue.mutex);
         kernels.push_back(variants);
     }
-    return std::make_shared<Program>(std::static_pointer_cast<Device>(shared_from_this()), std::move(variants));
+    return std::make_shared<VulkanProgram>(std::static_pointer_cast<Device>(shared_from_this()), std::move(variants));
 }
 
 std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
@@ -66,20 +66,20 @@ std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Laun
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& launch) {
     queue.make_room();
-    const Program& program = static_cast<const Program&>(*executable);
+    const VulkanProgram& program = static_cast<const VulkanProgram&>(*executable);
     if (program.variants->reports) launch_reporting(program, launch);
     else launch_now(program, launch);
 }
 
 /// Records a launch; returns its value.
-uint64_t Device::launch_now(const Program& program, const Launch& launch) {
+uint64_t Device::launch_now(const VulkanProgram& program, const Launch& launch) {
     const auto [variant, pipeline] = program.variants->choose(context, pipelines, launch);
     if (context.wrapped) require_addresses(*variant, launch);
-    const Places places = variant->places(launch, context.snapshot.limits);
-    std::optional<Staging::Piece> block = argument_block(*variant, launch, places);
+    const BufferRanges buffer_ranges = variant->buffer_ranges(launch, context.snapshot.limits);
+    std::optional<Staging::Piece> block = argument_block(*variant, launch, buffer_ranges);
     if (variant->locks && !locks.made) make_locks();
-    const Variant::Recorded recorded{*variant, pipeline, places, block ? &*block : nullptr};
-    Box groups{{}, groups_of(launch)};
+    const Variant::Recorded recorded{*variant, pipeline, buffer_ranges, block ? &*block : nullptr};
+    GroupRange groups{{}, groups_of(launch)};
     std::unique_lock timed(pipeline.pace->mutex, std::defer_lock);
     if (context.plan.most_seconds > 0 && groups.groups() >= fewest_timed_groups && !queue.in_call()) {
         timed.lock();
@@ -92,14 +92,15 @@ uint64_t Device::launch_now(const Program& program, const Launch& launch) {
 }
 
 /// Records the groups in as many submissions as needed, and times the first. Returns the value of the last.
-uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const Box& groups, Pace& pace) {
+uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& launch, const GroupRange& groups, Pace& pace) {
     Variant& variant = recorded.variant;
     // If not timed, nobody holds the lock of the pace.
-    const bool timed = context.plan.most_seconds > 0 && Box{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
+    const bool timed =
+        context.plan.most_seconds > 0 && GroupRange{{}, groups_of(launch)}.groups() >= fewest_timed_groups && !queue.in_call();
     const double most = timed && pace.seconds_a_group > 0 ? context.plan.most_seconds / pace.seconds_a_group : double(groups.groups());
     const Extents step = slice_extents(groups, int64_t(std::min(most, double(groups.groups()))));
     const std::lock_guard lock(queue.mutex);
-    list_accesses(variant, launch, recorded.places);
+    list_accesses(variant, launch, recorded.buffer_ranges);
     const auto also_read = [this](const Block& block, int64_t offset, int64_t bytes) {
         accesses.push_back({block.id, offset, offset + bytes, false});
     };
@@ -107,7 +108,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
     // Counts as a read: launches that share the locks need no order.
     if (variant.locks) also_read(*locks.words->range.block, locks.words->range.offset, locks.words->bytes);
     uint64_t value = 0;
-    Box slice;
+    GroupRange slice;
     for (slice.begin[2] = groups.begin[2]; slice.begin[2] < groups.end[2]; slice.begin[2] += step[2])
         for (slice.begin[1] = groups.begin[1]; slice.begin[1] < groups.end[1]; slice.begin[1] += step[1])
             for (slice.begin[0] = groups.begin[0]; slice.begin[0] < groups.end[0]; slice.begin[0] += step[0]) {
@@ -118,7 +119,7 @@ uint64_t Device::record_slices(const Variant::Recorded& recorded, const Launch& 
                 value = queue.value();
                 const Query begin = times ? write_time(commands) : Query();
                 queue.bind(recorded.pipeline.handle);
-                bind_arrays(commands, variant, recorded.places, recorded.block);
+                bind_arrays(commands, variant, recorded.buffer_ranges, recorded.block);
                 dispatch(commands, recorded, launch, slice);
                 if (times) pace.timing = {true, begin, write_time(commands), value, slice.groups()};
                 for (const Variant::Use& use : variant.uses)
@@ -165,18 +166,19 @@ void Device::require_addresses(const Variant& variant, const Launch& launch) con
 }
 
 /// Writes the arguments that do not fit the push constants into mapped staging memory: no copy, and no wait.
-std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch, const Places& places) {
+std::optional<Staging::Piece> Device::argument_block(const Variant& variant, const Launch& launch,
+                                                     const BufferRanges& buffer_ranges) {
     if (variant.shader.block_bytes == 0) return std::nullopt;
     Staging::Piece piece = upload.take((int64_t(variant.shader.block_bytes) + 3) / 4 * 4);
     for (const codegen::Field& field : variant.shader.block) {
-        const uint64_t value = field_value(variant, field, launch, places);
+        const uint64_t value = field_value(variant, field, launch, buffer_ranges);
         std::memcpy(piece.data() + field.offset, &value, size_t(size_of(field.type)));
     }
     return piece;
 }
 
 /// Lists the accesses: arrays reached by address, and the whole of each binding, as the validation layer counts it.
-void Device::list_accesses(const Variant& variant, const Launch& launch, const Places& places) {
+void Device::list_accesses(const Variant& variant, const Launch& launch, const BufferRanges& buffer_ranges) {
     accesses.clear();
     // Shaders may access small elements as whole words.
     const auto add = [this](const Block& block, int64_t begin, int64_t end, bool write) {
@@ -188,11 +190,13 @@ void Device::list_accesses(const Variant& variant, const Launch& launch, const P
         const Range& range = static_cast<const Buffer*>(array.memory)->range;
         add(*range.block, range.offset + array.offset, range.offset + array.offset + array.bytes, use.write);
     }
-    for (size_t i = 0; i < places.size(); ++i)
-        if (places[i].block) add(*places[i].block, places[i].begin, places[i].end, variant.bound[i].write);
+    for (size_t i = 0; i < buffer_ranges.size(); ++i)
+        if (buffer_ranges[i].block)
+            add(*buffer_ranges[i].block, buffer_ranges[i].begin, buffer_ranges[i].end, variant.bound[i].write);
 }
 
-void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Places& places, const Staging::Piece* block) {
+void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const BufferRanges& buffer_ranges,
+                         const Staging::Piece* block) {
     bool same = bound.batch == queue.batch() && bound.variant == &variant;
     if (!same) {
         bound.batch = queue.batch();
@@ -201,16 +205,18 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
     }
     if (variant.buffers.empty()) return;
     const Variant* const now = std::exchange(bound.variant, nullptr);  // null until nothing can fail any more
-    const auto whole = [](const auto& range, int64_t bytes) { return Variant::Place{&*range.block, range.offset, range.offset + bytes}; };
+    const auto whole = [](const auto& range, int64_t bytes) {
+        return Variant::BufferRange{&*range.block, range.offset, range.offset + bytes};
+    };
     for (size_t i = 0; i < variant.buffers.size(); ++i) {
         const int argument = variant.bound[i].arguments.front();
-        const Variant::Place place = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
-                                     : argument == codegen::Binding::locks        ? whole(locks.words->range, locks.words->bytes)
-                                     : places[i].block                            ? places[i]
-                                                                                  : whole(dummy, dummy.bytes);
+        const Variant::BufferRange range = argument == codegen::Binding::argument_block ? whole(*block, block->bytes)
+                                           : argument == codegen::Binding::locks ? whole(locks.words->range, locks.words->bytes)
+                                           : buffer_ranges[i].block              ? buffer_ranges[i]
+                                                                                 : whole(dummy, dummy.bytes);
         // Shaders may access small elements as whole words: the last one is within the range, whose size is rounded up.
-        const int64_t bytes = (place.end - place.begin + 3) / 4 * 4;
-        const VkDescriptorBufferInfo info{place.block->buffer, VkDeviceSize(place.begin), VkDeviceSize(bytes)};
+        const int64_t bytes = (range.end - range.begin + 3) / 4 * 4;
+        const VkDescriptorBufferInfo info{range.block->buffer, VkDeviceSize(range.begin), VkDeviceSize(bytes)};
         VkDescriptorBufferInfo& last = variant.buffers[i];
         same = same && info.buffer == last.buffer && info.offset == last.offset && info.range == last.range;
         last = info;
@@ -230,7 +236,8 @@ void Device::bind_arrays(VkCommandBuffer commands, Variant& variant, const Place
 }
 
 /// The value of a field that is the same for all dispatches of a launch.
-uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch, const Places& places) const {
+uint64_t Device::field_value(const Variant& variant, const codegen::Field& field, const Launch& launch,
+                             const BufferRanges& buffer_ranges) const {
     using Kind = codegen::Field::Kind;
     const size_t axis = size_t(field.axis);
     switch (field.kind) {
@@ -249,7 +256,8 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
             const Launch::Array& array = launch.arguments[size_t(field.index)].array;
             if (!array.memory) return 0;
             const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
-            return uint64_t(begin - places[size_t(variant.binding_of[size_t(field.index)])].begin) / uint64_t(variant.element_bytes[size_t(field.index)]);
+            return uint64_t(begin - buffer_ranges[size_t(variant.binding_of[size_t(field.index)])].begin) /
+                   uint64_t(variant.element_bytes[size_t(field.index)]);
         }
         case Kind::start:
         case Kind::group_base:
@@ -259,8 +267,8 @@ uint64_t Device::field_value(const Variant& variant, const codegen::Field& field
 }
 
 /// Pushes the fields for the dispatch whose first group is `base`, of `groups` in all.
-void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch, const Places& places, const Extents& groups,
-                         const Extents& base) {
+void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const Launch& launch,
+                         const BufferRanges& buffer_ranges, const Extents& groups, const Extents& base) {
     using Kind = codegen::Field::Kind;
     if (variant.shader.push_bytes == 0) return;
     for (const codegen::Field& field : variant.shader.push) {
@@ -270,7 +278,7 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
             case Kind::start: value = uint64_t(launch.start[axis] + base[axis] * launch.group[axis]); break;
             case Kind::group_base: value = uint64_t(base[axis]); break;
             case Kind::group_count: value = uint64_t(groups[axis]); break;
-            default: value = field_value(variant, field, launch, places);
+            default: value = field_value(variant, field, launch, buffer_ranges);
         }
         std::memcpy(push.data() + field.offset, &value, size_t(size_of(field.type)));
     }
@@ -281,15 +289,15 @@ void Device::push_fields(VkCommandBuffer commands, const Variant& variant, const
 }
 
 /// Records one dispatch, or several if there are more groups along an axis than a dispatch may have.
-void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const Box& box) {
+void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorded, const Launch& launch, const GroupRange& part) {
     const Variant& variant = recorded.variant;
     const Extents groups = groups_of(launch);
     if (recorded.pipeline.at_origin) {
-        push_fields(commands, variant, launch, recorded.places, groups, {});
+        push_fields(commands, variant, launch, recorded.buffer_ranges, groups, {});
         std::array<uint32_t, 3> begin, count;
         for (size_t axis = 0; axis < 3; ++axis) {
-            begin[axis] = uint32_t(box.begin[axis]);
-            count[axis] = uint32_t(box.end[axis] - box.begin[axis]);
+            begin[axis] = uint32_t(part.begin[axis]);
+            count[axis] = uint32_t(part.end[axis] - part.begin[axis]);
         }
         if (begin == std::array<uint32_t, 3>{}) context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
         else context.vk.CmdDispatchBase(commands, begin[0], begin[1], begin[2], count[0], count[1], count[2]);
@@ -298,15 +306,15 @@ void Device::dispatch(VkCommandBuffer commands, const Variant::Recorded& recorde
     Extents most;
     for (size_t axis = 0; axis < 3; ++axis) most[axis] = context.snapshot.limits.maxComputeWorkGroupCount[axis];
     Extents base;
-    for (base[2] = box.begin[2]; base[2] < box.end[2]; base[2] += most[2])
-        for (base[1] = box.begin[1]; base[1] < box.end[1]; base[1] += most[1])
-            for (base[0] = box.begin[0]; base[0] < box.end[0]; base[0] += most[0]) {
+    for (base[2] = part.begin[2]; base[2] < part.end[2]; base[2] += most[2])
+        for (base[1] = part.begin[1]; base[1] < part.end[1]; base[1] += most[1])
+            for (base[0] = part.begin[0]; base[0] < part.end[0]; base[0] += most[0]) {
                 // A shared binding contains inputs and outputs of the launch, so that the validation layer sees a conflict of its
                 // dispatches.
-                if (variant.shares_bindings && base != box.begin) queue.order();
-                push_fields(commands, variant, launch, recorded.places, groups, base);
+                if (variant.shares_bindings && base != part.begin) queue.order();
+                push_fields(commands, variant, launch, recorded.buffer_ranges, groups, base);
                 uint32_t count[3];
-                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(box.end[axis] - base[axis], most[axis]));
+                for (size_t axis = 0; axis < 3; ++axis) count[axis] = uint32_t(std::min(part.end[axis] - base[axis], most[axis]));
                 context.vk.CmdDispatch(commands, count[0], count[1], count[2]);
             }
 }

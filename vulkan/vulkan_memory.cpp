@@ -96,7 +96,7 @@ Block* Memory::new_block(int64_t bytes) {
     const int64_t granularity = context.plan.alignment;
     for (int64_t size = std::min(block_bytes, context.plan.max_block_bytes);; size /= 4) {
         const int64_t want = std::max(bytes, size / granularity * granularity);
-        const Plan::ArrayMemory& best = context.plan.arrays[0];
+        const DevicePlan::ArrayMemory& best = context.plan.arrays[0];
         if (auto block = make_block(context, next_id++, best.type, want, best.mapped)) {
             blocks.push_back(std::move(block));
             return blocks.back().get();
@@ -108,7 +108,7 @@ Block* Memory::new_block(int64_t bytes) {
 /// Allocates exactly this size, since it takes from a heap that others need, too.
 Block* Memory::new_spare_block(int64_t bytes) {
     for (size_t i = 1; i < context.plan.arrays.size(); ++i) {
-        const Plan::ArrayMemory& other = context.plan.arrays[i];
+        const DevicePlan::ArrayMemory& other = context.plan.arrays[i];
         auto block = make_block(context, next_id++, other.type, bytes, other.mapped);
         if (!block) continue;
         block->is_spare = true;

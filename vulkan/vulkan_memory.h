@@ -43,7 +43,7 @@ private:
 
 struct Range {
     Block* block = nullptr;
-    int64_t offset = 0, bytes = 0;     ///< both multiples of Plan::alignment
+    int64_t offset = 0, bytes = 0;     ///< both multiples of DevicePlan::alignment
 };
 
 /// A new block, or null if the driver has no memory for it. Throws on any other failure.
@@ -53,8 +53,8 @@ std::unique_ptr<Block> make_block(Context& context, uint64_t id, uint32_t memory
 class Memory {
 public:
     explicit Memory(Context& context) : context(context) {}
-    /// `bytes` > 0 and at most Plan::max_block_bytes; none if the driver has no memory left. `spare`: in memory of any type for
-    /// arrays, else in the best.
+    /// `bytes` > 0 and at most DevicePlan::max_block_bytes; none if the driver has no memory left. `spare`: in memory of any type
+    /// for arrays, else in the best.
     std::optional<Range> allocate(int64_t bytes, bool spare = false);
     void release(const Range& range);
     /// Frees every block without a range.

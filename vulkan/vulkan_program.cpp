@@ -71,7 +71,7 @@ std::string needs_of(const codegen::Shader& shader) {
     return out;
 }
 
-Placed placed(const Launch::Array& array, int64_t element_bytes) {
+ArrayRange array_range(const Launch::Array& array, int64_t element_bytes) {
     const int64_t begin = static_cast<const Buffer*>(array.memory)->range.offset + array.offset;
     return {begin, begin + array.bytes, element_bytes};
 }
@@ -111,17 +111,19 @@ int64_t elements(const Launch::Array& array) {
 
 }  // namespace
 
-std::optional<int64_t> common_begin(std::span<const Placed> arrays, const VkPhysicalDeviceLimits& limits) {
+std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const VkPhysicalDeviceLimits& limits) {
     const int64_t step = int64_t(limits.minStorageBufferOffsetAlignment);
     int64_t first = INT64_MAX, end = 0, period = 1;
-    for (const Placed& array : arrays) {
+    for (const ArrayRange& array : arrays) {
         first = std::min(first, array.begin);
         end = std::max(end, array.end);
         period = std::lcm(period, array.element_bytes);  // after this many steps the remainders repeat
     }
     for (int64_t begin = first / step * step, n = 0; begin >= 0 && n < period; begin -= step, ++n) {
         if (end - begin > int64_t(limits.maxStorageBufferRange)) return std::nullopt;
-        if (std::all_of(arrays.begin(), arrays.end(), [&](const Placed& a) { return (a.begin - begin) % a.element_bytes == 0; })) return begin;
+        if (std::all_of(arrays.begin(), arrays.end(),
+                        [&](const ArrayRange& a) { return (a.begin - begin) % a.element_bytes == 0; }))
+            return begin;
     }
     return std::nullopt;
 }
@@ -205,26 +207,26 @@ void Variant::destroy(Context& context) {
     context.vk.DestroyShaderModule(context.device, module, nullptr);
 }
 
-Variant::Places Variant::places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
-    std::vector<Place> result(bound.size());
-    std::vector<Placed> arrays;
+Variant::BufferRanges Variant::buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const {
+    std::vector<BufferRange> result(bound.size());
+    std::vector<ArrayRange> arrays;
     for (size_t number = 0; number < bound.size(); ++number) {
         arrays.clear();
-        Place& place = result[number];
+        BufferRange& range = result[number];
         bool within = false;
         for (const int argument : bound[number].arguments) {
             if (argument < 0) continue;
             const Launch::Array& array = launch.arguments[size_t(argument)].array;
             const Block* const block = block_of(array);
             if (!block) continue;
-            place.block = block;
+            range.block = block;
             const bool is_parameter = size_t(argument) < element_bytes.size();  // otherwise the ring
             within = within || (is_parameter && shifted[size_t(argument)]);
-            arrays.push_back(placed(array, is_parameter ? element_bytes[size_t(argument)] : 4));
+            arrays.push_back(array_range(array, is_parameter ? element_bytes[size_t(argument)] : 4));
         }
         if (arrays.empty()) continue;
-        place.begin = within ? common_begin(arrays, limits).value_or(arrays[0].begin) : arrays[0].begin;
-        for (const Placed& array : arrays) place.end = std::max(place.end, array.end);
+        range.begin = within ? common_begin(arrays, limits).value_or(arrays[0].begin) : arrays[0].begin;
+        for (const ArrayRange& array : arrays) range.end = std::max(range.end, array.end);
     }
     return result;
 }
@@ -320,7 +322,7 @@ bool Variants::ordinary(const Context& context, const Launch& launch) const {
 
 /// Number of bindings for arrays: the others are those of the ring, the locks and the argument block.
 size_t Variants::bindings(const Context& context) const {
-    const Plan& plan = context.plan;
+    const DevicePlan& plan = context.plan;
     const bool locks = (wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics);
     const size_t taken = size_t(reports) + size_t(locks) + for_block;
     return plan.max_bindings - std::min<size_t>(plan.max_bindings, taken);
@@ -336,28 +338,29 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
     struct One {
         int parameter;
         const Block* block;
-        Placed placed;
+        ArrayRange array_range;
     };
     std::vector<One> all;
     for (const int parameter : arrays) {
         const Launch::Array& array = launch.arguments[size_t(parameter)].array;
         if (const Block* block = block_of(array))
-            all.push_back({parameter, block, placed(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
+            all.push_back(
+                {parameter, block, array_range(array, (*kernel)[kernel->params[size_t(parameter)].memory].element.size)});
     }
     std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
-        return a.block != b.block ? a.block->id < b.block->id : a.placed.begin < b.placed.begin;
+        return a.block != b.block ? a.block->id < b.block->id : a.array_range.begin < b.array_range.begin;
     });
     options.shifted.assign(kernel->params.size(), false);
     options.shares.assign(kernel->params.size(), -1);
     std::vector<std::vector<int>> groups;
-    std::vector<Placed> together;
+    std::vector<ArrayRange> together;
     for (size_t i = 0; i < all.size(); ++i) {
         const bool same_block = i > 0 && all[i].block == all[i - 1].block;
         if (!same_block) together.clear();
-        together.push_back(all[i].placed);
+        together.push_back(all[i].array_range);
         if (!same_block || !common_begin(together, context.snapshot.limits)) {
             groups.push_back({});
-            together.assign(1, all[i].placed);
+            together.assign(1, all[i].array_range);
         }
         groups.back().push_back(all[i].parameter);
         options.shifted[size_t(all[i].parameter)] = true;
@@ -377,7 +380,7 @@ void Variants::share_bindings(const Context& context, const Launch& launch, code
 }
 
 codegen::Options Variants::options_for(const Context& context, const Launch* launch) const {
-    const Plan& plan = context.plan;
+    const DevicePlan& plan = context.plan;
     const VkPhysicalDeviceLimits& limits = context.snapshot.limits;
     codegen::Options options;
     options.float_atomics = plan.float_atomics;
@@ -427,7 +430,8 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
         const Block* const block = array ? block_of(*array) : nullptr;
         const bool has_address = plan.device_addresses && (!block || block->address);
         const int64_t element_bytes = (*kernel)[kernel->params[size_t(parameter)].memory].element.size;
-        if (unaligned && block && !has_address && is_left && common_begin(std::array{placed(*array, element_bytes)}, limits)) {
+        if (unaligned && block && !has_address && is_left &&
+            common_begin(std::array{array_range(*array, element_bytes)}, limits)) {
             ++bound;
             options.shifted.resize(kernel->params.size());
             options.shifted[size_t(parameter)] = true;
@@ -450,7 +454,7 @@ codegen::Options Variants::options_for(const Context& context, const Launch* lau
 
 /// Returns null if the launch is needed to know which arrays share a binding.
 Variant* Variants::variant(Context& context, const Launch* launch) {
-    const Plan& plan = context.plan;
+    const DevicePlan& plan = context.plan;
     if (!plan.locks && ((wide_in_arrays && !plan.int64_atomics) || (wide_in_local && !plan.local_int64_atomics)))
         fail(named(*kernel), " updates 64-bit values atomically, and ", context.name, " has neither atomics for them nor locks that do for those");
     for (;;) {

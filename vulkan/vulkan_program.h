@@ -25,13 +25,13 @@ Extents groups_of(const Launch& launch);
 bool is_one_dispatch(const Launch& launch, const VkPhysicalDeviceLimits& limits);
 
 /// An array as a range of bytes of its buffer.
-struct Placed {
+struct ArrayRange {
     int64_t begin = 0, end = 0;
     int64_t element_bytes = 1;
 };
 /// The first byte of a binding that covers all of these arrays of one buffer: the last valid offset that is a whole number of
 /// elements before each array. None if there is no such offset, or if the binding would be too long.
-std::optional<int64_t> common_begin(std::span<const Placed> arrays, const VkPhysicalDeviceLimits& limits);
+std::optional<int64_t> common_begin(std::span<const ArrayRange> arrays, const VkPhysicalDeviceLimits& limits);
 
 /// One shader on the device with a pipeline for every group size launched so far. Handles are destroyed by destroy(), which the
 /// caller calls when the device is done with them.
@@ -60,20 +60,20 @@ public:
         bool write = false;
     };
     /// The part of a buffer that a launch binds, in bytes. Without a block, nothing is bound.
-    struct Place {
+    struct BufferRange {
         const Block* block = nullptr;
         int64_t begin = 0, end = 0;
     };
-    using Places = std::vector<Place>;  // by binding
+    using BufferRanges = std::vector<BufferRange>;  // by binding
     /// The state that the slices of a launch share.
     struct Recorded {
         Variant& variant;
         Pipeline pipeline;
-        const Places& places;
+        const BufferRanges& buffer_ranges;
         Staging::Piece* block;  ///< argument block; null: none
     };
-    /// The places of the arrays' bindings, by binding; other bindings have no place.
-    Places places(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
+    /// The buffer ranges of the arrays' bindings, by binding; other bindings have none.
+    BufferRanges buffer_ranges(const Launch& launch, const VkPhysicalDeviceLimits& limits) const;
 
     const codegen::Shader shader;
     const bool locks;                     ///< it binds the device's locks

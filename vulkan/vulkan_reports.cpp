@@ -11,7 +11,7 @@ constexpr int64_t ring_bytes = int64_t(ring::words) * 4;
 }
 
 /// Adds an argument to the launch: a ring, with the launch's number.
-void Device::launch_reporting(const Program& program, const Launch& launch) {
+void Device::launch_reporting(const VulkanProgram& program, const Launch& launch) {
     const std::shared_ptr<const ir::Kernel>& kernel = program.variants->kernel;
     // A range has at most 2^48 items; a ring holds less.
     const int64_t items = std::min<int64_t>(launch.extent[0] * launch.extent[1] * launch.extent[2], ring::words);
@@ -123,7 +123,8 @@ void Device::clear_ring(Ring& ring, size_t words) {
 void Device::read_ring(const Ring& ring, size_t first, std::span<uint32_t> to) {
     const Range& range = ring.buffer->range;
     const int64_t offset = int64_t(first) * 4;
-    if (const std::byte* place = range.block->readable()) return void(std::memcpy(to.data(), place + range.offset + offset, to.size_bytes()));
+    if (const std::byte* pointer = range.block->readable())
+        return void(std::memcpy(to.data(), pointer + range.offset + offset, to.size_bytes()));
     Staging::Piece piece = download.take(int64_t(to.size_bytes()));
     uint64_t value;
     {

@@ -57,9 +57,9 @@ Enabled enabled_by(const Application& application) {
 }
 
 /// The plan for the application's device: its queue, and only the features that it enabled.
-Plan plan_for(const Application& application, const Snapshot& snapshot, const std::string& name) {
+DevicePlan plan_for(const Application& application, const Snapshot& snapshot, const std::string& name) {
     const auto refuse = [&](const auto&... why) { fail("the device ", name, " cannot be used: ", why...); };
-    Plan plan = make_plan(snapshot, Switches::from_environment());
+    DevicePlan plan = make_plan(snapshot, Switches::from_environment());
     if (snapshot.api_version >= VK_API_VERSION_1_2 && !snapshot.timeline_semaphore)
         refuse("the feature timelineSemaphore is not enabled in its ", application.created_with ? "VkDeviceCreateInfo" : "features");
     if (!plan.unusable.empty()) refuse(plan.unusable);
@@ -88,7 +88,7 @@ pumice::Device wrap(const Application& application) {
     const Origin origin{functions_of(application), application.physical_device, nullptr, &application};
     Snapshot snapshot = enabled(read_snapshot(origin.vk, application.physical_device), enabled_by(application), application.api_version);
     std::string name = "vulkan:application " + snapshot.name;
-    Plan plan = plan_for(application, snapshot, name);
+    DevicePlan plan = plan_for(application, snapshot, name);
     pumice::Device device(std::make_shared<Device>(origin, std::move(snapshot), std::move(plan), std::move(name)));
     codegen::warm_up();
     return device;

@@ -304,7 +304,9 @@ TEST_P(Wrap, EnabledFeaturesGivenAsLists) {
     lists.extensions = {names, names + app.created.enabledExtensionCount};
     const Device device = vulkan::wrap(lists), same = vulkan::wrap(app.application());
     for (const Feature feature : features) EXPECT_EQ(device.supports(feature), same.supports(feature));
-    const auto plan_of = [](const Device& d) -> const vulkan::Plan& { return static_cast<vulkan::Device&>(*d.state->backend).context.plan; };
+    const auto plan_of = [](const Device& d) -> const vulkan::DevicePlan& {
+        return static_cast<vulkan::Device&>(*d.state->backend).context.plan;
+    };
     EXPECT_EQ(plan_of(device).push_descriptors, plan_of(same).push_descriptors);
     EXPECT_EQ(plan_of(device).device_addresses, plan_of(same).device_addresses);
     const Array<float> y = device.zeros<float>(64), x = device.full<float>(64, 1.0f);

@@ -38,7 +38,7 @@ bool owns(const Kernel& k, const Structure& where, InstId load) {
         return std::any_of(first, last + 1, [&](InstId at) { return contains_barrier(k, k[at]); });
     };
     for (const InstId id : where.order()) {
-        if (k[id].op != Op::store || k[id].memory != i.memory || !same_place(place_of(k, k[id]), place_of(k, i))) continue;
+        if (k[id].op != Op::store || k[id].memory != i.memory || !must_alias(location_of(k, k[id]), location_of(k, i))) continue;
         const BlockId block = where.block_of(id);
         const InstId at = where.ancestor_in(block, load);
         // The load may stand in a loop or an if of the block: all its iterations touch this one element.
@@ -55,7 +55,8 @@ bool knows_indices_only(const Kernel& k) {
     };
     return !k.whole_groups && std::none_of(k.insts.begin(), k.insts.end(), asks) &&
            std::none_of(k.memories.begin(), k.memories.end(), [](const Memory& m) { return m.kind == MemoryKind::local; }) &&
-           std::all_of(k.params.begin(), k.params.end(), [](const Parameter& p) { return p.given == Given::argument; });
+           std::all_of(k.params.begin(), k.params.end(),
+                       [](const Parameter& p) { return p.origin == ParameterOrigin::argument; });
 }
 
 bool same_for_all(const Kernel& k, Value v) {

@@ -77,7 +77,7 @@ Analysis::Analysis(const Kernel& kernel, const Signature& signature, const Struc
     : k(kernel),
       where(structure),
       in_any_range(signature.any_range),
-      unfelt(shifts(k, where)),
+      shift_invariant(shift_invariant_values(k, where)),
       varied(k.values.size()),
       useful(k.values.size()),
       leaf_varied(k.memories.size()),
@@ -115,7 +115,7 @@ bool Analysis::forwards() {
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         const auto v = k.operands(i);
-        const auto vary = [&](Value result) { news |= !unfelt[result.id] && raise(varied, result.id); };
+        const auto vary = [&](Value result) { news |= !shift_invariant[result.id] && raise(varied, result.id); };
         if (is_scalar_op(i.op)) {
             for (size_t o = 0; o < v.size(); ++o)
                 if (varied[v[o].id] && is_float(i.type) && !vanishes(i.op, int(o))) vary(k.result(i));
@@ -152,7 +152,7 @@ bool Analysis::backwards() {
         const Inst& i = k[*at];
         const auto v = k.operands(i);
         const auto use = [&](Value operand) {
-            if (is_float(k.type_of(operand)) && !unfelt[operand.id]) news |= raise(useful, operand.id);
+            if (is_float(k.type_of(operand)) && !shift_invariant[operand.id]) news |= raise(useful, operand.id);
         };
         if (accesses_memory(i.op)) {
             if (i.op != Op::load && leaf_useful[i.memory.id][i.leaf]) use(v.back());

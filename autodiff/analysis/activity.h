@@ -6,8 +6,8 @@
 namespace pumice::derive {
 
 /// The values and memory that depend on a differentiated input and reach a differentiated output: a fixed point over values,
-/// columns (see ir::Structure) and the scalars of memory elements. Integers, bools and shifts() are never active. The kernel
-/// must have no variables.
+/// columns (see ir::Structure) and the scalars of memory elements. Integers, bools and shift_invariant_values() are never active.
+/// The kernel must have no variables.
 class Analysis {
 public:
     Analysis(const ir::Kernel& kernel, const Signature& signature, const ir::Structure& structure);
@@ -31,8 +31,8 @@ private:
     const ir::Kernel& k;
     const ir::Structure& where;
     const bool in_any_range;
-    const std::vector<bool> unfelt;    ///< values to which the result is shift-invariant
-    std::vector<bool> varied, useful;  ///< values
+    const std::vector<bool> shift_invariant;  ///< values to which the result is shift-invariant
+    std::vector<bool> varied, useful;         ///< values
     std::vector<std::vector<bool>> leaf_varied, leaf_useful;
     std::vector<bool> constant_memory;
     std::vector<bool> moving;

@@ -21,10 +21,13 @@ namespace pumice::derive {
 using namespace ir;
 
 namespace {
-bool is_given(Hold hold) { return hold == Hold::given || hold == Hold::variable || hold == Hold::pushed; }
+bool is_kept(ValueSource source) {
+    return source == ValueSource::live || source == ValueSource::variable || source == ValueSource::taped;
+}
 }  // namespace
 
-Needed::Needed(const Kernel& kernel, const Structure& structure, const Plan& plan, const std::function<bool(MemoryId)>& unseen)
+AdjointLiveness::AdjointLiveness(const Kernel& kernel, const Structure& structure, const TapePlan& plan,
+                                 const std::function<bool(MemoryId)>& unseen)
     : k(kernel), where(structure), values(k.values.size()), insts(k.insts.size()), memories(k.memories.size()) {
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
@@ -33,13 +36,13 @@ Needed::Needed(const Kernel& kernel, const Structure& structure, const Plan& pla
         } else if (i.op == Op::store) {
             if (k[i.memory].kind == MemoryKind::array && !unseen(i.memory)) need(id);
         } else if (i.op == Op::for_) {
-            if (const Value attained = plan.extreme(id)) need(id), need(attained);
+            if (const Value attained = plan.argmax_value(id)) need(id), need(attained);
         } else if (i.op == Op::while_) {
-            if (plan.count_hold(id) != Hold::unneeded) need(id);
+            if (plan.count_source(id) != ValueSource::unneeded) need(id);
         }
     }
     for (uint32_t v = 0; v < k.values.size(); ++v) {
-        if (!is_given(plan.hold({v}))) continue;
+        if (!is_kept(plan.source_of({v}))) continue;
         // The reversed for computes its index itself.
         const ValueInfo& info = k.values[v];
         const InstId owner = info.inst.id == none ? where.owner_of(info.block) : InstId{};
@@ -48,7 +51,7 @@ Needed::Needed(const Kernel& kernel, const Structure& structure, const Plan& pla
     }
 }
 
-void Needed::need(Value v) {
+void AdjointLiveness::need(Value v) {
     if (values[v.id]) return;
     values[v.id] = true;
     const ValueInfo& info = k[v];
@@ -63,7 +66,7 @@ void Needed::need(Value v) {
     if (is_loop(i.op)) need(k[i.blocks[0]].params[leading_params(i.op) + column]);
 }
 
-void Needed::need(InstId id) {
+void AdjointLiveness::need(InstId id) {
     if (insts[id.id]) return;
     insts[id.id] = true;
     const Inst& i = k[id];

@@ -8,10 +8,11 @@ namespace pumice::derive {
 
 /// The instructions of the primal that have a visible effect, or that compute a value which the reverse sweep receives. An
 /// instruction whose value the sweep rematerialises, or a store to local memory that the sweep repeats, is not live by that.
-class Needed {
+class AdjointLiveness {
 public:
     /// `unseen`: true for an array whose contents nobody reads after the kernel.
-    Needed(const ir::Kernel& kernel, const ir::Structure& where, const Plan& plan, const std::function<bool(ir::MemoryId)>& unseen);
+    AdjointLiveness(const ir::Kernel& kernel, const ir::Structure& where, const TapePlan& plan,
+                    const std::function<bool(ir::MemoryId)>& unseen);
 
     bool operator()(ir::InstId i) const { return insts[i.id]; }
 

@@ -45,7 +45,7 @@ int64_t nearest(int64_t a, int bits) { return int64_t(uint64_t(a) << (64 - bits)
 
 /// An index as step * global_index(axis) + base + constant modulo 2^bits. The base is the same for all items. `bits` is the
 /// width of the narrowest type on the way: a value that is widened afterwards has wrapped before.
-struct Affine {
+struct GlobalIndexForm {
     int axis = -1;  ///< -1: no global index
     int64_t step = 0, constant = 0;
     std::vector<Value> base;  ///< a sum, sorted
@@ -53,11 +53,11 @@ struct Affine {
     bool known = true;
 };
 
-Affine affine(const Kernel& k, Value v);
+GlobalIndexForm form_of(const Kernel& k, Value v);
 
-Affine sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
-    const Affine x = affine(k, x_value), y = affine(k, y_value);
-    Affine a;
+GlobalIndexForm sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
+    const GlobalIndexForm x = form_of(k, x_value), y = form_of(k, y_value);
+    GlobalIndexForm a;
     a.known = x.known && y.known && (x.axis < 0 || y.axis < 0) && !(minus && !y.base.empty());
     if (!a.known) return a;
     a = x.axis >= 0 ? x : y;
@@ -71,16 +71,16 @@ Affine sum(const Kernel& k, Value x_value, Value y_value, bool minus) {
 }
 
 /// The affine form of a product with a constant.
-Affine multiple(const Kernel& k, Value v, int64_t factor) {
-    Affine x = affine(k, v);
+GlobalIndexForm multiple(const Kernel& k, Value v, int64_t factor) {
+    GlobalIndexForm x = form_of(k, v);
     x.known = x.known && x.base.empty();
     x.step = wrapping_mul(x.step, factor), x.constant = wrapping_mul(x.constant, factor);
     return x;
 }
 
-Affine affine(const Kernel& k, Value v) {
+GlobalIndexForm form_of(const Kernel& k, Value v) {
     uint64_t bits = 0;
-    Affine a;
+    GlobalIndexForm a;
     if (k.constant(v, bits)) {
         a.constant = whole(k, v, bits);
         return a;
@@ -97,7 +97,7 @@ Affine affine(const Kernel& k, Value v) {
         case Op::global_index: a.known = true, a.axis = int(i.immediate), a.step = 1; return a;
         case Op::cast:
         case Op::bitcast:
-            if (is_int(i.type) && is_int(k.type_of(operands[0]))) a = affine(k, operands[0]);
+            if (is_int(i.type) && is_int(k.type_of(operands[0]))) a = form_of(k, operands[0]);
             break;
         case Op::add: a = sum(k, operands[0], operands[1], false); break;
         case Op::sub: a = sum(k, operands[0], operands[1], true); break;
@@ -119,7 +119,7 @@ Affine affine(const Kernel& k, Value v) {
 
 /// True where the index is row * n + column, with the row affine and the column the index of a for from 0 to n: rows of
 /// different items are disjoint. Gives the row, which wraps no earlier than the index.
-bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine& row, Value& length) {
+bool row_and_column(const Kernel& k, const Structure& where, Value index, GlobalIndexForm& row, Value& length) {
     if (k[index].inst.id == none || k[k[index].inst].op != Op::add) return false;
     const auto v = k.operands(k[k[index].inst]);
     for (int o = 0; o < 2; ++o) {
@@ -134,7 +134,7 @@ bool row_and_column(const Kernel& k, const Structure& where, Value index, Affine
         const auto factors = k.operands(k[k[product].inst]);
         for (int f = 0; f < 2; ++f) {
             if (factors[size_t(f)] != n || !same_for_all(k, n)) continue;
-            row = affine(k, factors[size_t(1 - f)]);
+            row = form_of(k, factors[size_t(1 - f)]);
             length = n;
             row.known = row.known && row.bits >= bits_of(k.type_of(index));
             row.bits = std::min(row.bits, bits_of(k.type_of(index)));
@@ -184,7 +184,7 @@ bool items_apart(const Kernel& k, const Structure& where, std::span<const Value>
     bool covered[3] = {};
     std::vector<ItemLimit> found;
     for (size_t d = 0; d < x.size(); ++d) {
-        Affine a = affine(k, x[d]), b = affine(k, y[d]);
+        GlobalIndexForm a = form_of(k, x[d]), b = form_of(k, y[d]);
         Value n, m;
         if (!a.known && !b.known && row_and_column(k, where, x[d], a, n) && row_and_column(k, where, y[d], b, m) && n != m)
             return false;

@@ -62,7 +62,7 @@ public:
     }
 
     /// True where every effect and every condition stays the same.
-    bool unfelt() {
+    bool is_invariant() {
         while (changed) {
             changed = false;
             for (const InstId id : where.order())
@@ -172,7 +172,7 @@ private:
 
 }  // namespace
 
-std::vector<bool> shifts(const Kernel& k, const Structure& where) {
+std::vector<bool> shift_invariant_values(const Kernel& k, const Structure& where) {
     std::vector<bool> asked(k.values.size()), found(k.values.size());
     for (const InstId id : where.order()) {
         if (k[id].op != Op::exp) continue;
@@ -185,7 +185,7 @@ std::vector<bool> shifts(const Kernel& k, const Structure& where) {
         const Value v = k.operands(k[difference])[1];
         if (asked[v.id]) continue;
         asked[v.id] = true;
-        found[v.id] = Shift(k, where, v).unfelt();
+        found[v.id] = Shift(k, where, v).is_invariant();
     }
     return found;
 }

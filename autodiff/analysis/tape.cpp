@@ -18,7 +18,7 @@
 // reverse of the loop's body fills again (refilled()).
 // Cost: one traversal from the active instructions; at run time a pure expression may be computed once more.
 // Limits: the choice is a rule, not a cost model: a costly pure expression is computed again, however long it is. In halves
-// (`apart`) nothing is live, and no load is repeated: the arrays may have changed.
+// (`split_mode`) nothing is live, and no load is repeated: the arrays may have changed.
 // See Griewank and Walther, "Evaluating Derivatives"; Hascoet, Naumann and Pascual, "'To be recorded' analysis in reverse-mode
 // automatic differentiation", 2005.
 #include "autodiff/analysis/tape.h"
@@ -35,28 +35,28 @@ namespace pumice::derive {
 
 using namespace ir;
 
-Plan::Plan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool in_halves)
+TapePlan::TapePlan(const Kernel& kernel, const Structure& structure, const Analysis& what, bool in_halves)
     : k(kernel),
       where(structure),
       analysis(what),
-      apart(in_halves),
+      split_mode(in_halves),
       effects(k),
-      extremes(k.insts.size()),
+      argmax_values(k.insts.size()),
       use_list(k),
       in_step_loops(k.insts.size()) {
-    for (const InstId id : where.order()) extremes[id.id] = find_extreme(id);
+    for (const InstId id : where.order()) argmax_values[id.id] = find_argmax_value(id);
     demand_all();
     // Each iteration pops what it has pushed, so a loop with taped values must be reversed iteration by iteration.
     bool refused = false;
     for (const InstId id : where.order())
-        if (extremes[id.id] && pushes_inside(id)) extremes[id.id] = {}, refused = true;
+        if (argmax_values[id.id] && pushes_inside(id)) argmax_values[id.id] = {}, refused = true;
     if (refused) demand_all();
     for (auto& values : by_block) std::sort(values.begin(), values.end(), [](Value a, Value b) { return a.id < b.id; });
 }
 
-void Plan::demand_all() {
-    holds.assign(k.values.size(), Hold::unneeded);
-    count_holds.assign(k.insts.size(), Hold::unneeded);
+void TapePlan::demand_all() {
+    sources.assign(k.values.size(), ValueSource::unneeded);
+    count_sources.assign(k.insts.size(), ValueSource::unneeded);
     by_block.assign(k.blocks.size(), {});
     counts_by_block.assign(k.blocks.size(), {});
     refills_of.assign(k.blocks.size(), {});
@@ -64,24 +64,24 @@ void Plan::demand_all() {
         if (analysis.moves(id)) demand(id);
 }
 
-BlockId Plan::home(BlockId block) const {
+BlockId TapePlan::home(BlockId block) const {
     const InstId owner = where.owner_of(block);
     return owner.id != none && k[owner].op == Op::while_ ? k[owner].blocks[1] : block;
 }
 
-BlockId Plan::home(Value v) const {
+BlockId TapePlan::home(Value v) const {
     const ValueInfo& info = k[v];
     return home(info.inst.id == none ? info.block : where.block_of(info.inst));
 }
 
-bool Plan::any_order(InstId id) const {
+bool TapePlan::any_order(InstId id) const {
     const Inst& loop = k[id];
-    if (loop.op != Op::for_ || in_step(id) || extreme(id) || pushes_inside(id)) return false;
+    if (loop.op != Op::for_ || in_step(id) || argmax_value(id) || pushes_inside(id)) return false;
     const BlockId contents = loop.blocks[0];
     const auto yielded = k.operands(last_inst(k, contents));
     for (uint32_t c = 0; c < loop.result_count; ++c) {
         const Value param = k[contents].params[1 + c];
-        if (holds[param.id] == Hold::induction) return false;
+        if (sources[param.id] == ValueSource::induction) return false;
         if (!analysis.active(param) || yielded[c] == param) continue;
         // A use of the sum inside the loop would get an adjoint that depends on the number of iterations after it.
         int uses = 0;
@@ -98,7 +98,7 @@ bool Plan::any_order(InstId id) const {
 
 /// True where the value is `sum` plus other terms, also under conditions, and has no other use than the next sum. Counts the
 /// uses of `sum` in it.
-bool Plan::adds_to(Value sum, Value v, int& uses) const {
+bool TapePlan::adds_to(Value sum, Value v, int& uses) const {
     if (v == sum) return ++uses > 0;
     if (k[v].inst.id == none || use_list.count(v) != 1) return false;
     const Inst& i = k[k[v].inst];
@@ -114,7 +114,7 @@ bool Plan::adds_to(Value sum, Value v, int& uses) const {
 
 // ---- what is needed ----
 
-void Plan::demand(InstId id) {
+void TapePlan::demand(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     if (accesses_memory(i.op)) return demand_access(i);
@@ -133,12 +133,12 @@ void Plan::demand(InstId id) {
     }
 }
 
-void Plan::demand_operation(const Inst& i) {
+void TapePlan::demand_operation(const Inst& i) {
     const auto v = k.operands(i);
     if (i.op == Op::select) return need(v[0]);
     if (!is_scalar_op(i.op)) return;
-    if (const Value final = final_extreme(i)) {
-        if (!extremes[where.owner_of(k[v[0]].block).id]) need(final), need(v[1]);
+    if (const Value final = final_min_max(i)) {
+        if (!argmax_values[where.owner_of(k[v[0]].block).id]) need(final), need(v[1]);
         return;
     }
     for (size_t o = 0; o < v.size(); ++o) {
@@ -152,7 +152,7 @@ void Plan::demand_operation(const Inst& i) {
     }
 }
 
-void Plan::demand_subgroup(InstId id) {
+void TapePlan::demand_subgroup(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Subgroup what = Subgroup(i.immediate);
@@ -163,7 +163,7 @@ void Plan::demand_subgroup(InstId id) {
     if (needs_lane(what)) need(v[1]);
 }
 
-void Plan::demand_access(const Inst& i) {
+void TapePlan::demand_access(const Inst& i) {
     const auto refuse = [&](std::string_view what) {
         fail(named(k), " is differentiated in reverse through an atomic ", what, " of differentiated memory on line ", i.loc.line,
              ", which has no reverse rule");
@@ -182,59 +182,61 @@ void Plan::demand_access(const Inst& i) {
     for (const Value index : indices_of(k, i)) need(index);
 }
 
-void Plan::need(Value v) {
-    if (holds[v.id] != Hold::unneeded) return;
-    holds[v.id] = Hold::given;  // while the operands are visited: a cycle passes through a taped value
-    holds[v.id] = choose(v);
+void TapePlan::need(Value v) {
+    if (sources[v.id] != ValueSource::unneeded) return;
+    sources[v.id] = ValueSource::live;  // while the operands are visited: a cycle passes through a taped value
+    sources[v.id] = choose(v);
     by_block[home(v).id].push_back(v);
 }
 
-void Plan::need_count(InstId loop) {
-    if (count_holds[loop.id] != Hold::unneeded) return;
+void TapePlan::need_count(InstId loop) {
+    if (count_sources[loop.id] != ValueSource::unneeded) return;
     const BlockId block = home(where.block_of(loop));
-    count_holds[loop.id] = block.id == 0 && !apart ? Hold::given : kept(block);
+    count_sources[loop.id] = block.id == 0 && !split_mode ? ValueSource::live : kept(block);
     counts_by_block[block.id].push_back(loop);
 }
 
-bool Plan::in_loop(BlockId block) const {
+bool TapePlan::in_loop(BlockId block) const {
     for (InstId i = where.owner_of(block); i.id != none; i = where.around(i))
         if (is_loop(k[i].op)) return true;
     return false;
 }
 
-Hold Plan::kept(BlockId block) const { return apart || in_loop(block) ? Hold::pushed : Hold::variable; }
+ValueSource TapePlan::kept(BlockId block) const {
+    return split_mode || in_loop(block) ? ValueSource::taped : ValueSource::variable;
+}
 
-bool Plan::reloadable(const Inst& load) const { return !apart && !effects.writes(load.memory); }
+bool TapePlan::reloadable(const Inst& load) const { return !split_mode && !effects.writes(load.memory); }
 
-Hold Plan::choose(Value v) {
+ValueSource TapePlan::choose(Value v) {
     const ValueInfo& info = k[v];
     const BlockId block = home(v);
     if (info.inst.id == none) {  // a parameter of a loop
         const Inst& loop = k[where.owner_of(info.block)];
-        if (info.index < leading_params(loop.op)) return Hold::given;
+        if (info.index < leading_params(loop.op)) return ValueSource::live;
         const Value grows = increment(v);
-        if (!grows) return Hold::pushed;
+        if (!grows) return ValueSource::taped;
         need(grows);
         need(k.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
-        return Hold::induction;
+        return ValueSource::induction;
     }
     const Inst& i = k[info.inst];
-    if (is_pure(i.op) && k.operands(i).empty()) return Hold::again;
-    if (block.id == 0 && !apart) return Hold::given;
+    if (is_pure(i.op) && k.operands(i).empty()) return ValueSource::rematerialised;
+    if (block.id == 0 && !split_mode) return ValueSource::live;
     const bool looped = in_loop(block);
-    if (!looped && !apart) return Hold::variable;
+    if (!looped && !split_mode) return ValueSource::variable;
     if (is_pure(i.op) || (i.op == Op::load && reloadable(i))) {
         for (const Value operand : k.operands(i)) need(operand);
-        return Hold::again;
+        return ValueSource::rematerialised;
     }
     if (i.op == Op::load && refilled(info.inst)) {
         for (const Value operand : k.operands(i)) need(operand);
-        return Hold::again;
+        return ValueSource::rematerialised;
     }
     return kept(block);
 }
 
-bool Plan::refilled(InstId load) {
+bool TapePlan::refilled(InstId load) {
     const MemoryId m = k[load].memory;
     if (k[m].kind != MemoryKind::local) return false;
     // All stores to the memory are in the body of one loop, at indices that are invariant in that loop.
@@ -274,20 +276,20 @@ bool Plan::refilled(InstId load) {
 }
 
 /// True where the value is invariant in the loop.
-bool Plan::steady(InstId loop, Value v) const {
+bool TapePlan::steady(InstId loop, Value v) const {
     if (outside(loop, v)) return true;
     if (k[v].inst.id == none || !is_pure(k[k[v].inst].op)) return false;
     const auto operands = k.operands(k[k[v].inst]);
     return std::all_of(operands.begin(), operands.end(), [&](Value o) { return steady(loop, o); });
 }
 
-bool Plan::contains_load_outside(BlockId block, MemoryId m) const {
+bool TapePlan::contains_load_outside(BlockId block, MemoryId m) const {
     for (const InstId id : where.order())
         if (k[id].op == Op::load && k[id].memory == m && where.ancestor_in(block, id).id == none) return true;
     return false;
 }
 
-Value Plan::increment(Value param) const {
+Value TapePlan::increment(Value param) const {
     const ValueInfo& info = k[param];
     const InstId id = where.owner_of(info.block);
     const Inst& loop = k[id];
@@ -308,7 +310,7 @@ Value Plan::increment(Value param) const {
     return steady ? step : Value{};
 }
 
-bool Plan::outside(InstId loop, Value v) const {
+bool TapePlan::outside(InstId loop, Value v) const {
     BlockId block = k[v].inst.id == none ? k[v].block : where.block_of(k[v].inst);
     for (;;) {
         const InstId owner = where.owner_of(block);
@@ -320,17 +322,17 @@ bool Plan::outside(InstId loop, Value v) const {
 
 // ---- how much is pushed ----
 
-std::vector<Value> Plan::pushed(BlockId block, Scalar type) const {
+std::vector<Value> TapePlan::taped(BlockId block, Scalar type) const {
     std::vector<Value> found;
     for (const Value v : by_block[block.id])
-        if (holds[v.id] == Hold::pushed && stored_as(k.type_of(v)) == type) found.push_back(v);
+        if (sources[v.id] == ValueSource::taped && stored_as(k.type_of(v)) == type) found.push_back(v);
     return found;
 }
 
-std::vector<InstId> Plan::pushed_counts(BlockId block) const {
+std::vector<InstId> TapePlan::taped_counts(BlockId block) const {
     std::vector<InstId> found;
     for (const InstId loop : counts_by_block[block.id])
-        if (count_holds[loop.id] == Hold::pushed) found.push_back(loop);
+        if (count_sources[loop.id] == ValueSource::taped) found.push_back(loop);
     return found;
 }
 

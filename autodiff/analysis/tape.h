@@ -11,13 +11,13 @@
 namespace pumice::derive {
 
 /// How the reverse sweep gets a value of the primal, at the start of the block that reverses the block of its definition.
-enum class Hold : uint8_t {
+enum class ValueSource : uint8_t {
     unneeded,
-    given,      ///< live: a value of the kernel body, or the index of a reversed for
-    again,      ///< rematerialised from its operands; also a load of memory that the kernel does not write
-    induction,  ///< an integer that grows by a fixed step: rematerialised from the number of the iteration
-    variable,   ///< kept in a variable: defined inside of ifs, outside of loops
-    pushed,     ///< taped: on a stack that the reverse sweep pops
+    live,            ///< a value of the kernel body, or the index of a reversed for
+    rematerialised,  ///< rematerialised from its operands; also a load of memory that the kernel does not write
+    induction,       ///< an integer that grows by a fixed step: rematerialised from the number of the iteration
+    variable,        ///< kept in a variable: defined inside of ifs, outside of loops
+    taped,           ///< on a stack that the reverse sweep pops
 };
 
 /// An upper bound of the number of pushed elements: a constant, and a part that depends on the launch.
@@ -29,15 +29,15 @@ struct Bound {
 
 /// The values that the reverse sweep of a canonical kernel needs, and how it gets each. The test block and the body of a while
 /// count as one block, named by the body.
-class Plan {
+class TapePlan {
 public:
-    /// `apart`: the reverse sweep is a kernel of its own, which shares nothing but the arguments with the primal.
-    Plan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
+    /// `split_mode`: the reverse sweep is a kernel of its own, which shares nothing but the arguments with the primal.
+    TapePlan(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool split_mode);
 
-    bool is_apart() const { return apart; }
-    Hold hold(ir::Value v) const { return holds[v.id]; }
+    bool is_split() const { return split_mode; }
+    ValueSource source_of(ir::Value v) const { return sources[v.id]; }
     /// How the sweep gets the trip count of a while.
-    Hold count_hold(ir::InstId loop) const { return count_holds[loop.id]; }
+    ValueSource count_source(ir::InstId loop) const { return count_sources[loop.id]; }
     /// Needed values that are defined in the block, in the order of definition.
     const std::vector<ir::Value>& values_of(ir::BlockId block) const { return by_block[block.id]; }
     /// Whiles in the block whose trip count is needed.
@@ -49,7 +49,7 @@ public:
     /// The final value of m, where `i` is m = max(m, x) (or min) and a for carries m for nothing else; none for other
     /// instructions. The final value serves as the result in every iteration: at the last x that attained it the two are equal,
     /// and the iterations before that one get no derivative.
-    ir::Value final_extreme(const ir::Inst& i) const;
+    ir::Value final_min_max(const ir::Inst& i) const;
     /// True where the lanes of a subgroup run the reversed loop in step. They leave the loop at different iterations, and
     /// subgroup operations inside it move derivatives.
     bool in_step(ir::InstId loop) const { return in_step_loops[loop.id]; }
@@ -57,15 +57,15 @@ public:
     bool one_for_subgroup(ir::Value v) const { return uniformity->of(v) <= ir::Scope::subgroup; }
     /// Argmax reduction: such an m, where derivatives flow through the loop by m alone. The reverse of the loop is then the
     /// reverse of one iteration, the last whose x attained m. The primal's copy notes its number. None for other loops.
-    ir::Value extreme(ir::InstId loop) const { return extremes[loop.id]; }
+    ir::Value argmax_value(ir::InstId loop) const { return argmax_values[loop.id]; }
     /// True where the sweep compares a rematerialised value with a minimum or maximum that was kept. Both must be rounded
     /// alike, or neither operand equals the result: sums of products must not be contracted to fma in one place and not in the
     /// other.
-    bool compares_again() const;
+    bool compares_rematerialised() const;
     /// True where a for may be reversed in any order, such as its own. Its carried values must be sums, whose adjoint is the
     /// same in all iterations, and its reverse must need nothing from the tape.
     bool any_order(ir::InstId loop) const;
-    /// The increment of a value of Hold::induction.
+    /// The increment of a value of ValueSource::induction.
     ir::Value increment(ir::Value param) const;
     /// The block in which the value counts as defined.
     ir::BlockId home(ir::Value v) const;
@@ -77,8 +77,8 @@ public:
     /// The type in which a value is taped.
     static Scalar stored_as(Scalar type) { return type == Scalar::boolean ? Scalar::i32 : type; }
     /// The values of one type that a block pushes, in order; trip counts follow them.
-    std::vector<ir::Value> pushed(ir::BlockId block, Scalar type) const;
-    std::vector<ir::InstId> pushed_counts(ir::BlockId block) const;
+    std::vector<ir::Value> taped(ir::BlockId block, Scalar type) const;
+    std::vector<ir::InstId> taped_counts(ir::BlockId block) const;
     /// An upper bound of the trip count of a loop, where constants give one.
     std::optional<int64_t> bound_of_trips(ir::InstId loop) const;
 
@@ -90,31 +90,31 @@ private:
     void need(ir::Value v);
     void need_count(ir::InstId loop);
     void demand_all();
-    ir::Value find_extreme(ir::InstId loop) const;
+    ir::Value find_argmax_value(ir::InstId loop) const;
     bool pushes_inside(ir::InstId loop) const;
-    bool sums_again(ir::Value v) const;
+    bool rematerialises_sum(ir::Value v) const;
     bool adds_to(ir::Value sum, ir::Value v, int& uses) const;
-    Hold choose(ir::Value v);
+    ValueSource choose(ir::Value v);
     bool reloadable(const ir::Inst& load) const;
     bool refilled(ir::InstId load);
     bool steady(ir::InstId loop, ir::Value v) const;
     bool contains_load_outside(ir::BlockId block, ir::MemoryId m) const;
     bool in_loop(ir::BlockId block) const;
     bool outside(ir::InstId loop, ir::Value v) const;
-    Hold kept(ir::BlockId block) const;
+    ValueSource kept(ir::BlockId block) const;
     std::optional<Bound> bound(ir::BlockId block, Scalar type) const;
     std::optional<Bound> repeated(ir::InstId loop, Bound&& inside) const;
 
     const ir::Kernel& k;
     const ir::Structure& where;
     const Analysis& analysis;
-    const bool apart;
-    std::vector<Hold> holds, count_holds;
+    const bool split_mode;
+    std::vector<ValueSource> sources, count_sources;
     std::vector<std::vector<ir::Value>> by_block;
     std::vector<std::vector<ir::InstId>> counts_by_block;
     std::vector<std::vector<ir::InstId>> refills_of;
     const ir::MemoryEffects effects;
-    std::vector<ir::Value> extremes;  ///< of loops
+    std::vector<ir::Value> argmax_values;  ///< of loops
     const ir::Uses use_list;
     std::vector<bool> in_step_loops;
     std::unique_ptr<ir::Uniformity> uniformity;  ///< where there are subgroup operations

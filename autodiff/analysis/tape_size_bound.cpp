@@ -70,15 +70,15 @@ int64_t number_of(const Kernel& k, Value v, const HostValues& known) {
     return int64_t(cast_bits(k.type_of(v), Scalar::i64, bits_of(k, v, known)));
 }
 
-std::optional<Bound> Plan::bound(Scalar type) const {
+std::optional<Bound> TapePlan::bound(Scalar type) const {
     std::optional<Bound> all = bound(BlockId{0}, type);
     // A bound by arguments is allocated in full, so it must be exact; otherwise the tape is counted.
     return all && all->more && !all->exact ? std::nullopt : std::move(all);
 }
 
-std::optional<Bound> Plan::bound(BlockId block, Scalar type) const {
+std::optional<Bound> TapePlan::bound(BlockId block, Scalar type) const {
     Bound sum;
-    sum.number = int64_t(pushed(block, type).size()) + (type == Scalar::i32 ? int64_t(pushed_counts(block).size()) : 0);
+    sum.number = int64_t(taped(block, type).size()) + (type == Scalar::i32 ? int64_t(taped_counts(block).size()) : 0);
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
         if (!is_control(i.op)) continue;
@@ -103,7 +103,7 @@ std::optional<Bound> Plan::bound(BlockId block, Scalar type) const {
 
 /// The bound of all iterations of the loop. At least one iteration is counted: a tape must have elements even where nothing is
 /// pushed.
-std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
+std::optional<Bound> TapePlan::repeated(InstId id, Bound&& inside) const {
     Bound all;
     all.exact = inside.exact;
     if (const auto constant = bound_of_trips(id)) {
@@ -127,7 +127,7 @@ std::optional<Bound> Plan::repeated(InstId id, Bound&& inside) const {
     return all;
 }
 
-std::optional<int64_t> Plan::bound_of_trips(InstId id) const {
+std::optional<int64_t> TapePlan::bound_of_trips(InstId id) const {
     const Inst& loop = k[id];
     const auto value = [&](Value v) { return constant_integer(k, v); };
     if (loop.op == Op::for_) {

@@ -68,7 +68,7 @@ struct Step {
 
 /// A gathering adjoint over a halo-extended range. It begins `before` items earlier along each axis and ends `behind` later, so
 /// that every element has an item that adds to it.
-struct Wide {
+struct HaloGather {
     ir::Kernel kernel;                  ///< boundary items use selects: for devices whose items branch together
     std::optional<ir::Kernel> by_rows;  ///< boundary items branch: for devices that split rows where conditions change
     std::array<int64_t, 3> before{}, behind{};
@@ -76,21 +76,21 @@ struct Wide {
 
 /// The adjoint of a pairwise loop, in which item i would add to x[j] for every j: instead item i takes the contributions of all
 /// items j to x[i]. No item adds to an element of another one.
-struct AllPairs {
+struct PairwiseAdjoint {
     ir::Kernel kernel;
     ir::Kernel zero;  ///< launched after it: clears the shadows of stored arrays, which items read of each other
     std::function<bool(const HostValues&, int64_t from, int64_t to)> fits;  ///< the loops run from `from` to `to`
 };
 
 /// The adjoint of a kernel with a loop in which all items add to the same elements: the partial sums of an iteration go to
-/// `count` cells of a tape, behind the tapes of the adjoint. `exchanged` is the loop after interchange: it runs over the
+/// `count` cells of a tape, behind the tapes of the adjoint. `interchanged` is the loop after interchange: it runs over the
 /// iterations (axis 0) and chunks of items (axis 1). The items hand values to it in another tape, behind the cells.
-struct LoopCells {
+struct LoopPartialSumsAdjoint {
     ir::Kernel kernel;
-    std::optional<ir::Kernel> exchanged;
+    std::optional<ir::Kernel> interchanged;
     ir::Kernel total;  ///< launched last: an item adds the cells of one iteration to the shadows
     Scalar type = Scalar::f32;              ///< type of the tapes
-    int64_t count = 0, handed_on = 0;       ///< cells per iteration; values per item
+    int64_t count = 0, passed_values = 0;   ///< cells per iteration; values per item
     std::function<int64_t(const HostValues&)> iterations;
 };
 
@@ -120,9 +120,9 @@ struct Accumulated {
 /// Reverse mode: "NAME.adjoint" runs the primal, then the reverse sweep.
 struct Adjoint {
     ir::Kernel kernel;
-    std::optional<Wide> wide;  ///< replaces the kernel on devices where it is faster
-    std::optional<AllPairs> all_pairs;  ///< likewise, where `fits` holds
-    std::optional<LoopCells> loop_cells, exchanged;  ///< likewise; without and with loop interchange
+    std::optional<HaloGather> halo_gather;  ///< replaces the kernel on devices where it is faster
+    std::optional<PairwiseAdjoint> pairwise;  ///< likewise, where `fits` holds
+    std::optional<LoopPartialSumsAdjoint> loop_partial_sums, interchanged;  ///< likewise; without and with loop interchange
     std::vector<Step> after;  ///< to be launched after the kernel
     std::vector<Tape> tapes;
     std::optional<Count> count;  ///< where a tape is counted
@@ -132,9 +132,9 @@ struct Adjoint {
 
 /// Reverse mode in halves: "NAME.augmented" runs the primal and writes the tapes, "NAME.reverse" reads them; between them the
 /// arguments may change. Both take the same parameters.
-struct Split {
+struct SplitDerivative {
     ir::Kernel augmented, reverse;
-    std::optional<Wide> wide;  ///< replaces `reverse` on devices where it is faster
+    std::optional<HaloGather> halo_gather;  ///< replaces `reverse` on devices where it is faster
     std::vector<Step> after;  ///< to be launched after `reverse`
     std::vector<Tape> tapes;
     std::optional<Count> count;
@@ -147,6 +147,6 @@ struct Split {
 ir::Kernel forward(const ir::Kernel& primal, const Signature& signature);
 /// Reverse mode, in one kernel or in halves. Throws Error naming the line of an instruction that has no derivative.
 Adjoint adjoint(const ir::Kernel& primal, const Signature& signature);
-Split split(const ir::Kernel& primal, const Signature& signature);
+SplitDerivative split(const ir::Kernel& primal, const Signature& signature);
 
 }  // namespace pumice::derive

@@ -12,7 +12,7 @@ std::string extents_of(const HostArgument& array) {
     return s + "]";
 }
 
-std::string wrong_width(const Slot& slot, const std::string& who, int width) {
+std::string wrong_width(const ArgumentSlot& slot, const std::string& who, int width) {
     if (int(slot.shadows.size()) == width) return "";
     return text(who, " has ", slot.shadows.size(), slot.shadows.size() == 1 ? " shadow" : " shadows", ", and the batch has ", width, " directions");
 }
@@ -22,12 +22,12 @@ public:
     CallCheck(const Call& call, bool forward) : call(call), forward(forward), kernel(call.kernel.recorded()) {}
 
     void run() const {
-        const auto given = [](const ir::Parameter& p) { return p.given == ir::Given::argument; };
+        const auto given = [](const ir::Parameter& p) { return p.origin == ir::ParameterOrigin::argument; };
         const size_t takes = size_t(std::count_if(kernel->params.begin(), kernel->params.end(), given));
         if (call.slots.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", call.slots.size());
         for (size_t i = 0; i < call.slots.size(); ++i) {
-            const Slot& slot = call.slots[i];
+            const ArgumentSlot& slot = call.slots[i];
             if (slot.activity == Activity::constant) continue;
             slot.value.is_array ? check_array(i, slot) : check_scalar(i, slot);
         }
@@ -41,12 +41,12 @@ private:
     }
 
     // Labels are made only for an error, because a launch should be fast.
-    void check_scalar(size_t i, const Slot& slot) const {
+    void check_scalar(size_t i, const ArgumentSlot& slot) const {
         if (!slot.mixed && !wrong_scalar(slot, "", call.width, forward).empty())
             refuse(wrong_scalar(slot, kernel->label(i), call.width, forward));
     }
 
-    void check_array(size_t i, const Slot& slot) const {
+    void check_array(size_t i, const ArgumentSlot& slot) const {
         if (!wrong_array(slot, "", call.width).empty()) refuse(wrong_array(slot, kernel->label(i), call.width));
     }
 
@@ -56,7 +56,7 @@ private:
         for (const HostArgument& shadow : call.slots[i].shadows) {
             if (!shadow.is_array || !shadow.array) continue;
             for (size_t j = 0; j < call.slots.size(); ++j) {
-                const Slot& other = call.slots[j];
+                const ArgumentSlot& other = call.slots[j];
                 if (!other.value.is_array) continue;
                 if (other.value.array && overlap(*shadow.array, *other.value.array))
                     refuse("the shadow of ", kernel->label(i), " overlaps ", kernel->label(j), " in memory");
@@ -76,7 +76,7 @@ private:
 
 }  // namespace
 
-std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bool forward) {
+std::string wrong_scalar(const ArgumentSlot& slot, const std::string& who, int width, bool forward) {
     if (forward && slot.activity == Activity::active)
         return who + " is Active in forward mode, which gives no derivative back: write Duplicated(value, tangent)";
     if (!forward && slot.activity != Activity::active)
@@ -86,7 +86,7 @@ std::string wrong_scalar(const Slot& slot, const std::string& who, int width, bo
     return forward ? wrong_width(slot, who, width) : "";
 }
 
-std::string wrong_in_program(const Slot& slot, int width, bool forward) {
+std::string wrong_in_program(const ArgumentSlot& slot, int width, bool forward) {
     if (slot.activity == Activity::constant) return "";
     if (!slot.mixed) return wrong_scalar(slot, slot.label, width, forward);
     if (!is_float(slot.value.type)) return "";
@@ -99,7 +99,7 @@ std::string wrong_in_program(const Slot& slot, int width, bool forward) {
                         "write MixedDuplicated, and let the program take the struct as auto&";
 }
 
-std::string wrong_array(const Slot& slot, const std::string& who, int width) {
+std::string wrong_array(const ArgumentSlot& slot, const std::string& who, int width) {
     if (slot.activity == Activity::active)
         return who + " is an array and Active: write Duplicated(array, shadow), and its derivative is added to the shadow";
     if (!slot.mixed && !has_floats(*slot.value.element))

@@ -21,27 +21,28 @@ constexpr int64_t most_additions = 1 << 16;
 
 /// The number of parts of a launch. The items of a subgroup are added up first, except on the interpreter. The shadows of the
 /// parts must be small compared with the work.
-int64_t pieces_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range, const std::vector<HostArgument>& arguments,
-                  const detail::DeviceState& device) {
+int64_t chunks_of(const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
+                  const std::vector<HostArgument>& arguments, const detail::DeviceState& device) {
     if (summed.empty() || range.rank != primal.rank || primal.range[0] || range.stream.state) return 1;
     int64_t items = 1, elements = 0;
     for (size_t d = 0; d < size_t(range.rank); ++d) items *= range.to[d] - range.from[d];
     for (const size_t p : summed) elements += arguments[p].array->bytes / int64_t(arguments[p].array->element->size);
     const int64_t together = is_interp(*device.backend) ? 1 : std::max(1, device.backend->limits().subgroup_size);
-    const int64_t each = most_additions * together, pieces = (items + each - 1) / each;
-    return elements <= items / std::max<int64_t>(pieces, 1) ? std::clamp<int64_t>(pieces, 1, range.to[0] - range.from[0]) : 1;
+    const int64_t each = most_additions * together, chunks = (items + each - 1) / each;
+    return elements <= items / std::max<int64_t>(chunks, 1) ? std::clamp<int64_t>(chunks, 1, range.to[0] - range.from[0]) : 1;
 }
 
 }  // namespace
 
-void launch_in_pieces(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
+void launch_in_chunks(const AnyKernel& kernel, const ir::Kernel& primal, const std::vector<size_t>& summed, const Range& range,
                       const std::vector<HostArgument>& arguments, const detail::DeviceState& device) {
-    const int64_t pieces = pieces_of(primal, summed, range, arguments, device);
-    if (pieces == 1) {
+    const int64_t chunks = chunks_of(primal, summed, range, arguments, device);
+    if (chunks == 1) {
         kernel.launch(range, arguments);
         return;
     }
-    const int64_t group = range.group_rank ? range.group_extents[0] : 1, rows = (range.to[0] - range.from[0] + pieces - 1) / pieces;
+    const int64_t group = range.group_rank ? range.group_extents[0] : 1,
+                  rows = (range.to[0] - range.from[0] + chunks - 1) / chunks;
     const int64_t step = (rows + group - 1) / group * group;  // whole groups, except in the last part
     std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> parts;  // parts and the shadows they belong to
     Range piece = range;

@@ -20,8 +20,8 @@ KernelRules& rules_of(const KernelBase& kernel);
 const KernelRules* find_rules(const KernelBase& kernel);
 
 /// The argument of a rule for a parameter of host type H: an array with its shadow (null where it is constant), or the scalar.
-template <class H> struct Given { using type = H; };
-template <class T, int N> struct Given<Array<T, N>> { using type = Duplicated<Array<T, N>>; };
+template <class H> struct RuleArgument { using type = H; };
+template <class T, int N> struct RuleArgument<Array<T, N>> { using type = Duplicated<Array<T, N>>; };
 
 template <class T, int N>
 Array<T, N> array_of(const HostArgument& given) {
@@ -32,12 +32,12 @@ Array<T, N> array_of(const HostArgument& given) {
     return array;
 }
 template <class H>
-struct GivenFrom {
-    static H take(const Slot& slot) { return from_bits<H>(slot.value.bits); }
+struct RuleArgumentFrom {
+    static H take(const ArgumentSlot& slot) { return from_bits<H>(slot.value.bits); }
 };
 template <class T, int N>
-struct GivenFrom<Array<T, N>> {
-    static Duplicated<Array<T, N>> take(const Slot& slot) {
+struct RuleArgumentFrom<Array<T, N>> {
+    static Duplicated<Array<T, N>> take(const ArgumentSlot& slot) {
         return Duplicated<Array<T, N>>(array_of<T, N>(slot.value), slot.shadows.empty() ? Array<T, N>() : array_of<T, N>(slot.shadows[0]));
     }
 };
@@ -54,7 +54,9 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
     static_assert((!detail::HoldsArrays<typename detail::parameter<P>::host> && ...), "pumice: a kernel with a rule of its own takes arrays and scalars, no structs of arrays");
     std::vector<uint64_t> bits;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto act = [&] { return rule(first..., call.range, GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...); };
+        const auto act = [&] {
+            return rule(first..., call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+        };
         if constexpr (std::is_void_v<decltype(act())>) act();
         else if constexpr (requires { std::tuple_size<decltype(act())>::value; }) std::apply([&](const auto&... each) { (put_bits(each, bits), ...); }, act());
         else put_bits(act(), bits);
@@ -66,7 +68,7 @@ std::vector<uint64_t> call_rule(const Rule& rule, const Call& call, const First&
 template <class... P, class Augmented>
 auto call_augmented(const Augmented& augmented, const Call& call) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return augmented(call.range, GivenFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
+        return augmented(call.range, RuleArgumentFrom<typename detail::parameter<P>::host>::take(call.slots[I])...);
     }(std::index_sequence_for<P...>());
 }
 

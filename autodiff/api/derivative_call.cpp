@@ -14,7 +14,7 @@ bool is_written(const ir::Kernel& kernel, size_t parameter) {
 
 std::vector<HostArgument> values_of(const Call& call) {
     std::vector<HostArgument> values;
-    for (const Slot& slot : call.slots) values.push_back(slot.value);
+    for (const ArgumentSlot& slot : call.slots) values.push_back(slot.value);
     return values;
 }
 
@@ -22,7 +22,7 @@ std::vector<HostArgument> values_of(const Call& call) {
 Call direction(const Call& call, int w) {
     Call one = call;
     one.width = 1;
-    for (Slot& slot : one.slots)
+    for (ArgumentSlot& slot : one.slots)
         if (!slot.shadows.empty()) slot.shadows = {slot.shadows[size_t(w)]};
     return one;
 }
@@ -33,7 +33,7 @@ std::vector<uint64_t> sweep_by_rule(const KernelRules& rules, const Call& call, 
     for (int w = 0; w < call.width; ++w) directions.push_back(rules.reverse(direction(call, w), kept));
     std::vector<uint64_t> bits;
     size_t scalar = 0;
-    for (const Slot& slot : call.slots) {
+    for (const ArgumentSlot& slot : call.slots) {
         if (slot.value.is_array || !is_float(slot.value.type)) continue;
         for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
             if (scalar >= directions[size_t(w)].size())
@@ -111,7 +111,7 @@ const Derived& half_of(const Call& call, Mode mode) {
 
 std::vector<Activity> activities_of(const Call& call) {
     std::vector<Activity> all;
-    for (const Slot& slot : call.slots)
+    for (const ArgumentSlot& slot : call.slots)
         all.push_back(slot.activity == Activity::duplicated_no_need ? Activity::duplicated : slot.activity);
     return all;
 }
@@ -164,7 +164,7 @@ TapeArrays reverse_step(const Call& call) {
     }
     const std::vector<uint64_t> bits = sweep_by_rule(*rules, step, rules->augmented ? rules->augmented(step) : std::any());
     const int64_t one = 1;
-    for (const Slot& slot : call.slots)
+    for (const ArgumentSlot& slot : call.slots)
         for (int w = 0; w < call.width && slot.activity == Activity::active; ++w) {
             sums.push_back(detail::allocate(device_of(call.range, call.slots), &one, 1, element_of(slot.value.type), false));
             detail::write(*sums.back(), &bits[sums.size() - 1], 1, 1);

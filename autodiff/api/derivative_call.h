@@ -8,7 +8,7 @@ namespace pumice::derive {
 using detail::HostArgument;
 
 /// The annotation of one parameter of the IR.
-struct Slot {
+struct ArgumentSlot {
     Activity activity = Activity::constant;
     HostArgument value;
     std::vector<HostArgument> shadows;  ///< one a direction: shadows of an array, or tangents of a scalar (forward mode)
@@ -21,7 +21,7 @@ struct Slot {
 struct Call {
     const KernelBase& kernel;
     const Range& range;
-    std::vector<Slot> slots;
+    std::vector<ArgumentSlot> slots;
     int width = 1;
 };
 
@@ -56,16 +56,16 @@ std::vector<HostArgument> flat(const T& value) {
 
 /// `H` is the type that the kernel takes: a number of another type is converted.
 template <class H, class T>
-void put_slots(const Const<T>& a, std::vector<Slot>& slots) {
+void put_slots(const Const<T>& a, std::vector<ArgumentSlot>& slots) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value))) slots.push_back({Activity::constant, value, {}, nullptr, false});
 }
 template <class H, class T>
-void put_slots(const Active<T>& a, std::vector<Slot>& slots) {
+void put_slots(const Active<T>& a, std::vector<ArgumentSlot>& slots) {
     for (const HostArgument& value : flat(static_cast<const H&>(a.value)))
         slots.push_back({Activity::active, value, {}, nullptr, !ScalarType<T>});
 }
 template <class H, class T, class Shadows>
-void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<Slot>& slots) {
+void put_duplicated(Activity activity, const T& value, const Shadows& shadows, std::vector<ArgumentSlot>& slots) {
     const size_t first = slots.size();
     for (const HostArgument& v : flat(static_cast<const H&>(value))) {
         const bool member = !ScalarType<T> && !v.is_array && !is_float(v.type);  // an integer among the numbers of a struct
@@ -77,15 +77,15 @@ void put_duplicated(Activity activity, const T& value, const Shadows& shadows, s
     }
 }
 template <class H, class T>
-void put_slots(const Duplicated<T>& a, std::vector<Slot>& slots) {
+void put_slots(const Duplicated<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
 }
 template <class H, class T>
-void put_slots(const DuplicatedNoNeed<T>& a, std::vector<Slot>& slots) {
+void put_slots(const DuplicatedNoNeed<T>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated_no_need, a.value, std::array<T, 1>{a.shadow}, slots);
 }
 template <class H, class T, size_t N>
-void put_slots(const BatchDuplicated<T, N>& a, std::vector<Slot>& slots) {
+void put_slots(const BatchDuplicated<T, N>& a, std::vector<ArgumentSlot>& slots) {
     put_duplicated<H>(Activity::duplicated, a.value, a.shadows, slots);
 }
 /// The addresses of the scalars of a struct, in the order of its arguments; null for arrays.
@@ -96,7 +96,7 @@ void put_targets(T& value, std::vector<void*>& targets) {
     else structure<T>::each_value(value, [&](auto& member) { put_targets(member, targets); });
 }
 template <class H, class T>
-void put_slots(const MixedDuplicated<T>& a, std::vector<Slot>& slots) {
+void put_slots(const MixedDuplicated<T>& a, std::vector<ArgumentSlot>& slots) {
     const size_t first = slots.size();
     put_duplicated<H>(Activity::duplicated, a.value, std::array<T, 1>{a.shadow}, slots);
     std::vector<void*> targets;

@@ -170,7 +170,7 @@ std::vector<Handle> record_gradient(Recorder& r, const FunctionBase& f, std::spa
     return gradient;
 }
 
-HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) {
+HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot> slots) {
     const std::shared_ptr<const ir::Kernel> primal = f.recorded();
     static std::mutex mutex;
     static std::map<const ir::Kernel*, AnyKernel> kernels;  // they keep the recorded kernel alive, so that its address stays unique
@@ -189,7 +189,7 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
     detail::ArrayState like;
     like.device = device.state;
     like.element = &(*primal)[primal->params.back().memory].element;
-    detail::Observing aside(nullptr);  // arithmetic of the host is not part of a program
+    detail::ScopedTraceHook aside(nullptr);  // arithmetic of the host is not part of a program
     const auto result = allocate_like(like, int64_t(like.element->size), true),
                shadow = allocate_like(like, int64_t(like.element->size), true);
     std::vector<uint64_t> ones;
@@ -204,7 +204,7 @@ HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots) 
         ones.push_back(bits);
     }
     detail::write(*shadow, ones.data(), 1, 1);
-    Slot out{Activity::duplicated, argument_of(*result), {argument_of(*shadow)}, nullptr, true};
+    ArgumentSlot out{Activity::duplicated, argument_of(*result), {argument_of(*shadow)}, nullptr, true};
     slots.push_back(out);
     HostDerivative d;
     d.adjoints = reverse({kernel, ndrange(1), slots, 1});

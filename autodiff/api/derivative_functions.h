@@ -17,7 +17,7 @@ std::vector<detail::Handle> record_gradient(detail::Recorder& r, const FunctionB
 /// Reverse mode of the function at a point, on the host; every scalar of the result has adjoint 1. Gives bits: the results,
 /// then the adjoints of the Active scalars in order.
 struct HostDerivative { std::vector<uint64_t> results, adjoints; };
-HostDerivative reverse_function(const FunctionBase& f, std::vector<Slot> slots);
+HostDerivative reverse_function(const FunctionBase& f, std::vector<ArgumentSlot> slots);
 
 /// The derived function of `f`; `make` makes it once.
 std::shared_ptr<void> derived_function(const FunctionBase& f, const char* what, const std::function<std::shared_ptr<void>()>& make);
@@ -103,7 +103,7 @@ auto given_by([[maybe_unused]] const Function<std::tuple<R...>, P...>& f, [[mayb
 template <class... R, class... P, detail::Annotation... A> requires(sizeof...(A) == sizeof...(P))
 auto autodiff(ReverseMode, const Function<std::tuple<R...>, P...>& f, const A&... annotations) {
     static_assert(((detail::annotation<A>::width == 0) && ...), "pumice: a function's arguments in reverse mode are Const or Active: derivatives come back as values");
-    std::vector<derive::Slot> slots;
+    std::vector<derive::ArgumentSlot> slots;
     (derive::put_slots<P>(annotations, slots), ...);
     if constexpr (sizeof...(R) == 0) f(P(annotations.value)...);
     const derive::HostDerivative d = derive::reverse_function(f, std::move(slots));

@@ -58,10 +58,11 @@ void drop_unread(Adjoint& a, const Signature& signature) {
     }
     if (!any) return;
     a.kernel = ir::dead(WithoutUnread(a.kernel, unread).run());
-    if (a.wide) a.wide->kernel = ir::dead(WithoutUnread(a.wide->kernel, unread).run());
-    if (a.wide && a.wide->by_rows) a.wide->by_rows = ir::dead(WithoutUnread(*a.wide->by_rows, unread).run());
-    if (a.all_pairs) a.all_pairs->kernel = ir::dead(WithoutUnread(a.all_pairs->kernel, unread).run());
-    for (auto* cells : {&a.loop_cells, &a.exchanged})
+    if (a.halo_gather) a.halo_gather->kernel = ir::dead(WithoutUnread(a.halo_gather->kernel, unread).run());
+    if (a.halo_gather && a.halo_gather->by_rows)
+        a.halo_gather->by_rows = ir::dead(WithoutUnread(*a.halo_gather->by_rows, unread).run());
+    if (a.pairwise) a.pairwise->kernel = ir::dead(WithoutUnread(a.pairwise->kernel, unread).run());
+    for (auto* cells : {&a.loop_partial_sums, &a.interchanged})
         if (*cells) (*cells)->kernel = ir::dead(WithoutUnread((*cells)->kernel, unread).run());
     for (Step& step : a.after) step.kernel = ir::dead(WithoutUnread(step.kernel, unread).run());
 }
@@ -97,26 +98,27 @@ bool depends_on_groups(const ir::Kernel& k) {
 
 AnyKernel as_kernel(ir::Kernel&& kernel) { return AnyKernel(std::make_shared<ir::Kernel>(std::move(kernel))); }
 
-Derived::LoopCellsKernels ready_cells(LoopCells&& cells) {
+Derived::LoopPartialSumsKernels ready_cells(LoopPartialSumsAdjoint&& cells) {
     const auto atomics = [](const ir::Kernel& k) {
         return std::count_if(k.insts.begin(), k.insts.end(), [](const ir::Inst& i) { return i.op == ir::Op::atomic; });
     };
-    const bool adds = cells.exchanged && (atomics(cells.kernel) > 0 || atomics(*cells.exchanged) > cells.count);
-    std::optional<AnyKernel> exchanged;
-    if (cells.exchanged) exchanged = as_kernel(std::move(*cells.exchanged));
-    return {as_kernel(std::move(cells.kernel)), std::move(exchanged), as_kernel(std::move(cells.total)), cells.type, cells.count, cells.handed_on,
-            std::move(cells.iterations), adds};
+    const bool adds = cells.interchanged && (atomics(cells.kernel) > 0 || atomics(*cells.interchanged) > cells.count);
+    std::optional<AnyKernel> interchanged;
+    if (cells.interchanged) interchanged = as_kernel(std::move(*cells.interchanged));
+    return {as_kernel(std::move(cells.kernel)), std::move(interchanged), as_kernel(std::move(cells.total)), cells.type,
+            cells.count, cells.passed_values, std::move(cells.iterations), adds};
 }
 
 Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, const Signature& signature) {
     const auto ready = [&](ir::Kernel&& kernel, std::vector<Step>&& after, std::vector<Tape>&& tapes,
-                           std::optional<Count>&& count, std::optional<Wide>&& wide = {},
+                           std::optional<Count>&& count, std::optional<HaloGather>&& halo_gather = {},
                            const std::vector<Accumulated>& accumulated = {}, Fits&& fits = {}) {
         std::vector<size_t> summed = summed_shadows(*primal, signature, accumulated, tapes, mode == Mode::adjoint);
         Derived d{as_kernel(std::move(kernel)), mode, signature, {}, std::move(tapes), {}, count && count->writes, primal, depends_on_groups(*primal), {}, {}, {}, {}, {}, {},
                   std::move(summed), std::move(fits), std::make_shared<Derived::Any>()};
-        if (wide) d.wide = {as_kernel(std::move(wide->kernel)), {}, wide->before, wide->behind};
-        if (wide && wide->by_rows) d.wide->by_rows = as_kernel(std::move(*wide->by_rows));
+        if (halo_gather)
+            d.halo_gather = {as_kernel(std::move(halo_gather->kernel)), {}, halo_gather->before, halo_gather->behind};
+        if (halo_gather && halo_gather->by_rows) d.halo_gather->by_rows = as_kernel(std::move(*halo_gather->by_rows));
         for (Step& step : after) {
             d.after.push_back({as_kernel(std::move(step.kernel)), step.items, {}});
             if (step.row_by_row) d.after.back().row_by_row = as_kernel(std::move(*step.row_by_row));
@@ -128,18 +130,18 @@ Derived derive_anew(const std::shared_ptr<const ir::Kernel>& primal, Mode mode, 
     if (mode == Mode::adjoint) {
         Adjoint a = derive::adjoint(*primal, signature);
         drop_unread(a, signature);
-        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count), std::move(a.wide),
-                          a.accumulated, std::move(a.fits));
-        if (a.all_pairs)
-            d.all_pairs = {as_kernel(std::move(a.all_pairs->kernel)), as_kernel(std::move(a.all_pairs->zero)),
-                           std::move(a.all_pairs->fits)};
-        if (a.loop_cells) d.loop_cells = ready_cells(std::move(*a.loop_cells));
-        if (a.exchanged) d.exchanged = ready_cells(std::move(*a.exchanged));
+        Derived d = ready(std::move(a.kernel), std::move(a.after), std::move(a.tapes), std::move(a.count),
+                          std::move(a.halo_gather), a.accumulated, std::move(a.fits));
+        if (a.pairwise)
+            d.pairwise = {as_kernel(std::move(a.pairwise->kernel)), as_kernel(std::move(a.pairwise->zero)),
+                          std::move(a.pairwise->fits)};
+        if (a.loop_partial_sums) d.loop_partial_sums = ready_cells(std::move(*a.loop_partial_sums));
+        if (a.interchanged) d.interchanged = ready_cells(std::move(*a.interchanged));
         return d;
     }
-    Split s = derive::split(*primal, signature);
+    SplitDerivative s = derive::split(*primal, signature);
     if (mode == Mode::augmented) return ready(std::move(s.augmented), {}, std::move(s.tapes), std::move(s.count));
-    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.wide),
+    return ready(std::move(s.reverse), std::move(s.after), std::move(s.tapes), std::move(s.count), std::move(s.halo_gather),
                  s.accumulated, std::move(s.fits));
 }
 
@@ -168,13 +170,13 @@ std::string key_of(const char* what, const Signature& signature) {
 
 }  // namespace
 
-Signature signature_of(const ir::Kernel& kernel, const std::vector<Slot>& slots, int width, Mode mode) {
+Signature signature_of(const ir::Kernel& kernel, const std::vector<ArgumentSlot>& slots, int width, Mode mode) {
     Signature signature;
     signature.width = width;
-    for (const Slot& slot : slots)
+    for (const ArgumentSlot& slot : slots)
         if (slot.value.is_array && slot.value.array) signature.private_elements = slot.value.array->device->backend->limits().private_memory / 4;
     for (size_t i = 0; i < slots.size(); ++i) {
-        const Slot& slot = slots[i];
+        const ArgumentSlot& slot = slots[i];
         Activity activity = slot.activity;
         if (activity != Activity::constant && slot.value.is_array) {
             const bool shadowed = !slot.shadows.empty() && slot.shadows[0].array;
@@ -234,11 +236,11 @@ std::vector<Tape> tapes_of(const KernelBase& kernel, const std::vector<Tape>& no
     return *static_cast<const std::vector<Tape>*>(made.get());
 }
 
-/// The adjoint as one kernel that users launch themselves (adjoint_alone).
-AnyKernel alone(const KernelBase& kernel, const Signature& signature) {
+/// The adjoint as one kernel that users launch themselves (single_kernel_adjoint).
+AnyKernel single_kernel(const KernelBase& kernel, const Signature& signature) {
     const auto made = kernel.kept(key_of("alone", signature), [&]() -> std::shared_ptr<void> {
         check_dimensions(*kernel.recorded());
-        Adjoint a = adjoint_alone(*kernel.recorded(), signature);
+        Adjoint a = single_kernel_adjoint(*kernel.recorded(), signature);
         drop_unread(a, signature);
         const auto result = std::make_shared<AnyKernel>(as_kernel(std::move(a.kernel)));
         tapes_of(*result, a.tapes);
@@ -260,7 +262,7 @@ AnyKernel derivative(const KernelBase& kernel, const std::string& mode, const Si
                 if (!(p.is_array ? has_floats((*primal)[p.memory].element) : is_float(p.type))) tidy.params[i] = Activity::constant;
             }
             tidy.any_range = true;
-            if (Mode(m) == Mode::adjoint) return alone(kernel, tidy);
+            if (Mode(m) == Mode::adjoint) return single_kernel(kernel, tidy);
             const Derived& made = derived(kernel, Mode(m), tidy);
             tapes_of(made.kernel, made.tapes);
             return made.kernel;

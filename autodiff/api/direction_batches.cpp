@@ -40,11 +40,11 @@ int directions_at_once(const Call& call, Mode mode) {
 
 /// The slots of `count` directions. `apart`: with copies of the arrays that the derivative writes, because later parts need the
 /// contents from before.
-std::vector<Slot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
-                           std::vector<std::shared_ptr<detail::ArrayState>>& copies) {
-    std::vector<Slot> slots = call.slots;
+std::vector<ArgumentSlot> slots_of(const Call& call, const Derived& derived, size_t first, size_t count, bool apart,
+                                   std::vector<std::shared_ptr<detail::ArrayState>>& copies) {
+    std::vector<ArgumentSlot> slots = call.slots;
     for (size_t i = 0; i < slots.size(); ++i) {
-        Slot& slot = slots[i];
+        ArgumentSlot& slot = slots[i];
         if (slot.shadows.size() > count) slot.shadows = {slot.shadows.begin() + long(first), slot.shadows.begin() + long(first + count)};
         const detail::ArrayState* array = slot.value.array;
         if (!apart || !slot.value.is_array || !derived.writes[i] || !array || !array->memory) continue;
@@ -73,7 +73,7 @@ void launch(const Call& call, Mode mode, std::vector<uint64_t>* adjoints, TapeAr
         const Signature signature = signature_of(*call.kernel.recorded(), call.slots, int(count), mode);
         const Derived& part = derived(call.kernel, mode, signature);
         std::vector<std::shared_ptr<detail::ArrayState>> copies;
-        const std::vector<Slot> slots = slots_of(call, part, first, count, first + count < width, copies);
+        const std::vector<ArgumentSlot> slots = slots_of(call, part, first, count, first + count < width, copies);
         std::vector<uint64_t> bits;
         TapeArrays arrays;
         launch(part, call.range, slots, adjoints ? &bits : nullptr, nullptr, sums ? &arrays : nullptr);

@@ -29,7 +29,8 @@ namespace {
 /// The arguments of a derivative kernel, in the order of its parameters.
 class Arguments {
 public:
-    Arguments(const Derived& derived, const Range& range, const std::vector<Slot>& slots) : derived(derived), slots(slots), device(device_of(range, slots)) {
+    Arguments(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots)
+        : derived(derived), slots(slots), device(device_of(range, slots)) {
         for (size_t i = 0; i < slots.size(); ++i) {
             list.push_back(slots[i].value);
             if (derived.signature.params[i] == Activity::constant) continue;
@@ -45,7 +46,7 @@ public:
         for (const auto& [own, to] : apart) accumulate(to, own);
         size_t next = 0;
         for (size_t i = 0; i < slots.size(); ++i) {
-            const Slot& slot = slots[i];
+            const ArgumentSlot& slot = slots[i];
             if (slot.value.is_array || derived.mode == Mode::forward || slot.activity == Activity::constant) continue;
             for (int w = 0; w < derived.signature.width; ++w) {
                 uint64_t bits = 0;
@@ -57,7 +58,7 @@ public:
     }
 
 private:
-    void put(const Slot& slot, size_t w) {
+    void put(const ArgumentSlot& slot, size_t w) {
         if (!slot.value.is_array && derived.mode == Mode::forward) return list.push_back(slot.shadows[w]);
         if (!slot.value.is_array) {
             const int64_t one = 1;
@@ -75,7 +76,7 @@ private:
     }
 
     const Derived& derived;
-    const std::vector<Slot>& slots;
+    const std::vector<ArgumentSlot>& slots;
     std::shared_ptr<detail::DeviceState> device;
     std::vector<std::pair<std::shared_ptr<detail::ArrayState>, std::shared_ptr<detail::ArrayState>>> apart;
 };
@@ -129,7 +130,7 @@ Range with_group(const Range& given, const Derived& derived, detail::DeviceState
     return fixed;
 }
 
-HostValues values_of(const std::vector<Slot>& slots) {
+HostValues values_of(const std::vector<ArgumentSlot>& slots) {
     HostValues values;
     values.scalar = [&slots](size_t p) { return slots[p].value.bits; };
     values.extent = [&slots](size_t p, int axis) { return slots[p].value.extents[size_t(slots[p].value.rank - 1 - axis)]; };
@@ -139,23 +140,26 @@ HostValues values_of(const std::vector<Slot>& slots) {
 /// True where the kernel with pairwise loops is launched. On devices that split ranges (the cpu) it is slower: there, threads
 /// scatter to private copies of the shadows, which costs less than computing the contributions of other items (3.3 ms against
 /// 4.2 ms for 4,096 bodies).
-bool loops_over_all(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const detail::DeviceState& device) {
-    return derived.all_pairs && range.rank == 1 && !device.backend->splits_ranges() && derived.all_pairs->fits(values_of(slots), range.from[0], range.to[0]);
+bool runs_pairwise(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
+                   const detail::DeviceState& device) {
+    return derived.pairwise && range.rank == 1 && !device.backend->splits_ranges() &&
+           derived.pairwise->fits(values_of(slots), range.from[0], range.to[0]);
 }
 
 /// The kernel over a halo-extended range for this device; null if there is none.
-const AnyKernel* wide_kernel(const Derived& derived, const detail::DeviceState& device) {
-    if (!derived.wide) return nullptr;
-    if (!device.backend->splits_ranges()) return &derived.wide->kernel;
-    return derived.wide->by_rows ? &*derived.wide->by_rows : nullptr;
+const AnyKernel* halo_gather_kernel(const Derived& derived, const detail::DeviceState& device) {
+    if (!derived.halo_gather) return nullptr;
+    if (!device.backend->splits_ranges()) return &derived.halo_gather->kernel;
+    return derived.halo_gather->by_rows ? &*derived.halo_gather->by_rows : nullptr;
 }
 
 /// The halo-extended range. None if the kernel has a static range, or if the halo is wide compared with the range.
-std::optional<Range> wider(const Derived& derived, Range range, const detail::DeviceState& device) {
-    if (!wide_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank) return std::nullopt;
+std::optional<Range> halo_range(const Derived& derived, Range range, const detail::DeviceState& device) {
+    if (!halo_gather_kernel(derived, device) || derived.primal->range[0] || range.rank != derived.primal->rank)
+        return std::nullopt;
     for (size_t d = 0, axis = size_t(range.rank); d < size_t(range.rank); ++d) {
         --axis;
-        const int64_t before = derived.wide->before[axis], behind = derived.wide->behind[axis];
+        const int64_t before = derived.halo_gather->before[axis], behind = derived.halo_gather->behind[axis];
         if (before + behind > 64 + (range.to[d] - range.from[d]) / 8) return std::nullopt;
         range.from[d] -= before;
         range.to[d] += behind;
@@ -187,7 +191,7 @@ void check_size(const ir::Kernel& primal, Scalar type, double elements) {
 }
 
 /// Elements of a tape that is not counted.
-int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<Slot>& slots, int64_t items) {
+int64_t elements_of(const Tape& tape, const Derived& derived, const std::vector<ArgumentSlot>& slots, int64_t items) {
     if (tape.size == Tape::Size::offsets) return items;
     const int64_t each = tape.count + (tape.more ? tape.more(values_of(slots)) : 0);
     if (tape.size == Tape::Size::item) check_size(*derived.primal, tape.type, double(each) * double(items));
@@ -200,7 +204,8 @@ struct Counted {
     Scalar type;
     int64_t total = 0;
 };
-std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
+std::vector<Counted> count_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots,
+                                 const std::shared_ptr<detail::DeviceState>& device, int64_t items) {
     std::vector<Counted> counted;
     std::vector<HostArgument> arguments;
     std::vector<std::shared_ptr<detail::ArrayState>> copies;
@@ -243,14 +248,14 @@ const Element& element_of(Scalar type) {
     return elements[size_t(type)];
 }
 
-std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<Slot>& slots) {
+std::shared_ptr<detail::DeviceState> device_of(const Range& range, const std::vector<ArgumentSlot>& slots) {
     if (range.stream.state) return range.stream.state->device;
-    for (const Slot& slot : slots)
+    for (const ArgumentSlot& slot : slots)
         if (slot.value.is_array && slot.value.device) return slot.value.device;
     return Device::open().state;
 }
 
-TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots) {
+TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots) {
     if (derived.tapes.empty()) return {};
     const auto device = device_of(range, slots);
     const Range grouped = with_group(range, derived, *device);
@@ -283,7 +288,7 @@ TapeArrays make_tapes(const Derived& derived, const Range& range, const std::vec
     return tapes;
 }
 
-void check_tapes(const Derived& derived, const Range& range, const std::vector<Slot>& slots, const TapeArrays& tapes) {
+void check_tapes(const Derived& derived, const Range& range, const std::vector<ArgumentSlot>& slots, const TapeArrays& tapes) {
     const int64_t items = items_of(with_group(range, derived, *device_of(range, slots)), derived.primal->whole_groups);
     if (items <= 0) return;
     const auto refuse = [&](const auto&... what) {
@@ -301,7 +306,7 @@ void check_tapes(const Derived& derived, const Range& range, const std::vector<S
     }
 }
 
-void launch(const Derived& given, const Range& range, const std::vector<Slot>& slots, std::vector<uint64_t>* adjoints,
+void launch(const Derived& given, const Range& range, const std::vector<ArgumentSlot>& slots, std::vector<uint64_t>* adjoints,
             TapeArrays* tape, TapeArrays* sums) {
     const auto device = device_of(range, slots);
     const Range grouped = with_group(range, given, *device);
@@ -317,17 +322,18 @@ void launch(const Derived& given, const Range& range, const std::vector<Slot>& s
         if (derived.tapes[t].zeroed) fill_zero(*tapes[t]);
     for (const auto& t : tapes) arguments.list.push_back(argument_of(*t));
     if (any) {
-        if (loops_over_all(derived, grouped, slots, *device)) {
-            derived.all_pairs->kernel.launch(grouped, arguments.list);
-            derived.all_pairs->zero.launch(grouped, arguments.list);
-        } else if (launch_loop_sums(derived, grouped, values_of(slots), arguments.list, device)) {
+        if (runs_pairwise(derived, grouped, slots, *device)) {
+            derived.pairwise->kernel.launch(grouped, arguments.list);
+            derived.pairwise->zero.launch(grouped, arguments.list);
+        } else if (launch_loop_partial_sums(derived, grouped, values_of(slots), arguments.list, device)) {
         } else {
-            const detail::Followed followed(!derived.after.empty());
-            if (const auto wide = wider(derived, grouped, *device)) wide_kernel(derived, *device)->launch(*wide, arguments.list);
-            else launch_in_pieces(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
+            const detail::NextLaunchHint hint(!derived.after.empty());
+            if (const auto extended = halo_range(derived, grouped, *device))
+                halo_gather_kernel(derived, *device)->launch(*extended, arguments.list);
+            else launch_in_chunks(derived.kernel, *derived.primal, derived.summed, grouped, arguments.list, *device);
         }
         for (const Derived::After& after : derived.after) {
-            const detail::Followed followed(&after != &derived.after.back());
+            const detail::NextLaunchHint hint(&after != &derived.after.back());
             launch_after(after, grouped, arguments.list, *device);
         }
     }

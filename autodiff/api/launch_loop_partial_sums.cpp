@@ -20,17 +20,19 @@ int64_t chunk_of(const Backend& backend) { return std::clamp<int64_t>(2048 / bac
 
 }  // namespace
 
-bool launch_loop_sums(const Derived& derived, const Range& range, const HostValues& known, const std::vector<HostArgument>& given,
-                      const std::shared_ptr<detail::DeviceState>& device) {
-    const bool exchanged = !device->backend->splits_ranges();
-    const auto& way = exchanged ? derived.exchanged : derived.loop_cells;
+bool launch_loop_partial_sums(const Derived& derived, const Range& range, const HostValues& known,
+                              const std::vector<HostArgument>& given, const std::shared_ptr<detail::DeviceState>& device) {
+    const bool interchanged = !device->backend->splits_ranges();
+    const auto& way = interchanged ? derived.interchanged : derived.loop_partial_sums;
     if (!way || range.rank != derived.primal->rank) return false;
     int64_t items = 1;
     for (int d = 0; d < range.rank; ++d) items *= range.to[size_t(d)] - range.from[size_t(d)];
     const int64_t iterations = way->iterations(known);
     if (items < least_items || iterations < 1 || iterations > INT32_MAX / way->count) return false;
-    if (exchanged && (range.from[0] != 0 || items > INT32_MAX / 2 / way->handed_on || (way->adds_beside && items > most_in_one))) return false;
-    if (!exchanged && iterations * way->count > most_cells) return false;
+    if (interchanged &&
+        (range.from[0] != 0 || items > INT32_MAX / 2 / way->passed_values || (way->adds_beside && items > most_in_one)))
+        return false;
+    if (!interchanged && iterations * way->count > most_cells) return false;
 
     std::vector<HostArgument> arguments = given;
     int64_t bytes = 0;
@@ -41,23 +43,23 @@ bool launch_loop_sums(const Derived& derived, const Range& range, const HostValu
         arguments.push_back(argument_of(*tapes.back()));
     };
     tape(iterations * way->count, true);
-    if (exchanged) tape(items * way->handed_on, false);
+    if (interchanged) tape(items * way->passed_values, false);
     if (debug::log())
         debug::log_line(text("the reverse sweep of kernel \"", derived.primal->name, "\" has ", bytes, " bytes for the sums of a loop of ",
                              iterations, " iterations over ", items, " work-items"));
     Range beside = range;
     beside.from = {}, beside.to.fill(1), beside.group_rank = 0;
-    if (exchanged) {
+    if (interchanged) {
         way->kernel.launch(range, arguments);
         beside.rank = 2;
         beside.to[0] = (items + chunk_of(*device->backend) - 1) / chunk_of(*device->backend), beside.to[1] = iterations;
-        way->exchanged->launch(beside, arguments);
+        way->interchanged->launch(beside, arguments);
     } else {
         std::vector<size_t> summed = derived.summed;
         summed.push_back(arguments.size() - 1);
         Range own = range;
         if (!own.group_rank && own.rank == 1) own.group_rank = 1, own.group_extents[0] = short_group;
-        launch_in_pieces(way->kernel, *derived.primal, summed, own, arguments, *device);
+        launch_in_chunks(way->kernel, *derived.primal, summed, own, arguments, *device);
     }
     beside.rank = 1;
     beside.to[0] = iterations, beside.to[1] = 1;

@@ -1,6 +1,6 @@
-// Derivatives of programs, driver: runs a host function under an observer, then reverses the recorded commands.
+// Derivatives of programs, driver: runs a host function under a trace hook, then reverses the recorded commands.
 //
-// The observer sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape
+// The hook sees launches, copies, fills, uploads and allocations of this thread (core/host/trace_hook.h). ProgramTape
 // records them for reverse mode, ProgramTangents executes their tangents for forward mode.
 // Cost: one record a command. Limits: commands of other threads are not seen; conditions of the host are not recorded.
 #include "autodiff/program/program.h"
@@ -21,11 +21,11 @@ Program::Program(ReverseMode mode, int width) : record(std::make_unique<ProgramT
 Program::Program(ForwardMode, int width) : record(std::make_unique<ProgramTangents>(width)), is_forward(true) {}
 Program::~Program() = default;
 
-void Program::annotate(const std::vector<Slot>& slots) { record->annotate(slots, is_forward); }
+void Program::annotate(const std::vector<ArgumentSlot>& slots) { record->annotate(slots, is_forward); }
 
 TracedSource::operator HostScalar() { return program.follow(*next++); }
 
-HostScalar Program::follow(const Slot& slot) {
+HostScalar Program::follow(const ArgumentSlot& slot) {
     std::vector<double> tangents;
     for (const HostArgument& t : slot.shadows)
         if (is_forward) tangents.push_back(from_bits<double>(cast_bits(t.type, Scalar::f64, t.bits)));
@@ -43,7 +43,7 @@ uint64_t Program::derivative(const HostArgument& number, int direction) const {
 }
 
 void Program::run(const std::function<void()>& function) {
-    detail::Observing watching(record.get());
+    detail::ScopedTraceHook watching(record.get());
     function();
 }
 

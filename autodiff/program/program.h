@@ -18,7 +18,7 @@ public:
     Program(ReverseMode mode, int width);
     Program(ForwardMode mode, int width);
     ~Program();
-    void annotate(const std::vector<Slot>& slots);
+    void annotate(const std::vector<ArgumentSlot>& slots);
     /// Runs the function on this thread.
     void run(const std::function<void()>& function);
     /// The function has returned this array: its shadow starts as 1 everywhere.
@@ -26,7 +26,7 @@ public:
     /// Reverse mode: the reverse sweep over the recorded commands.
     void reverse();
     /// A followed number for a differentiated scalar argument.
-    HostScalar follow(const Slot& slot);
+    HostScalar follow(const ArgumentSlot& slot);
     /// Reverse mode, after the reverse sweep: the derivative by such a number along a direction, as bits of its type.
     uint64_t derivative(const HostArgument& number, int direction) const;
     /// Forward mode: the tangent of an array, one a direction.
@@ -61,7 +61,7 @@ void put_names(const std::string& path, std::vector<std::string>& names) {
             [&]<class F>(const char* name, size_t, F*) { put_names<F>(detail::member_path(path, name), names); });
 }
 template <class A>
-void put_labelled(const A& annotation, int number, std::vector<Slot>& slots) {
+void put_labelled(const A& annotation, int number, std::vector<ArgumentSlot>& slots) {
     using T = typename detail::annotation<A>::type;
     const std::size_t first = slots.size();
     put_slots<T>(annotation, slots);
@@ -81,7 +81,7 @@ constexpr bool is_followed() {
 /// The value that the function receives for an annotated argument, whose slots begin at `next`: followed numbers, else the
 /// argument itself.
 template <class A>
-decltype(auto) given(Program& program, A& annotation, const Slot*& next) {
+decltype(auto) given(Program& program, A& annotation, const ArgumentSlot*& next) {
     using T = typename detail::annotation<A>::type;
     TracedSource source{program, next};
     next += detail::host_count<T>();
@@ -117,11 +117,11 @@ template <bool primal, class Mode, class F, class... A>
 auto run_program(Mode mode, F& f, A&... annotations) {
     constexpr std::size_t width = detail::batch_width<A...>();
     Program program(mode, int(width));
-    std::vector<Slot> slots;
+    std::vector<ArgumentSlot> slots;
     int number = 0;
     (put_labelled(annotations, ++number, slots), ...);
     program.annotate(slots);
-    const Slot* next = slots.data();
+    const ArgumentSlot* next = slots.data();
     // Braces evaluate from left to right, unlike the arguments of a call.
     std::tuple<decltype(given(program, annotations, next))...> arguments{given(program, annotations, next)...};
     const auto inputs = arguments;  // the program may assign other values to its arguments
@@ -198,9 +198,9 @@ public:
 
     /// Runs the step; in a program that is differentiated, as one command of its tape.
     void operator()(P... arguments) const {
-        detail::Observer* observer = detail::observer();
+        detail::TraceHook* hook = detail::trace_hook();
         const auto flat = detail::host_arguments(static_cast<const std::remove_cvref_t<P>&>(arguments)...);
-        if (!observer || !observer->calling(call(), flat)) function(arguments...);
+        if (!hook || !hook->calling(call(), flat)) function(arguments...);
     }
 
 private:
@@ -210,13 +210,13 @@ private:
         HostStep other = *this;
         other.*rule = [given](std::span<const detail::HostArgument> values, std::span<const detail::HostArgument> shadows) {
             [&]<std::size_t... I>(std::index_sequence<I...>) {
-                given(derive::GivenFrom<std::remove_cvref_t<P>>::take(slot(values[I], shadows[I]))...);
+                given(derive::RuleArgumentFrom<std::remove_cvref_t<P>>::take(slot(values[I], shadows[I]))...);
             }(std::index_sequence_for<P...>());
         };
         return other;
     }
-    static derive::Slot slot(const detail::HostArgument& value, const detail::HostArgument& shadow) {
-        derive::Slot s;
+    static derive::ArgumentSlot slot(const detail::HostArgument& value, const detail::HostArgument& shadow) {
+        derive::ArgumentSlot s;
         s.value = value;
         if (value.is_array) s.shadows = {shadow};
         return s;
@@ -239,7 +239,7 @@ private:
     template <class T>
     static T value_of(const detail::HostArgument& a) {
         if constexpr (ScalarType<T>) return derive::from_bits<T>(a.bits);
-        else return derive::GivenFrom<T>::take(slot(a, {})).value;
+        else return derive::RuleArgumentFrom<T>::take(slot(a, {})).value;
     }
 
     std::string name;

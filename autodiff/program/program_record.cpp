@@ -16,8 +16,8 @@
 
 namespace pumice::derive {
 
-void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
-    for (const Slot& slot : slots) {
+void ProgramRecord::annotate(const std::vector<ArgumentSlot>& slots, bool forward) {
+    for (const ArgumentSlot& slot : slots) {
         if (slot.value.is_array) annotate_array(slot);
         else if (const std::string wrong = wrong_in_program(slot, width, forward); !wrong.empty())
             fail("the derivative of a program: ", wrong);
@@ -25,7 +25,7 @@ void ProgramRecord::annotate(const std::vector<Slot>& slots, bool forward) {
     check_shadows(slots);
 }
 
-void ProgramRecord::annotate_array(const Slot& slot) {
+void ProgramRecord::annotate_array(const ArgumentSlot& slot) {
     if (slot.activity != Activity::constant)
         if (const std::string wrong = wrong_array(slot, slot.label, width); !wrong.empty()) fail("the derivative of a program: ", wrong);
     if (!slot.value.array || slot.value.array->bytes == 0) return;
@@ -45,13 +45,13 @@ void ProgramRecord::annotate_array(const Slot& slot) {
 }
 
 /// A shadow must not overlap an argument. Two shadows must not overlap, except for arrays that are only read.
-void ProgramRecord::check_shadows(const std::vector<Slot>& slots) {
+void ProgramRecord::check_shadows(const std::vector<ArgumentSlot>& slots) {
     std::vector<Buffer::Region*> regions;
     for (Buffer& b : buffers)
         for (Buffer::Region& r : b.regions) regions.push_back(&r);
     for (Buffer::Region* r : regions)
         for (size_t w = 0; w < r->shadows.size(); ++w) {
-            for (const Slot& slot : slots)
+            for (const ArgumentSlot& slot : slots)
                 if (slot.value.array && overlap(*r->shadows[w], *slot.value.array))
                     fail("the derivative of a program: the shadow of ", r->label, " overlaps ",
                          slot.label == r->label ? "it" : slot.label, " in memory");

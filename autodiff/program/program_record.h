@@ -41,15 +41,16 @@ struct Buffer {
     std::vector<std::shared_ptr<ArrayState>> own;  ///< shadows of the whole buffer, allocated as zeros at their first use
 };
 
-/// The buffers of one run, with the bytes that depend on differentiated arguments. An observer passes every call on to the
-/// observer before it.
-class ProgramRecord : public detail::Observer {
+/// The buffers of one run, with the bytes that depend on differentiated arguments. It passes every call on to the hook
+/// before it.
+class ProgramRecord : public detail::TraceHook {
 public:
-    explicit ProgramRecord(int width) : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::observer()) {}
+    explicit ProgramRecord(int width)
+        : width(width), scalars(std::make_shared<HostScalars>(width)), outer(detail::trace_hook()) {}
 
     /// Enters the annotations of the caller, before the run. Throws Error for an argument that cannot be differentiated like
     /// that.
-    void annotate(const std::vector<Slot>& slots, bool forward);
+    void annotate(const std::vector<ArgumentSlot>& slots, bool forward);
 
     const int width;
     const std::shared_ptr<HostScalars> scalars;  ///< the differentiated scalars
@@ -80,11 +81,11 @@ protected:
     bool follows(const HostArgument& a) const { return a.followed_by == scalars.get(); }
 
     std::vector<Buffer> buffers;
-    detail::Observer* const outer;
+    detail::TraceHook* const outer;
 
 private:
-    void annotate_array(const Slot& slot);
-    void check_shadows(const std::vector<Slot>& slots);
+    void annotate_array(const ArgumentSlot& slot);
+    void check_shadows(const std::vector<ArgumentSlot>& slots);
     const Buffer::Region* region_of(const Span& s) const;
     std::map<const Allocation*, int> known;
     std::vector<std::pair<std::string, std::shared_ptr<ArrayState>>> shadows;  ///< the caller's, with their arguments

@@ -19,7 +19,7 @@ namespace pumice::derive {
 
 void ProgramTape::reverse() {
     find_live();
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (streams_used)  // the reverse sweep runs on the default stream
         for (const Buffer& b : buffers) b.device->backend->synchronize();
     for (const Span& s : seeds)
@@ -103,7 +103,7 @@ void ProgramTape::adjoint_of_launch(const Command& c) {
     std::vector<std::shared_ptr<ArrayState>> keep;
     Call call{*c.kernel, c.range, {}, width};
     for (size_t i = 0; i < c.arguments.size(); ++i) {
-        Slot slot{c.signature.params[i], c.arguments[i], {}, nullptr, false};
+        ArgumentSlot slot{c.signature.params[i], c.arguments[i], {}, nullptr, false};
         if (c.spans[i].any()) {
             keep.push_back(array_of(c.spans[i]));
             slot.value = rebound(c.arguments[i], *keep.back());

@@ -23,7 +23,7 @@ void ProgramTangents::end(const Span& s) {
 }
 
 std::shared_ptr<ArrayState> ProgramTangents::tangent(const ArrayState& array, int direction) {
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     const Span span = span_of(array);
     const auto copy = allocate_like(array, array.bytes, true);
     if (span.any() && is_varied(span)) detail::copy(*shadow_of(span, direction), *copy);
@@ -34,7 +34,7 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
     const std::shared_ptr<const ir::Kernel> primal = kernel.recorded();
     const std::vector<Span> spans = spans_of(arguments);
     const Signature signature = activity(kernel, arguments, spans);
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (signature.params.empty()) {
         for (size_t i = 0; i < spans.size(); ++i)
             if (spans[i].any() && (*primal)[primal->params[i].memory].access != ir::Access::in) end(spans[i]);
@@ -44,7 +44,7 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
     Call call{kernel, range, {}, width};
     for (size_t i = 0; i < arguments.size(); ++i) {
         const bool active = signature.params[i] != Activity::constant;
-        Slot slot{active ? Activity::duplicated : Activity::constant, arguments[i], {}, nullptr, false};
+        ArgumentSlot slot{active ? Activity::duplicated : Activity::constant, arguments[i], {}, nullptr, false};
         for (int w = 0; w < width && active; ++w) {
             if (follows(arguments[i])) {
                 slot.shadows.push_back(arguments[i]);
@@ -63,29 +63,29 @@ bool ProgramTangents::launching(const KernelBase& kernel, const Range& range, st
 
 void ProgramTangents::allocated(const std::shared_ptr<ArrayState>& array, bool zero) {
     if (array->memory) enter_inside(array, zero);
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->allocated(array, zero);
 }
 
 void ProgramTangents::writing(const ArrayState& to, const void* from, int stream) {
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     end(span_of(to));
     if (outer) outer->writing(to, from, stream);
 }
 
 void ProgramTangents::reading(const ArrayState& from) {
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->reading(from);
 }
 
 void ProgramTangents::filling(const ArrayState& to, const void* value, int size) {
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     end(span_of(to));
     if (outer) outer->filling(to, value, size);
 }
 
 void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int stream) {
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     const Span source = span_of(from), target = span_of(to);
     if (is_varied(source) && !is_constant(target) && !derivatives_off()) {
         for (int w = 0; w < width; ++w) detail::copy(*shadow_of(source, w), *shadow_of(target, w));
@@ -98,7 +98,7 @@ void ProgramTangents::copying(const ArrayState& from, const ArrayState& to, int 
 
 bool ProgramTangents::calling(const detail::HostCall& call, std::span<const HostArgument> arguments) {
     const std::vector<Span> spans = spans_of(arguments);
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     bool varies = false;
     for (const Span& s : spans) varies = varies || is_varied(s);
     const bool active = varies && !call.inactive && !derivatives_off();

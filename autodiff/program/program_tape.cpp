@@ -52,7 +52,7 @@ void ProgramTape::overwrite(const Span& s, Command& command) {
     u.needed.remove(s.offset, s.end());
     const bool first = !u.written && !buffers[size_t(s.buffer)].inside;
     u.written = true;
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     const auto save = [&](const Span& what) {
         const std::shared_ptr<ArrayState> now = array_of(what), copy = room_for(*now);
         detail::copy(*now, *copy);
@@ -112,7 +112,7 @@ bool ProgramTape::launching(const KernelBase& kernel, const Range& range, std::s
     after_launch(*primal, c.spans, c.signature);
     for (size_t i = 0; i < c.spans.size(); ++i) c.varied[i] = c.varied[i] || is_varied(c.spans[i]);
     push(std::move(c));
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     return outer && outer->launching(kernel, range, arguments);
 }
 
@@ -124,7 +124,7 @@ void ProgramTape::allocated(const std::shared_ptr<ArrayState>& array, bool zero)
         if (states > 0) buffers[size_t(buffer)].memory = nullptr;  // the handles of the program keep it
         push(std::move(c));
     }
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->allocated(array, zero);
 }
 
@@ -142,13 +142,13 @@ void ProgramTape::writing(const ArrayState& to, const void* from, int stream) {
     // An upload after a read may carry a derivative, so its way to the results is followed (find_live).
     if (c.cut) set_varied(c.spans[0], true);
     push(std::move(c));
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->writing(to, from, stream);
 }
 
 void ProgramTape::reading(const ArrayState& from) {
     if (from.memory && is_varied(span_of(from)) && !derivatives_off()) read_what_varies = true;
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->reading(from);
 }
 
@@ -161,7 +161,7 @@ void ProgramTape::filling(const ArrayState& to, const void* value, int size) {
     overwrite(c.spans[0], c);
     set_varied(c.spans[0], false);
     push(std::move(c));
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->filling(to, value, size);
 }
 
@@ -177,7 +177,7 @@ void ProgramTape::copying(const ArrayState& from, const ArrayState& to, int stre
     if (stream && !c.saved.empty()) to.device->backend->synchronize();
     set_varied(c.spans[1], varies);
     push(std::move(c));
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (outer) outer->copying(from, to, stream);
 }
 
@@ -207,7 +207,7 @@ bool ProgramTape::calling(const detail::HostCall& call, std::span<const HostArgu
         set_varied(c.spans[i], c.varied[i]);
     }
     push(std::move(c));
-    detail::Observing aside(outer);
+    detail::ScopedTraceHook aside(outer);
     if (!outer || !outer->calling(call, arguments)) call.primal(arguments);
     return true;
 }

@@ -11,7 +11,7 @@ class Program;
 /// The source of the members of an argument, in order: the slots of the annotation.
 struct TracedSource {
     Program& program;
-    const Slot* next;
+    const ArgumentSlot* next;
     TracedSource& named(const char*) { return *this; }
     /// A float, double or half is followed.
     operator HostScalar();

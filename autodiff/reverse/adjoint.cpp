@@ -15,7 +15,7 @@
 // loop partial sums. Steps after it sum up cells and clear shadows; a counting kernel before it sizes counted tapes.
 //
 // Cost: a small multiple of the operations of the primal (the cheap-gradient principle); every strategy costs one more run of
-// the Sweep at compile time.
+// the AdjointEmitter at compile time.
 // Limits: the kernel must be canonical (canonical_form.h). A strategy that gives up is left out.
 // See Griewank and Walther, "Evaluating Derivatives", 2nd ed., 2008; for GPU kernels Moses et al., "Reverse-Mode Automatic
 // Differentiation and Optimization of GPU Kernels via Enzyme", SC 2021.
@@ -31,11 +31,11 @@ namespace pumice::derive {
 
 using namespace ir;
 
-Sweep::Sweep(const Primal& p, Part which, Over range)
+AdjointEmitter::AdjointEmitter(const Primal& p, Part which, AdjointStrategy chosen)
     : Rewriter(p.kernel),
       primal(p),
       part(which),
-      over(range),
+      strategy(chosen),
       signature(p.signature),
       width(p.signature.width),
       where(p.where),
@@ -43,7 +43,7 @@ Sweep::Sweep(const Primal& p, Part which, Over range)
       plan(p.plan),
       variables(from.values.size()),
       known(from.values.size()),
-      slots(from.values.size() * size_t(width)),
+      accumulators(from.values.size() * size_t(width)),
       crosses(from.values.size()),
       active_in(from.blocks.size()) {
     for (const InstId id : where.order())
@@ -56,10 +56,10 @@ Sweep::Sweep(const Primal& p, Part which, Over range)
     }
 }
 
-void Sweep::body() {
+void AdjointEmitter::body() {
     constexpr const char* suffixes[] = {".adjoint", ".augmented", ".reverse", ".count"};
     to.name = from.name + suffixes[int(part)];
-    if (plan.compares_again()) to.math = Math::strict;
+    if (plan.compares_rematerialised()) to.math = Math::strict;
     b.loc = from.loc;
     if (part == Part::count) {
         for (Parameter& p : to.params) p.label = from.label(size_t(&p - to.params.data()));
@@ -69,13 +69,15 @@ void Sweep::body() {
     members();
     add_stacks();
     if (part == Part::both || part == Part::reverse) zero_shadows();
-    const bool wide = over == Over::wide || over == Over::wide_by_rows, whole = !wide && over != Over::only_sums;
-    if (over == Over::only_sums) {
+    const bool halo_gather = strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows,
+               whole = !halo_gather && strategy != AdjointStrategy::interchanged;
+    if (strategy == AdjointStrategy::interchanged) {
         sum_in_chunks();
-    } else if (wide) {
-        gather_wide();
+    } else if (halo_gather) {
+        gather_over_halo();
     } else if (part != Part::reverse) {
-        if (part != Part::count) needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
+        if (part != Part::count)
+            liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         insts(BlockId{0});
         if (part == Part::augmented || part == Part::count) push(BlockId{0});
@@ -89,23 +91,23 @@ void Sweep::body() {
     for (const Memory& m : to.memories) argument_of.push_back(m.argument);
     b.loc = from.loc;
     b.terminate(Op::return_);
-    if (over >= Over::sums) loop_cells.swept = std::make_shared<const Kernel>(to);
+    if (strategy >= AdjointStrategy::partial_sums) partial_sum_cells.swept = std::make_shared<const Kernel>(to);
 }
 
-void Sweep::declare_variables() {
+void AdjointEmitter::declare_variables() {
     for (uint32_t v = 0; v < from.values.size(); ++v)
-        if (plan.hold(Value{v}) == Hold::variable) variables[v] = b.var(zero(from.values[v].type));
+        if (plan.source_of(Value{v}) == ValueSource::variable) variables[v] = b.var(zero(from.values[v].type));
     for (const InstId id : where.order())
-        if (plan.count_hold(id) == Hold::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
+        if (plan.count_source(id) == ValueSource::variable) count_variables[id.id] = b.var(zero(Scalar::i32));
     for (const InstId id : where.order())
-        if (plan.extreme(id)) last_attained[id.id] = b.var(b.constant_int(counter_of(id), -1));
+        if (plan.argmax_value(id)) last_attained[id.id] = b.var(b.constant_int(counter_of(id), -1));
 }
 
-void Sweep::inst(InstId id) {
+void AdjointEmitter::inst(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
     if (in_function) return copy(id);
-    if (needed && leaves_out(id)) return;
+    if (liveness && leaves_out(id)) return;
     switch (i.op) {
         case Op::argument: return map(from.result(i), b.argument(shadows ? shadows->param(size_t(i.immediate)) : int(i.immediate), i.type));
         case Op::store:
@@ -118,10 +120,10 @@ void Sweep::inst(InstId id) {
             return copy(id);
         }
         case Op::for_:
-            if (plan.extreme(id)) count_iterations(id);
+            if (plan.argmax_value(id)) count_iterations(id);
             return copy(id);
         case Op::while_:
-            if (plan.count_hold(id) == Hold::unneeded) return copy(id);
+            if (plan.count_source(id) == ValueSource::unneeded) return copy(id);
             counters[id.id] = b.var(zero(Scalar::i32));
             copy(id);
             counts[id.id] = b.get(counters[id.id]);
@@ -132,9 +134,9 @@ void Sweep::inst(InstId id) {
 
 /// Leaves out a dead instruction: stores to local and private memory that no live instruction loads, and constructs without
 /// live instructions. A construct that contains barriers leaves one barrier.
-bool Sweep::leaves_out(InstId id) {
+bool AdjointEmitter::leaves_out(InstId id) {
     const Inst& i = from[id];
-    if ((*needed)(id)) return false;
+    if ((*liveness)(id)) return false;
     if (i.op == Op::store) return from[i.memory].kind != MemoryKind::array;
     if (!is_control(i.op)) return false;
     if (contains_barrier(from, i)) b.barrier();
@@ -143,7 +145,7 @@ bool Sweep::leaves_out(InstId id) {
 }
 
 /// True where nobody reads the stores to the array: the kernel does not, and the caller has said DuplicatedNoNeed.
-bool Sweep::unneeded(MemoryId m) const {
+bool AdjointEmitter::unneeded(MemoryId m) const {
     if (from[m].kind != MemoryKind::array || signature.params[size_t(from[m].argument)] != Activity::duplicated_no_need) return false;
     return std::none_of(where.order().begin(), where.order().end(), [&](InstId id) {
         return from[id].memory == m && from[id].op != Op::store && from[id].op != Op::extent;
@@ -151,20 +153,20 @@ bool Sweep::unneeded(MemoryId m) const {
 }
 
 /// At the end of a block: keeps the values that the reverse sweep needs, in variables and on the tape.
-void Sweep::end_of_block(BlockId block) {
+void AdjointEmitter::end_of_block(BlockId block) {
     for (const Value v : plan.values_of(block))
-        if (plan.hold(v) == Hold::variable) b.set(variables[v.id], of(v));
+        if (plan.source_of(v) == ValueSource::variable) b.set(variables[v.id], of(v));
     for (const InstId loop : plan.counts_of(block))
-        if (plan.count_hold(loop) == Hold::variable) b.set(count_variables.at(loop.id), counts.at(loop.id));
+        if (plan.count_source(loop) == ValueSource::variable) b.set(count_variables.at(loop.id), counts.at(loop.id));
     push(block);
     const InstId owner = where.owner_of(block);
-    if (owner.id != none && plan.extreme(owner)) return note_extreme(owner);
-    if (owner.id == none || from[owner].op != Op::while_ || plan.count_hold(owner) == Hold::unneeded) return;
+    if (owner.id != none && plan.argmax_value(owner)) return note_argmax(owner);
+    if (owner.id == none || from[owner].op != Op::while_ || plan.count_source(owner) == ValueSource::unneeded) return;
     const Value counter = counters.at(owner.id);
     b.set(counter, b.op(Op::add, {b.get(counter), b.constant_int(Scalar::i32, 1)}));
 }
 
-const Members& Sweep::members() {
+const Members& AdjointEmitter::members() {
     if (group_members.rank) return group_members;
     // Axis 0 is the fastest one.
     const int axes = from.rank == 0 ? 3 : from.rank;
@@ -187,7 +189,7 @@ const Members& Sweep::members() {
 }
 
 /// Clears shadows of local memory by the whole group, shadows of private memory by each item.
-void Sweep::zero_shadows() {
+void AdjointEmitter::zero_shadows() {
     bool local = false;
     for (uint32_t m = 0; m < from.memories.size(); ++m) {
         const Memory& memory = from.memories[m];
@@ -254,66 +256,68 @@ std::optional<Count> count_of(const Primal& primal, const std::vector<Tape>& tap
     bool counted = false;
     for (const Tape& t : tapes) counted = counted || t.size == Tape::Size::counted;
     if (!counted) return std::nullopt;
-    Sweep sweep(primal, Part::count);
+    AdjointEmitter sweep(primal, Part::count);
     Count count;
     count.kernel = in_order(without_effects(tidy(sweep.run()), primal.kernel.params.size(), count.writes));
     return count;
 }
 
 /// The gathering kernel over a halo-extended range.
-std::optional<Wide> widened(const Primal& primal, Part part) {
-    if (!primal.gather.widens()) return std::nullopt;
-    Wide wide;
-    Sweep sweep(primal, part, Over::wide);
-    wide.kernel = tidy(sweep.run());
+std::optional<HaloGather> halo_gather_adjoint(const Primal& primal, Part part) {
+    if (!primal.gather.can_extend_range()) return std::nullopt;
+    HaloGather halo_gather;
+    AdjointEmitter sweep(primal, part, AdjointStrategy::halo_gather);
+    halo_gather.kernel = tidy(sweep.run());
     if (sweep.gave_up) return std::nullopt;
     if (primal.gather.always()) {
-        Sweep by_rows(primal, part, Over::wide_by_rows);
-        wide.by_rows = tidy(by_rows.run());
-        if (by_rows.gave_up) wide.by_rows.reset();
+        AdjointEmitter by_rows(primal, part, AdjointStrategy::halo_gather_by_rows);
+        halo_gather.by_rows = tidy(by_rows.run());
+        if (by_rows.gave_up) halo_gather.by_rows.reset();
     }
-    std::tie(wide.before, wide.behind) = primal.gather.reach();
-    return wide;
+    std::tie(halo_gather.before, halo_gather.behind) = primal.gather.reach();
+    return halo_gather;
 }
 
 /// Pairwise loops: the kernel in which each item takes the contributions of the others.
-std::optional<AllPairs> all_pairs(const Primal& primal, const Kernel& scattered) {
-    if (!primal.pairs.any() || primal.alone) return std::nullopt;
-    Sweep sweep(primal, Part::both, Over::all_pairs);
-    AllPairs made;
+std::optional<PairwiseAdjoint> pairwise_adjoint(const Primal& primal, const Kernel& scattered) {
+    if (!primal.pairwise.any() || primal.single_kernel) return std::nullopt;
+    AdjointEmitter sweep(primal, Part::both, AdjointStrategy::pairwise);
+    PairwiseAdjoint made;
     made.kernel = tidy(sweep.run());
     if (sweep.gave_up) return std::nullopt;
-    made.zero = tidy(zeroing(primal, scattered));
-    made.fits = primal.pairs.fits();
+    made.zero = tidy(clear_shadows(primal, scattered));
+    made.fits = primal.pairwise.fits();
     return made;
 }
 
 /// Loop partial sums: the kernels for a loop that adds to the same elements in all items.
-std::optional<LoopCells> loop_cells(const Primal& primal, bool exchanged) {
-    if (!primal.loop_sums.any() || primal.alone || primal.gather.any() || (exchanged && primal.kernel.rank != 1)) return std::nullopt;
-    Sweep sums(primal, Part::both, exchanged ? Over::only_sums : Over::sums);
-    LoopCells made;
+std::optional<LoopPartialSumsAdjoint> loop_partial_sums_adjoint(const Primal& primal, bool interchanged) {
+    if (!primal.loop_partial_sums.any() || primal.single_kernel || primal.gather.any() ||
+        (interchanged && primal.kernel.rank != 1))
+        return std::nullopt;
+    AdjointEmitter sums(primal, Part::both, interchanged ? AdjointStrategy::interchanged : AdjointStrategy::partial_sums);
+    LoopPartialSumsAdjoint made;
     made.kernel = tidy(sums.run());
     if (sums.gave_up) return std::nullopt;
     made.total = tidy(sums.total_of_cells(made.kernel));
-    made.iterations = primal.loop_sums.iterations();
+    made.iterations = primal.loop_partial_sums.iterations();
     made.count = sums.cells_an_iteration();
-    made.type = primal.kernel[ir::InstId{primal.loop_sums.loads[0]}].type;
-    if (!exchanged) return made;
-    made.handed_on = sums.handed_on_by_item();
-    made.exchanged = std::move(made.kernel);
-    Sweep before(primal, Part::both, Over::before_sums);
+    made.type = primal.kernel[ir::InstId{primal.loop_partial_sums.loads[0]}].type;
+    if (!interchanged) return made;
+    made.passed_values = sums.passed_values_by_item();
+    made.interchanged = std::move(made.kernel);
+    AdjointEmitter before(primal, Part::both, AdjointStrategy::before_interchanged);
     made.kernel = tidy(before.run());
     return made;
 }
 
 /// Makes a kernel that may gather; if its code grows too long, makes it again without gathering.
 struct Swept {
-    std::unique_ptr<Sweep> sweep;
+    std::unique_ptr<AdjointEmitter> sweep;
     Kernel kernel;
     Swept(Primal& primal, Part part) {
         for (bool again = true; again;) {
-            sweep = std::make_unique<Sweep>(primal, part);
+            sweep = std::make_unique<AdjointEmitter>(primal, part);
             kernel = sweep->run();
             again = sweep->gave_up;
             if (again) primal.gather.loads.clear();
@@ -324,14 +328,14 @@ struct Swept {
 
 /// Adds the other kernels that belong to the one with the reverse sweep.
 template <class Made>
-void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, const Kernel& kernel) {
-    made.wide = widened(primal, part);
+void add_rest(Made& made, const Primal& primal, Part part, const AdjointEmitter& sweep, const Kernel& kernel) {
+    made.halo_gather = halo_gather_adjoint(primal, part);
     if (sweep.has_cells()) {
         made.after.push_back(sweep.sum_of_cells(kernel));
         made.after.back().kernel = tidy(made.after.back().kernel);
     }
     if (primal.gather.any()) {
-        made.after.push_back({tidy(zeroing(primal, kernel))});
+        made.after.push_back({tidy(clear_shadows(primal, kernel))});
         made.after.back().row_by_row = row_by_row(made.after.back().kernel);
     }
     made.tapes = sweep.tapes;
@@ -340,37 +344,37 @@ void add_rest(Made& made, const Primal& primal, Part part, const Sweep& sweep, c
     made.count = count_of(primal, made.tapes);
 }
 
-Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool alone) {
+Adjoint in_one_sweep(const Kernel& kernel, const Signature& signature, bool single_kernel) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
     Primal primal(k, signature, false);
-    if (primal.alone = alone; alone) primal.gather.loads.clear();
+    if (primal.single_kernel = single_kernel; single_kernel) primal.gather.loads.clear();
     Swept both(primal, Part::both);
     Adjoint made;
     made.kernel = std::move(both.kernel);
     add_rest(made, primal, Part::both, *both.sweep, made.kernel);
-    made.all_pairs = all_pairs(primal, made.kernel);
-    made.loop_cells = loop_cells(primal, false);
-    made.exchanged = loop_cells(primal, true);
+    made.pairwise = pairwise_adjoint(primal, made.kernel);
+    made.loop_partial_sums = loop_partial_sums_adjoint(primal, false);
+    made.interchanged = loop_partial_sums_adjoint(primal, true);
     return made;
 }
 
 }  // namespace
 
 Adjoint adjoint(const Kernel& kernel, const Signature& signature) { return in_one_sweep(kernel, signature, false); }
-Adjoint adjoint_alone(const Kernel& kernel, const Signature& signature) {
+Adjoint single_kernel_adjoint(const Kernel& kernel, const Signature& signature) {
     Signature any = signature;
     any.any_range = true;
     return in_one_sweep(kernel, any, true);
 }
 
-Split split(const Kernel& kernel, const Signature& signature) {
+SplitDerivative split(const Kernel& kernel, const Signature& signature) {
     check(kernel, signature, true);
     const Kernel k = canonical(kernel);
     Primal primal(k, signature, true);
     Swept last(primal, Part::reverse);
-    Sweep first(primal, Part::augmented);
-    Split made;
+    AdjointEmitter first(primal, Part::augmented);
+    SplitDerivative made;
     made.augmented = tidy(first.run());
     made.reverse = std::move(last.kernel);
     add_rest(made, primal, Part::reverse, *last.sweep, made.reverse);

@@ -30,8 +30,8 @@ bool is(const Kernel& k, Value v, Op op) { return k[v].inst.id != none && k[k[v]
 Value negated(const Kernel& k, Value v) { return is(k, v, Op::neg) ? k.operands(k[k[v].inst])[0] : Value{}; }
 }  // namespace
 
-void Sweep::add(size_t at, Value term) {
-    Slot& s = slots[at];
+void AdjointEmitter::add(size_t at, Value term) {
+    Accumulator& s = accumulators[at];
     s.touched = true;
     if (s.var) b.set(s.var, s.zero ? term : plus(b.get(s.var), term));
     else s.now = s.zero ? term : plus(s.now, term);
@@ -39,7 +39,7 @@ void Sweep::add(size_t at, Value term) {
 }
 
 /// Emits sum + term. Signs move outwards.
-Value Sweep::plus(Value sum, Value term) {
+Value AdjointEmitter::plus(Value sum, Value term) {
     const Value minus_term = negated(to, term), minus_sum = negated(to, sum);
     if (minus_term && minus_sum) return b.op(Op::neg, {total(Op::add, minus_sum, minus_term)});
     if (minus_term) return total(Op::sub, sum, minus_term);
@@ -50,19 +50,19 @@ Value Sweep::plus(Value sum, Value term) {
 namespace {
 
 /// A product as one factor and the rest, which has up to two values.
-struct Share {
+struct FactoredProduct {
     Value factor;
     std::array<Value, 2> rest;
 };
 /// All such decompositions of a product. Of (p q) y also p and (q, y), and q and (p, y).
-std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
-    std::vector<Share> all;
+std::vector<FactoredProduct> factorings(const Kernel& k, Value v, bool inner) {
+    std::vector<FactoredProduct> all;
     if (!v || !is(k, v, Op::mul)) return all;
     const Value x = k.operands(k[k[v].inst])[0], y = k.operands(k[k[v].inst])[1];
     for (const auto& [one, other] : {std::pair(x, y), std::pair(y, x)}) {
         all.push_back({one, {other, {}}});
         if (!inner) continue;
-        for (const Share& s : shares(k, one, false)) all.push_back({s.factor, {s.rest[0], other}});
+        for (const FactoredProduct& s : factorings(k, one, false)) all.push_back({s.factor, {s.rest[0], other}});
     }
     return all;
 }
@@ -72,21 +72,21 @@ std::vector<Share> shares(const Kernel& k, Value v, bool inner) {
 /// Emits sum + term or sum - term. f a + (f c) x becomes f (a + c x): several such sums do without f c, and a product can be
 /// contracted with the addition. The same for (f a) x + (f c) y, except where f is a select, which may be zero because a x is
 /// infinite, and except in f16, whose range is too short without f.
-Value Sweep::total(Op op, Value sum, Value term) {
+Value AdjointEmitter::total(Op op, Value sum, Value term) {
     const bool short_range = to.type_of(sum) == Scalar::f16;
     uint64_t bits = 0;
     for (const bool inner : {false, true})
-        for (const Share& s : shares(to, sum, inner && !short_range))
-            for (const Share& t : shares(to, term, true)) {
+        for (const FactoredProduct& s : factorings(to, sum, inner && !short_range))
+            for (const FactoredProduct& t : factorings(to, term, true)) {
                 if (s.factor != t.factor || to.constant(s.factor, bits) || (inner && is(to, s.factor, Op::select))) continue;
-                const auto rest = [&](const Share& of) { return of.rest[1] ? b.op(Op::mul, of.rest) : of.rest[0]; };
+                const auto rest = [&](const FactoredProduct& of) { return of.rest[1] ? b.op(Op::mul, of.rest) : of.rest[0]; };
                 return b.op(Op::mul, {b.op(op, {rest(s), rest(t)}), s.factor});
             }
     return b.op(op, {sum, term});
 }
 
 /// Emits 2 x y. Where x is a product with a constant, the constant is doubled.
-Value Sweep::twice(Value x, Value y) {
+Value AdjointEmitter::twice(Value x, Value y) {
     const InstId source = to[x].inst;
     uint64_t bits = 0;
     if (source.id == none || to[source].op != Op::mul || !to.constant(to.operands(to[source])[1], bits))
@@ -98,34 +98,34 @@ Value Sweep::twice(Value x, Value y) {
 
 /// Adds factor * partial. Consecutive products with one factor become one product with the sum of the partial derivatives:
 /// these are ready before the factor, for which the sweep waits.
-void Sweep::add_product(size_t at, Value factor, Value partial) {
+void AdjointEmitter::add_product(size_t at, Value factor, Value partial) {
     const InstId made = to[partial].inst;
     const Op op = made.id == none ? Op::constant : to[made].op;
     const Value one = b.constant_float(to.type_of(factor), 1), minus_one = b.constant_float(to.type_of(factor), -1);
-    if (slots[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
+    if (accumulators[at].var || op == Op::div || op == Op::select || partial == one || partial == minus_one)
         return add(at, times(b, to, factor, partial));
     if (const Value positive = negated(to, factor)) factor = positive, partial = b.op(Op::neg, {partial});
-    if (slots[at].factor != factor) {
+    if (accumulators[at].factor != factor) {
         make_product(at);
     } else if (const Value minus = negated(to, partial)) {
-        partial = b.op(Op::sub, {slots[at].partial, minus});
+        partial = b.op(Op::sub, {accumulators[at].partial, minus});
     } else {
-        const Value first = negated(to, slots[at].partial);
-        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {slots[at].partial, partial});
+        const Value first = negated(to, accumulators[at].partial);
+        partial = first ? b.op(Op::sub, {partial, first}) : b.op(Op::add, {accumulators[at].partial, partial});
     }
-    slots[at].factor = factor, slots[at].partial = partial, slots[at].touched = true;
+    accumulators[at].factor = factor, accumulators[at].partial = partial, accumulators[at].touched = true;
 }
 
-void Sweep::make_product(size_t at) {
-    const Value factor = slots[at].factor;
-    slots[at].factor = {};
-    if (factor) add(at, times(b, to, factor, slots[at].partial));
+void AdjointEmitter::make_product(size_t at) {
+    const Value factor = accumulators[at].factor;
+    accumulators[at].factor = {};
+    if (factor) add(at, times(b, to, factor, accumulators[at].partial));
 }
 
 /// True where the adjoint of a product with a constant is itself a pending product: the constant is multiplied into the partial
 /// derivative, and the product stays pending.
-bool Sweep::passes_on(const Inst& i, int w) {
-    const Slot product = slots[slot(from.result(i), w)];
+bool AdjointEmitter::passes_on(const Inst& i, int w) {
+    const Accumulator product = accumulators[accumulator(from.result(i), w)];
     if (i.op != Op::mul || !product.zero || !product.factor) return false;
     const auto v = from.operands(i);
     uint64_t bits = 0;
@@ -133,28 +133,28 @@ bool Sweep::passes_on(const Inst& i, int w) {
     if (!from.constant(v[constant], bits)) return false;
     const Value by = b.constant(i.type, bits), positive = negated(to, product.partial);
     const Value partial = positive ? b.op(Op::neg, {b.op(Op::mul, {by, positive})}) : b.op(Op::mul, {by, product.partial});
-    if (analysis.active(v[1 - constant])) add_product(slot(v[1 - constant], w), product.factor, partial);
+    if (analysis.active(v[1 - constant])) add_product(accumulator(v[1 - constant], w), product.factor, partial);
     return true;
 }
 
 /// The sum so far; none where it is zero.
-Value Sweep::take(size_t at) {
+Value AdjointEmitter::take(size_t at) {
     make_product(at);
-    const Slot& s = slots[at];
+    const Accumulator& s = accumulators[at];
     if (s.zero) return {};
     return s.var ? b.get(s.var) : s.now;
 }
 
-void Sweep::open_slot(size_t at, Scalar type) {
-    slots[at] = {};
-    slots[at].var = b.var(zero(type));
+void AdjointEmitter::open_accumulator(size_t at, Scalar type) {
+    accumulators[at] = {};
+    accumulators[at].var = b.var(zero(type));
 }
 
 /// Accumulators to which other blocks contribute are variables.
-void Sweep::open_slots(BlockId block) {
+void AdjointEmitter::open_accumulators(BlockId block) {
     for (const Value v : active_in[block.id]) {
         if (from[v].inst.id == none) continue;  // a parameter of a loop: opened in front of the loop
-        for (int w = 0; w < width; ++w) open_slot(slot(v, w), from.type_of(v));
+        for (int w = 0; w < width; ++w) open_accumulator(accumulator(v, w), from.type_of(v));
     }
 }
 

@@ -6,14 +6,14 @@
 //
 //     primal      %a = argument arg3;  y[i] = %a * x[i]
 //     one cell    atomic da[0] += dy[i] * x[i]                          every subgroup rounds against the whole sum
-//     cells       atomic cell[(group & 63) * apart] += dy[i] * x[i]
-//     after       da[0] += cell[0] + cell[apart] + ... + cell[63 * apart]
+//     cells       atomic cell[(group & 63) * stride] += dy[i] * x[i]
+//     after       da[0] += cell[0] + cell[stride] + ... + cell[63 * stride]
 //
 // The cells of one number lie side by side: 16 sums share a line of memory.
 // Cost: one small launch, and 64 cells a sum. For a million floats the error is a few hundred roundings of the mean part.
-// Limits: a kernel that has to do everything alone (adjoint_alone) has no cells. The indices of the element must be made of
-// constants, arguments and extents. f16 sums are added up in f32.
-// Textbook names: reduction privatisation, two-level tree reduction.
+// Limits: a kernel that has to do everything alone (single_kernel_adjoint) has no cells. The indices of the element must be made
+// of constants, arguments and extents. f16 sums are added up in f32. Textbook names: reduction privatisation, two-level tree
+// reduction.
 #include <functional>
 
 #include "autodiff/reverse/sweep.h"
@@ -40,11 +40,11 @@ void when(Builder& at, Value condition, const std::function<void()>& fill) {
 }
 
 /// Emits the sum of the cells.
-Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t apart) {
+Value total_of(Kernel& k, Builder& at, MemoryId memory, Scalar type, Value first, int64_t stride) {
     const Scalar types[] = {Scalar::i32, type};
     const BlockId block = at.new_block(types);
     at.enter(block);
-    const Value place = at.op(Op::add, {at.op(Op::mul, {k[block].params[0], at.constant_int(Scalar::i32, apart)}), first});
+    const Value place = at.op(Op::add, {at.op(Op::mul, {k[block].params[0], at.constant_int(Scalar::i32, stride)}), first});
     const Value next = at.op(Op::add, {k[block].params[1], at.load(memory, 0, {&place, 1})});
     at.terminate(Op::yield, {&next, 1});
     at.leave();
@@ -58,7 +58,7 @@ Scalar cell_type(Scalar type) { return type == Scalar::f16 ? Scalar::f32 : type;
 }  // namespace
 
 /// The accumulator of a sum. Equal elements share one.
-size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices, Scalar type) {
+size_t AdjointEmitter::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices, Scalar type) {
     const auto same_index = [&](Value a, Value c) {
         uint64_t x = 0, y = 0;
         return a == c || (from.constant(a, x) && from.constant(c, y) && x == y);
@@ -66,15 +66,15 @@ size_t Sweep::sum(MemoryId memory, uint32_t leaf, std::span<const Value> indices
     for (const Sum& s : sums)
         if (s.memory == memory && s.leaf == leaf &&
             std::equal(s.indices.begin(), s.indices.end(), indices.begin(), indices.end(), same_index))
-            return s.slot;
-    const size_t at = slots.size();
-    slots.emplace_back();
+            return s.accumulator;
+    const size_t at = accumulators.size();
+    accumulators.emplace_back();
     sums.push_back({memory, leaf, {indices.begin(), indices.end()}, type, at});
     return at;
 }
 
 /// Opens all sums before the reverse sweep, so that they are visible everywhere.
-void Sweep::find_sums() {
+void AdjointEmitter::find_sums() {
     for (const InstId id : where.order()) {
         const Inst& i = from[id];
         if (!analysis.moves(id)) continue;
@@ -83,35 +83,35 @@ void Sweep::find_sums() {
         for (int w = 0; w < width; ++w) {
             const size_t at = scalar ? sum(shadows->scalar(size_t(i.immediate), w), 0, {}, i.type)
                                      : sum(shadows->of(i.memory, w), i.leaf, indices_of(from, i), i.type);
-            if (!slots[at].var) open_slot(at, i.type);
+            if (!accumulators[at].var) open_accumulator(at, i.type);
         }
     }
     add_cells();
 }
 
-void Sweep::reduce_sums() {
+void AdjointEmitter::reduce_sums() {
     b.loc = from.loc;
     for (const Sum& s : sums) {
-        const Value part = take(s.slot);
+        const Value part = take(s.accumulator);
         if (!part) continue;
-        if (primal.alone) {
+        if (primal.single_kernel) {
             b.atomic(s.memory, s.leaf, Atomic::add, place_of(b, s, [](MemoryId m) { return m; }), part);
             continue;
         }
         const Scalar type = cell_type(s.type);
         const CellTape& tape = cell_tapes.at(type);
         const Value number = b.op(Op::and_, {members().group, b.constant_int(Scalar::i32, cells - 1)});
-        const Value first = b.op(Op::mul, {number, b.constant_int(Scalar::i32, tape.apart())});
+        const Value first = b.op(Op::mul, {number, b.constant_int(Scalar::i32, tape.stride())});
         const Value at = b.op(Op::add, {first, b.constant_int(Scalar::i32, s.number)});
         b.atomic(tape.memory, 0, Atomic::add, {&at, 1}, b.cast(type, part));
     }
 }
 
 /// The stride between two cells of a sum: the cells of one number lie together.
-int64_t Sweep::CellTape::apart() const { return (sums + in_line - 1) / in_line * in_line; }
+int64_t AdjointEmitter::CellTape::stride() const { return (sums + in_line - 1) / in_line * in_line; }
 
-void Sweep::add_cells() {
-    if (primal.alone) return;
+void AdjointEmitter::add_cells() {
+    if (primal.single_kernel) return;
     for (Sum& s : sums) {
         const Scalar type = cell_type(s.type);
         CellTape& tape = cell_tapes[type];
@@ -121,12 +121,12 @@ void Sweep::add_cells() {
         tapes.push_back({type, Tape::Size::fixed, 0, {}, true});
         tape.memory = Shadows::add_array(to, type, Access::inout, text("the cells of sums of ", name_of(type)));
     }
-    for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.apart();
+    for (auto& [type, tape] : cell_tapes) tapes[tape.tape].count = cells * tape.stride();
 }
 
 /// Emits a value that is the same for all items in another kernel.
 template <class Now>
-Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
+Value AdjointEmitter::rebuild(Builder& at, Value v, const Now& now) const {
     const Inst& i = from[from[v].inst];
     std::vector<Value> operands;
     for (const Value operand : from.operands(i)) operands.push_back(rebuild(at, operand, now));
@@ -137,7 +137,7 @@ Value Sweep::rebuild(Builder& at, Value v, const Now& now) const {
 
 /// The indices of the element of a sum.
 template <class Now>
-std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) const {
+std::vector<Value> AdjointEmitter::place_of(Builder& at, const Sum& sum, const Now& now) const {
     std::vector<Value> indices;
     for (const Value v : sum.indices) indices.push_back(rebuild(at, v, now));
     if (indices.empty()) indices.push_back(at.constant_int(Scalar::i32, 0));
@@ -145,7 +145,7 @@ std::vector<Value> Sweep::place_of(Builder& at, const Sum& sum, const Now& now) 
 }
 
 /// The kernel in which each item sums up the cells of one sum of each type, with the parameters of the kernel that filled them.
-Step Sweep::sum_of_cells(const Kernel& filled) const {
+Step AdjointEmitter::sum_of_cells(const Kernel& filled) const {
     Step step;
     Kernel& k = step.kernel;
     k.name = filled.name + ".sum";
@@ -168,7 +168,7 @@ Step Sweep::sum_of_cells(const Kernel& filled) const {
         const CellTape& tape = entry.second;
         step.items = std::max(step.items, tape.sums);
         when(at, at.op(Op::lt, {mine, number(tape.sums)}), [&] {
-            const Value total = total_of(k, at, now(tape.memory), type, mine, tape.apart());
+            const Value total = total_of(k, at, now(tape.memory), type, mine, tape.stride());
             for (const Sum& s : sums) {
                 if (cell_type(s.type) != type) continue;
                 when(at, at.op(Op::eq, {mine, number(s.number)}), [&] {

@@ -285,10 +285,10 @@ TEST(derivatives, of_a_stencil_gather) {
     for (const Accumulated& a : adjoint.accumulated) EXPECT_EQ(a.how, Accumulation::gather);
     ASSERT_EQ(adjoint.after.size(), 1u);
     EXPECT_TRUE(adjoint.after[0].row_by_row);
-    ASSERT_TRUE(adjoint.wide);
-    EXPECT_TRUE(adjoint.wide->by_rows);
-    EXPECT_EQ(adjoint.wide->before, (std::array<int64_t, 3>{1, 1, 0}));
-    EXPECT_EQ(adjoint.wide->behind, (std::array<int64_t, 3>{1, 1, 0}));
+    ASSERT_TRUE(adjoint.halo_gather);
+    EXPECT_TRUE(adjoint.halo_gather->by_rows);
+    EXPECT_EQ(adjoint.halo_gather->before, (std::array<int64_t, 3>{1, 1, 0}));
+    EXPECT_EQ(adjoint.halo_gather->behind, (std::array<int64_t, 3>{1, 1, 0}));
 }
 
 TEST(derivatives, of_tiled_matmul_fill_the_tiles_again) {

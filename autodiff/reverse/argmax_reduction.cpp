@@ -12,7 +12,7 @@
 //
 // Where derivatives flow through the loop by other values too, all iterations are reversed; each compares its rematerialised x
 // with the final m. If x is computed by way of sums, the kernel is Math::strict, so that both are rounded alike
-// (compares_again).
+// (compares_rematerialised).
 //
 // Cost: a comparison and a select in each iteration. Limits: a for outside of other loops, not in halves; m has no other use
 // in the loop; no barriers, atomics or calls that move derivatives; nothing in the loop is taped. Of several equal x the last
@@ -25,7 +25,7 @@ namespace pumice::derive {
 
 using namespace ir;
 
-Value Plan::final_extreme(const Inst& i) const {
+Value TapePlan::final_min_max(const Inst& i) const {
     if (i.op != Op::min && i.op != Op::max) return {};
     const Value carried = k.operands(i)[0], next = k.result(i);
     const ValueInfo& info = k[carried];
@@ -38,9 +38,9 @@ Value Plan::final_extreme(const Inst& i) const {
     return k.result(k[id], int(c));
 }
 
-Value Plan::find_extreme(InstId id) const {
+Value TapePlan::find_argmax_value(InstId id) const {
     const Inst& loop = k[id];
-    if (loop.op != Op::for_ || !analysis.moves(id) || apart || in_loop(where.block_of(id))) return {};
+    if (loop.op != Op::for_ || !analysis.moves(id) || split_mode || in_loop(where.block_of(id))) return {};
     const BlockId contents = loop.blocks[0];
     const auto yielded = k.operands(last_inst(k, contents));
     Value active;
@@ -49,7 +49,7 @@ Value Plan::find_extreme(InstId id) const {
         if (active) return {};
         active = yielded[c];
     }
-    if (!active || k[active].inst.id == none || !final_extreme(k[k[active].inst])) return {};
+    if (!active || k[active].inst.id == none || !final_min_max(k[k[active].inst])) return {};
     // Other instructions that move derivatives must be pure or loads (or ifs).
     bool fits = true;
     each_inside(k, loop, [&](InstId inner) {
@@ -62,44 +62,44 @@ Value Plan::find_extreme(InstId id) const {
     return fits ? active : Value{};
 }
 
-bool Plan::compares_again() const {
+bool TapePlan::compares_rematerialised() const {
     return std::any_of(where.order().begin(), where.order().end(), [&](InstId id) {
         const Inst& i = k[id];
         if ((i.op != Op::min && i.op != Op::max) || !is_float(i.type) || !analysis.active(k.result(i))) return false;
         const Value x = k.operands(i)[1];
-        if (final_extreme(i)) return !extreme(where.owner_of(k[k.operands(i)[0]].block)) && sums_again(x);
-        const Hold result = hold(k.result(i));
-        return result != Hold::again && result != Hold::unneeded && sums_again(x);
+        if (final_min_max(i)) return !argmax_value(where.owner_of(k[k.operands(i)[0]].block)) && rematerialises_sum(x);
+        const ValueSource result = source_of(k.result(i));
+        return result != ValueSource::rematerialised && result != ValueSource::unneeded && rematerialises_sum(x);
     });
 }
 
 /// True where the value is rematerialised through a sum.
-bool Plan::sums_again(Value v) const {
-    if (hold(v) != Hold::again || k[v].inst.id == none) return false;
+bool TapePlan::rematerialises_sum(Value v) const {
+    if (source_of(v) != ValueSource::rematerialised || k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
     if (is_float(i.type) && (i.op == Op::add || i.op == Op::sub || i.op == Op::fma)) return true;
     const auto operands = k.operands(i);
     return (is_scalar_op(i.op) || i.op == Op::select) &&
-           std::any_of(operands.begin(), operands.end(), [&](Value o) { return sums_again(o); });
+           std::any_of(operands.begin(), operands.end(), [&](Value o) { return rematerialises_sum(o); });
 }
 
-bool Plan::pushes_inside(InstId loop) const {
+bool TapePlan::pushes_inside(InstId loop) const {
     bool any = false;
-    for (uint32_t v = 0; v < k.values.size(); ++v) any = any || (holds[v] == Hold::pushed && !outside(loop, Value{v}));
-    each_inside(k, k[loop], [&](InstId inner) { any = any || count_holds[inner.id] == Hold::pushed; });
+    for (uint32_t v = 0; v < k.values.size(); ++v) any = any || (sources[v] == ValueSource::taped && !outside(loop, Value{v}));
+    each_inside(k, k[loop], [&](InstId inner) { any = any || count_sources[inner.id] == ValueSource::taped; });
     return any;
 }
 
 /// Before an argmax loop: the counter of its iterations, unless the index counts them.
-void Sweep::count_iterations(InstId loop) {
+void AdjointEmitter::count_iterations(InstId loop) {
     uint64_t step = 0;
     const bool by_one = from.constant(from.operands(from[loop])[2], step) && step == 1;
     if (!by_one) counters[loop.id] = b.var(zero(counter_of(loop)));
 }
 
 /// At the end of an iteration of the primal: notes the number of the iteration, from 0, where x attained m.
-void Sweep::note_extreme(InstId loop) {
-    const Value m = plan.extreme(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
+void AdjointEmitter::note_argmax(InstId loop) {
+    const Value m = plan.argmax_value(loop), x = from.operands(from[from[m].inst])[1], last = last_attained.at(loop.id);
     const Scalar type = counter_of(loop);
     Value number;
     if (const auto counter = counters.find(loop.id); counter != counters.end()) {
@@ -114,7 +114,7 @@ void Sweep::note_extreme(InstId loop) {
 }
 
 /// The type in which the iterations of a for are counted.
-Scalar Sweep::counter_of(InstId loop) const {
+Scalar AdjointEmitter::counter_of(InstId loop) const {
     return size_of(from.type_of(from.operands(from[loop])[0])) == 8 ? Scalar::i64 : Scalar::i32;
 }
 

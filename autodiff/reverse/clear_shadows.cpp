@@ -24,9 +24,9 @@ using namespace ir;
 namespace {
 
 /// The clearing kernel.
-class Zeroing : public Rewriter {
+class ClearShadows : public Rewriter {
 public:
-    Zeroing(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
+    ClearShadows(const Primal& from, const Kernel& beside) : Rewriter(from.kernel), primal(from), model(beside) {}
 
 private:
     void body() override {
@@ -92,14 +92,14 @@ private:
 
 }  // namespace
 
-Kernel zeroing(const Primal& primal, const Kernel& beside) { return Zeroing(primal, beside).run(); }
+Kernel clear_shadows(const Primal& primal, const Kernel& beside) { return ClearShadows(primal, beside).run(); }
 
-std::optional<Kernel> row_by_row(const Kernel& zeroing) {
-    const bool returns = std::any_of(zeroing.blocks.begin() + 1, zeroing.blocks.end(), [&](const Block& block) {
-        return !block.insts.empty() && zeroing[block.insts.back()].op == Op::return_;
+std::optional<Kernel> row_by_row(const Kernel& clearing) {
+    const bool returns = std::any_of(clearing.blocks.begin() + 1, clearing.blocks.end(), [&](const Block& block) {
+        return !block.insts.empty() && clearing[block.insts.back()].op == Op::return_;
     });
-    if (returns || zeroing.rank == 0 || zeroing.range[0] || !knows_indices_only(zeroing)) return std::nullopt;
-    return RowByRow(zeroing).run();
+    if (returns || clearing.rank == 0 || clearing.range[0] || !knows_indices_only(clearing)) return std::nullopt;
+    return RowByRow(clearing).run();
 }
 
 }  // namespace pumice::derive

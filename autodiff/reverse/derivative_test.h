@@ -138,23 +138,24 @@ public:
         Sides sides = arguments(values, seeds);
         add_tapes(sides.a, values, derived.tapes, derived.count);
         const int64_t start = range.start.empty() ? 0 : range.start[0];
-        pairs = derived.all_pairs && derived.all_pairs->fits(known(values), start, start + range.extent[0]);
+        pairs = derived.pairwise && derived.pairwise->fits(known(values), start, start + range.extent[0]);
         if (by_pairs && pairs) {
-            check(derived.all_pairs->kernel);
-            launch(derived.all_pairs->kernel, sides.a);
-            launch(derived.all_pairs->zero, sides.a);
-        } else if (const auto& cells = exchanged ? derived.exchanged : derived.loop_cells; in_cells && cells && start == 0) {
+            check(derived.pairwise->kernel);
+            launch(derived.pairwise->kernel, sides.a);
+            launch(derived.pairwise->zero, sides.a);
+        } else if (const auto& cells = interchanged ? derived.interchanged : derived.loop_partial_sums;
+                   in_cells && cells && start == 0) {
             by_cells(*cells, values, sides.a);
         } else {
-            sweep(derived.kernel, derived.wide, sides.a);
+            sweep(derived.kernel, derived.halo_gather, sides.a);
         }
-        sums = derived.loop_cells.has_value(), exchanges = derived.exchanged.has_value();
+        sums = derived.loop_partial_sums.has_value(), exchanges = derived.interchanged.has_value();
         steps(derived.after, sides.a);
         return sides.read(w);
     }
     /// The same in halves; between them the primal's arrays are overwritten.
     Reverse in_halves(const Values& values, const std::vector<std::vector<std::vector<double>>>& seeds) const {
-        const Split derived = derive::split(kernel, signature(values, true));
+        const SplitDerivative derived = derive::split(kernel, signature(values, true));
         check(derived.augmented);
         check(derived.reverse);
         Sides sides = arguments(values, seeds);
@@ -166,7 +167,7 @@ public:
             const std::vector<double> spoilt(p->count, 1e30);
             if (p->count) device->write(*p->memory, 0, spoilt.data(), int64_t(spoilt.size() * sizeof(double)));
         }
-        sweep(derived.reverse, derived.wide, sides.a);
+        sweep(derived.reverse, derived.halo_gather, sides.a);
         steps(derived.after, sides.a);
         result = sides.read(0);
         result.primal = primal;
@@ -180,7 +181,8 @@ public:
     mutable bool widens = false;  ///< there was one
     bool by_pairs = false;        ///< run the kernel for loops over all items where it fits
     mutable bool pairs = false;   ///< it did
-    bool in_cells = false, exchanged = false;        ///< run the kernels for sums of a loop's iterations: in their place; exchanged
+    bool in_cells = false,
+         interchanged = false;  ///< run the kernels for sums of a loop's iterations: in their place; interchanged
     mutable bool sums = false, exchanges = false;    ///< there were some
 
 private:
@@ -222,30 +224,30 @@ private:
         if (items > 0) r.extent.assign(r.extent.size(), 1), r.extent.back() = items, r.start.clear();
         interp_test::run(*device, ir::print(k), r, a.list);
     }
-    void by_cells(const LoopCells& cells, const Values& values, Arguments& a) const {
+    void by_cells(const LoopPartialSumsAdjoint& cells, const Values& values, Arguments& a) const {
         const int64_t n = items(range, kernel.whole_groups), iterations = cells.iterations(known(values));
         const auto run = [&](const ir::Kernel& k, const Range& over) {
             check(k);
             interp_test::run(*device, ir::print(k), over, a.list);
         };
         a.add_array(std::vector<double>(size_t(cells.count * iterations), 0.0));
-        if (cells.exchanged) a.add_array(std::vector<double>(size_t(cells.handed_on * n), 1e30));
+        if (cells.interchanged) a.add_array(std::vector<double>(size_t(cells.passed_values * n), 1e30));
         run(cells.kernel, range);
         if (iterations == 0) return;
-        if (cells.exchanged) run(*cells.exchanged, {{3, iterations}, {1, 4}});
+        if (cells.interchanged) run(*cells.interchanged, {{3, iterations}, {1, 4}});
         run(cells.total, {{iterations}, {4}});
     }
-    void sweep(const ir::Kernel& k, const std::optional<Wide>& wide, const Arguments& a) const {
-        widens = wide.has_value();
-        if (!widely || !wide) return launch(k, a);
-        const ir::Kernel& kernel = by_rows && wide->by_rows ? *wide->by_rows : wide->kernel;
+    void sweep(const ir::Kernel& k, const std::optional<HaloGather>& halo_gather, const Arguments& a) const {
+        widens = halo_gather.has_value();
+        if (!widely || !halo_gather) return launch(k, a);
+        const ir::Kernel& kernel = by_rows && halo_gather->by_rows ? *halo_gather->by_rows : halo_gather->kernel;
         check(kernel);
         Range r = range;
         r.start.resize(r.extent.size());
         for (size_t d = 0, axis = r.extent.size(); d < r.extent.size(); ++d) {
             --axis;
-            r.start[d] -= wide->before[axis];
-            r.extent[d] += wide->before[axis] + wide->behind[axis];
+            r.start[d] -= halo_gather->before[axis];
+            r.extent[d] += halo_gather->before[axis] + halo_gather->behind[axis];
         }
         interp_test::run(*device, ir::print(kernel), r, a.list);
     }
@@ -368,10 +370,10 @@ inline void check_derivatives(const std::string& text, const Values& values, con
         compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, each item taking what all others add");
     }
     d.in_cells = true;
-    for (const bool exchanged : {false, true}) {
-        if (!(exchanged ? d.exchanges : d.sums)) continue;
-        d.exchanged = exchanged;
-        compare(d.reverse(values, {seeds}), want, exchanged ? "by sums of exchanged iterations" : "by sums of iterations");
+    for (const bool interchanged : {false, true}) {
+        if (!(interchanged ? d.exchanges : d.sums)) continue;
+        d.interchanged = interchanged;
+        compare(d.reverse(values, {seeds}), want, interchanged ? "by sums of exchanged iterations" : "by sums of iterations");
         compare(d.reverse(values, {seeds, others}, 1), want_other, "second of a batch, by sums of iterations");
     }
     if (!d.widens) return;

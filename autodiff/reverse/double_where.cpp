@@ -22,12 +22,12 @@ namespace {
 bool is_computed(const Inst& i) { return is_scalar_op(i.op) || i.op == Op::select || i.op == Op::cast; }
 }  // namespace
 
-std::vector<bool> behind_choices(const Kernel& k, const Structure& where, const Plan& plan) {
+std::vector<bool> discardable_values(const Kernel& k, const Structure& where, const TapePlan& plan) {
     // Of an argmax loop only the chosen iteration is reversed, so nothing is discarded there.
     const auto chooses = [&](const Inst& i, size_t operand) {
         if (i.op == Op::select) return operand > 0;
         if (i.op != Op::min && i.op != Op::max) return false;
-        return !plan.final_extreme(i) || !plan.extreme(where.owner_of(k[k.operands(i)[0]].block));
+        return !plan.final_min_max(i) || !plan.argmax_value(where.owner_of(k[k.operands(i)[0]].block));
     };
     // A derivative may be infinite where an op has poles, and in products with the result of such an op.
     const auto& order = where.order();
@@ -50,7 +50,7 @@ std::vector<bool> behind_choices(const Kernel& k, const Structure& where, const 
     return chosen;
 }
 
-Value Sweep::unless_zero(Value adjoint, Value term) {
+Value AdjointEmitter::unless_zero(Value adjoint, Value term) {
     const Value nothing = zero(to.type_of(term));
     return b.select(b.op(Op::ne, {adjoint, nothing}), term, nothing);
 }

@@ -27,7 +27,7 @@ namespace pumice::derive {
 using namespace ir;
 
 /// Emits code under the conditions under which the item there runs the block. The code for the block `around` already stands.
-void Sweep::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const std::function<void(Elsewhere&)>& fill) {
+void AdjointEmitter::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const std::function<void(Elsewhere&)>& fill) {
     if (block == around) return fill(there);
     const InstId owner = where.owner_of(block);
     where_it_runs(there, where.block_of(owner), around, [&](Elsewhere& outside) {
@@ -38,13 +38,13 @@ void Sweep::where_it_runs(Elsewhere& there, BlockId block, BlockId around, const
 }
 
 /// True where the code has grown too long. It is thrown away then.
-bool Sweep::too_long() {
+bool AdjointEmitter::too_long() {
     gave_up = gave_up || to.insts.size() > gather_begins + gather_limit;
     return gave_up;
 }
 
 /// A value of the primal, for the item at these indices.
-Value Sweep::elsewhere(Elsewhere& there, Value v) {
+Value AdjointEmitter::elsewhere(Elsewhere& there, Value v) {
     if (too_long()) return zero(from.type_of(v));
     if (const auto found = there.values.find(v.id); found != there.values.end()) return found->second;
     const InstId id = from[v].inst;
@@ -72,7 +72,7 @@ Value Sweep::elsewhere(Elsewhere& there, Value v) {
 
 /// The contribution of one user to the adjoint of a value there. The code stands in the block of the user. None where nothing
 /// flows.
-Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w) {
+Value AdjointEmitter::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w) {
     const Inst& i = from[user];
     const auto operands = from.operands(i);
     if (i.op == Op::store) {
@@ -91,7 +91,7 @@ Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w)
         const Value condition = elsewhere(there, operands[0]), nothing = zero(i.type);
         return o == 1 ? b.select(condition, adjoint, nothing) : b.select(condition, nothing, adjoint);
     }
-    const auto give = [&](Value term) { return primal.behind_choice[result.id] ? unless_zero(adjoint, term) : term; };
+    const auto give = [&](Value term) { return primal.discardable[result.id] ? unless_zero(adjoint, term) : term; };
     if (i.op == Op::mul && operands[0] == operands[1]) return o == 0 ? give(twice(adjoint, elsewhere(there, v))) : Value{};
     if (const Value square = square_in_cube(from, i)) {
         if (v == square) return {};
@@ -107,7 +107,7 @@ Value Sweep::adjoint_by(Elsewhere& there, Value v, InstId user, size_t o, int w)
 }
 
 /// The adjoint of a value there. None where nothing flows.
-Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
+Value AdjointEmitter::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
     if (too_long()) return {};
     if (const auto found = there.adjoints.find({v.id, w}); found != there.adjoints.end()) return found->second;
     const BlockId home = where.block_of(from[v].inst);
@@ -132,7 +132,7 @@ Value Sweep::adjoint_elsewhere(Elsewhere& there, Value v, int w) {
 
 /// For each gathered memory, adds one sum of contributions to the element of this item. Boundary items test which neighbours
 /// exist, and scatter to elements that belong to no item.
-void Sweep::gather_all() {
+void AdjointEmitter::gather_all() {
     gather_begins = to.insts.size();
     for (const auto& [m, list] : primal.gather.loads) {
         for (const Gather::Load& l : list) accumulated.push_back({from[l.load].loc, from.memories[m].name, Accumulation::gather});
@@ -141,7 +141,7 @@ void Sweep::gather_all() {
 }
 
 /// The position of the item in the range of the primal, and its indices.
-Sweep::Here Sweep::here() {
+AdjointEmitter::Here AdjointEmitter::here() {
     Here at;
     const auto [before, behind] = primal.gather.reach();
     for (size_t axis = 0; axis < size_t(from.rank); ++axis) {
@@ -149,7 +149,7 @@ Sweep::Here Sweep::here() {
         at.position[axis] = b.op(Op::add, {first, b.index(Op::local_index, int(axis))});
         at.index[axis] = b.index(Op::global_index, int(axis));
         at.size[axis] = b.index(Op::global_size, int(axis));
-        if (over == Over::wide || over == Over::wide_by_rows) {
+        if (strategy == AdjointStrategy::halo_gather || strategy == AdjointStrategy::halo_gather_by_rows) {
             at.position[axis] = b.op(Op::sub, {at.position[axis], b.constant_int(Scalar::i32, before[axis])});
             at.size[axis] = b.op(Op::sub, {at.size[axis], b.constant_int(Scalar::i32, before[axis] + behind[axis])});
         }
@@ -160,7 +160,7 @@ Sweep::Here Sweep::here() {
 }
 
 /// True where the item at this offset lies in the range.
-Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
+Value AdjointEmitter::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
     Value all = b.constant_bool(true);
     for (int axis = 0; axis < from.rank; ++axis) {
         const int64_t shift = sign * by[size_t(axis)];
@@ -173,7 +173,7 @@ Value Sweep::in_range_at(const Here& at, const Gather::Offset& by, int sign) {
 
 /// The bounds of a clamped index; if the lower one is above the upper one, the bound that is applied last is both. The period
 /// of a periodic index, at least 1 (x % 0 is 0).
-Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
+AdjointEmitter::Bounds AdjointEmitter::bounds_of(const Gather::Index& index) {
     Elsewhere nowhere;
     Bounds bounds;
     if (index.low) bounds.low = elsewhere(nowhere, index.low);
@@ -191,10 +191,10 @@ Sweep::Bounds Sweep::bounds_of(const Gather::Index& index) {
 /// A condition that is the same for all items: few items meet an element along an axis. A period must be no shorter than the
 /// range; the range may exceed clamps by a few items only. Otherwise the search for these items would take longer than atomics.
 /// The condition also excludes indices that wrap before the clamp or the remainder, as in ranges of a thousand million items.
-Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
+Value AdjointEmitter::few_meet(const Here& at, const Gather::Loads& list) {
     constexpr int few = 64;
     constexpr int64_t far = int64_t(1) << 30, longest = int64_t(1) << 28;
-    static_assert(far + Gather::most_turns * longest + Gather::farthest <= INT32_MAX);
+    static_assert(far + Gather::most_wraps * longest + Gather::farthest <= INT32_MAX);
     Value all = b.constant_bool(true);
     for (const Gather::Load& l : list)
         for (int axis = 0; axis < from.rank; ++axis) {
@@ -215,7 +215,7 @@ Value Sweep::few_meet(const Here& at, const Gather::Loads& list) {
 }
 
 /// The indices along an axis of the items whose load meets the element of this item: from `first` up to `past`.
-std::pair<Value, Value> Sweep::meeting(const Here& at, const Gather::Index& index, int axis) {
+std::pair<Value, Value> AdjointEmitter::meeting(const Here& at, const Gather::Index& index, int axis) {
     const Value e = at.index[size_t(axis)], start = at.start[size_t(axis)], end = at.end[size_t(axis)];
     const Value one = b.constant_int(Scalar::i32, 1), own = b.op(Op::sub, {e, b.constant_int(Scalar::i32, index.shift)});
     const Bounds bounds = bounds_of(index);
@@ -240,7 +240,7 @@ std::pair<Value, Value> Sweep::meeting(const Here& at, const Gather::Index& inde
 }
 
 /// Adds the contribution of the item there through the load.
-void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
+void AdjointEmitter::add_contribution(const std::array<Value, 3>& indices, InstId load, int w, Value sum) {
     Elsewhere there;
     there.indices = indices;
     where_it_runs(there, where.block_of(load), BlockId{0}, [&](Elsewhere& inside) {
@@ -249,15 +249,15 @@ void Sweep::add_given(const std::array<Value, 3>& indices, InstId load, int w, V
 }
 
 /// The same for the item whose load meets the element of this item, by plain offsets.
-void Sweep::add_given_at(const Here& at, const Gather::Load& load, int w, Value sum) {
+void AdjointEmitter::add_contribution_at(const Here& at, const Gather::Load& load, int w, Value sum) {
     std::array<Value, 3> indices = at.index;
     for (size_t axis = 0; axis < 3; ++axis)
         if (const int64_t shift = load.index[axis].shift) indices[axis] = b.op(Op::sub, {indices[axis], b.constant_int(Scalar::i32, shift)});
-    add_given(indices, load.load, w, sum);
+    add_contribution(indices, load.load, w, sum);
 }
 
 /// Adds the sums, one a leaf, to the element of this item.
-void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
+void AdjointEmitter::add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, Value>& sums) {
     std::vector<Value> indices;
     for (int d = 0; d < from.rank; ++d) indices.push_back(at.index[size_t(list[0].axes[size_t(d)])]);
     const MemoryId shadow = shadows->of(from[list[0].load].memory, w);
@@ -265,8 +265,9 @@ void Sweep::add_here(const Here& at, const Gather::Loads& list, int w, const std
 }
 
 /// Adds the contributions of all items whose load meets the element of this item: none, one or several.
-void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w, Value sum) {
-    if (axis == from.rank) return add_given(indices, load.load, w, sum);
+void AdjointEmitter::add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<Value, 3> indices, int w,
+                                 Value sum) {
+    if (axis == from.rank) return add_contribution(indices, load.load, w, sum);
     const auto [first, past] = meeting(at, load.index[size_t(axis)], axis);
     emit_for(first, past, b.constant_int(Scalar::i32, 1), [&](Value j) {
         indices[size_t(axis)] = j;
@@ -275,7 +276,7 @@ void Sweep::add_meeting(const Here& at, const Gather::Load& load, int axis, std:
 }
 
 /// True where all neighbours exist and each is the only item at its element. Most items are such interior items.
-Value Sweep::in_the_interior(const Here& at, const Gather::Loads& list) {
+Value AdjointEmitter::in_the_interior(const Here& at, const Gather::Loads& list) {
     Gather::Offset reach{};
     Value all = b.constant_bool(true);
     const auto also = [&](Value condition) { all = b.op(Op::and_, {all, condition}); };
@@ -293,7 +294,7 @@ Value Sweep::in_the_interior(const Here& at, const Gather::Loads& list) {
 }
 
 /// True where the array has an element at the indices of the item.
-Value Sweep::exists(const Here& at, const Gather::Load& load) {
+Value AdjointEmitter::exists(const Here& at, const Gather::Load& load) {
     const MemoryId m = from[load.load].memory;
     Value all = b.constant_bool(true);
     for (int d = 0; d < from.rank; ++d) {
@@ -305,7 +306,7 @@ Value Sweep::exists(const Here& at, const Gather::Load& load) {
 }
 
 /// Scatters to an element that belongs to no item, and to any element where nothing is gathered.
-void Sweep::scatter_beyond(const Here& at, const Gather::Load& load, Value gathered, int w) {
+void AdjointEmitter::scatter_beyond(const Here& at, const Gather::Load& load, Value gathered, int w) {
     Elsewhere own;
     own.indices = at.index;
     std::vector<Value> indices;
@@ -329,7 +330,7 @@ void Sweep::scatter_beyond(const Here& at, const Gather::Load& load, Value gathe
     });
 }
 
-void Sweep::gather(MemoryId m, int w) {
+void AdjointEmitter::gather(MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
     const Here at = here();
@@ -337,7 +338,7 @@ void Sweep::gather(MemoryId m, int w) {
     for (const Gather::Load& l : list)
         if (Value& sum = sums[from[l.load].leaf]; !sum) sum = b.var(zero(from[l.load].type));
     const auto sum_of = [&](const Gather::Load& l) { return sums.at(from[l.load].leaf); };
-    const auto from_one = [&](const Gather::Load& l) { add_given_at(at, l, w, sum_of(l)); };
+    const auto from_one = [&](const Gather::Load& l) { add_contribution_at(at, l, w, sum_of(l)); };
     const auto add_sums = [&] {
         std::map<uint32_t, Value> now;
         for (const auto& [leaf, sum] : sums) now[leaf] = b.get(sum);

@@ -10,9 +10,9 @@
 //     cells        cell[c][0] += dy * e              cell[c][1] += (dy * e) * x        the second reuses the first
 //     total        dw[c] += cell[c][0]               dm[c] += cell[c][1] * w[c]
 //
-// Three kernels can be emitted: the adjoint with the loop in its place (Over::sums); or the adjoint without the loop, whose
-// items hand the adjoints of the loop's results over in memory (before_sums), and the interchanged loop alone (only_sums),
-// whose item takes one iteration and a chunk of items.
+// Three kernels can be emitted: the adjoint with the loop in its place (AdjointStrategy::partial_sums); or the adjoint without
+// the loop, whose items hand the adjoints of the loop's results over in memory (before_interchanged), and the interchanged loop
+// alone (interchanged), whose item takes one iteration and a chunk of items.
 //
 // Cost: at least 4 instructions an iteration must be saved in the first form. Limits: at most 8 products a term, no more cells
 // than contributions, one float type for all contributions and all values that are handed over.
@@ -39,34 +39,34 @@ std::vector<uint32_t> ids_of(const std::vector<Value>& values) {
 }  // namespace
 
 /// True where a value of the new kernel is uniform over the items in one iteration.
-bool Sweep::same_for_items(Value v) {
-    if (v == loop_cells.index) return true;
-    if (const auto known = loop_cells.same.find(v.id); known != loop_cells.same.end()) return known->second;
+bool AdjointEmitter::same_for_items(Value v) {
+    if (v == partial_sum_cells.index) return true;
+    if (const auto known = partial_sum_cells.same.find(v.id); known != partial_sum_cells.same.end()) return known->second;
     bool same = false;
     if (to[v].inst.id != none) {
         const Inst& i = to[to[v].inst];
         const auto operands = to.operands(i);
         const bool read_only = i.op == Op::load && i.memory.id < from.memories.size() && from[i.memory].kind == MemoryKind::array &&
-                               !primal.loop_sums.is_written(i.memory);
+                               !primal.loop_partial_sums.is_written(i.memory);
         const bool steady = is_scalar_op(i.op) || i.op == Op::cast || i.op == Op::bitcast || i.op == Op::select || read_only;
         same = i.op == Op::constant || i.op == Op::argument || i.op == Op::extent ||
                (steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return same_for_items(o); }));
     }
-    return loop_cells.same[v.id] = same;
+    return partial_sum_cells.same[v.id] = same;
 }
 
 /// True where there is a uniform factor that is not a constant, or a divisor.
-bool Sweep::has_factor(const Product& p) const {
+bool AdjointEmitter::has_factor(const Product& p) const {
     uint64_t bits = 0;
     return !p.divisors.empty() || std::any_of(p.factors.begin(), p.factors.end(), [&](Value f) { return !to.constant(f, bits); });
 }
 
 /// Expands the value into a sum of products. Values of the primal are not expanded, nor are sums without a uniform factor:
 /// expanding differences would cost digits.
-std::vector<Sweep::Product> Sweep::products_of(Value v) {
+std::vector<AdjointEmitter::Product> AdjointEmitter::products_of(Value v) {
     if (same_for_items(v)) return {{{v}, {}, {}, false}};
     const std::vector<Product> itself{{{}, {}, {v}, false}};
-    if (to[v].inst.id == none || loop_cells.of_primal.count(v.id)) return itself;
+    if (to[v].inst.id == none || partial_sum_cells.of_primal.count(v.id)) return itself;
     const Inst& i = to[to[v].inst];
     const auto operands = to.operands(i);
     std::vector<Product> all;
@@ -95,19 +95,21 @@ std::vector<Sweep::Product> Sweep::products_of(Value v) {
 }
 
 /// The number of varying instructions that only the contributions need.
-int Sweep::cost_of_given() const {
+int AdjointEmitter::cost_of_contributions() const {
     std::set<uint32_t> seen;
     const auto walk = [&](const auto& self, Value v) -> void {
-        if (loop_cells.same.count(v.id) && loop_cells.same.at(v.id)) return;
-        if (to[v].inst.id == none || loop_cells.of_primal.count(v.id) || !is_scalar_op(to[to[v].inst].op) || !seen.insert(v.id).second) return;
+        if (partial_sum_cells.same.count(v.id) && partial_sum_cells.same.at(v.id)) return;
+        if (to[v].inst.id == none || partial_sum_cells.of_primal.count(v.id) || !is_scalar_op(to[to[v].inst].op) ||
+            !seen.insert(v.id).second)
+            return;
         for (const Value o : to.operands(to[to[v].inst])) self(self, o);
     };
-    for (const Given& g : loop_cells.given) walk(walk, g.term);
+    for (const Contribution& g : partial_sum_cells.contributions) walk(walk, g.term);
     return int(seen.size());
 }
 
 /// The product of values, later values first. A product of all but one of them is reused where it exists.
-Value Sweep::product_of(const std::vector<Value>& values) {
+Value AdjointEmitter::product_of(const std::vector<Value>& values) {
     if (values.size() == 1) return values[0];
     const auto without = [&](size_t n) {
         std::vector<Value> others = values;
@@ -116,21 +118,21 @@ Value Sweep::product_of(const std::vector<Value>& values) {
     };
     size_t last = values.size() - 1;
     for (size_t n = 0; n < values.size(); ++n)
-        if (loop_cells.made.count(ids_of(without(n)))) last = n;
-    const auto [made, anew] = loop_cells.made.try_emplace(ids_of(values));
+        if (partial_sum_cells.made.count(ids_of(without(n)))) last = n;
+    const auto [made, anew] = partial_sum_cells.made.try_emplace(ids_of(values));
     if (anew) made->second = b.op(Op::mul, {product_of(without(last)), values[last]});
     return made->second;
 }
 
 /// Emits the varying products of the iteration. Gives none where the strategy does not pay.
-std::vector<Value> Sweep::sums_of_given() {
-    LoopCells& cells = loop_cells;
+std::vector<Value> AdjointEmitter::sums_of_contributions() {
+    PartialSumCells& cells = partial_sum_cells;
     std::vector<std::vector<Value>> sums;
     cells.totals.clear(), cells.made.clear();
-    for (const Given& g : cells.given) {
+    for (const Contribution& g : cells.contributions) {
         std::vector<Total> total;
         for (Product& p : products_of(g.term)) {
-            if (p.varying.empty() || to.type_of(g.term) != to.type_of(cells.given[0].term)) return {};
+            if (p.varying.empty() || to.type_of(g.term) != to.type_of(cells.contributions[0].term)) return {};
             std::sort(p.varying.begin(), p.varying.end(), [](Value x, Value y) { return x.id > y.id; });
             const auto at = std::find(sums.begin(), sums.end(), p.varying);
             total.push_back({std::move(p.factors), std::move(p.divisors), p.minus, size_t(at - sums.begin())});
@@ -138,7 +140,7 @@ std::vector<Value> Sweep::sums_of_given() {
         }
         cells.totals.push_back(std::move(total));
     }
-    const int cost = cost_of_given();
+    const int cost = cost_of_contributions();
     const size_t before = to.insts.size();
     std::vector<size_t> order;
     for (size_t n = 0; n < sums.size(); ++n) order.push_back(n);
@@ -146,17 +148,17 @@ std::vector<Value> Sweep::sums_of_given() {
     std::vector<Value> made(sums.size());
     for (const size_t n : order) made[n] = product_of(sums[n]);
     const int saved = cost - int(to.insts.size() - before);
-    if (sums.size() > cells.given.size() || (over == Over::sums && saved < least_saved)) return {};
+    if (sums.size() > cells.contributions.size() || (strategy == AdjointStrategy::partial_sums && saved < least_saved)) return {};
     return made;
 }
 
 /// At the end of the iteration: adds the products to cells or, in the interchanged loop, to `registers`.
-void Sweep::add_given(std::span<const Value> registers) {
-    LoopCells& cells = loop_cells;
+void AdjointEmitter::add_contribution(std::span<const Value> registers) {
+    PartialSumCells& cells = partial_sum_cells;
     cells.of_primal.clear(), cells.same.clear();
     for (const Value v : known)
         if (v) cells.of_primal.insert(v.id);
-    const std::vector<Value> sums = sums_of_given();
+    const std::vector<Value> sums = sums_of_contributions();
     gave_up = gave_up || sums.empty();
     cells.count = int64_t(sums.size());
     for (size_t n = 0; n < sums.size(); ++n) {
@@ -165,41 +167,43 @@ void Sweep::add_given(std::span<const Value> registers) {
     }
 }
 
-void Sweep::add_to_cell(size_t n, Value part) {
-    const Value row = b.op(Op::sub, {loop_cells.index, loop_cells.first}), length = b.constant_int(Scalar::i32, loop_cells.count);
+void AdjointEmitter::add_to_cell(size_t n, Value part) {
+    const Value row = b.op(Op::sub, {partial_sum_cells.index, partial_sum_cells.first}),
+                length = b.constant_int(Scalar::i32, partial_sum_cells.count);
     const Value at = b.op(Op::add, {b.op(Op::mul, {row, length}), b.constant_int(Scalar::i32, int64_t(n))});
-    b.atomic(loop_cells.memory, 0, Atomic::add, {&at, 1}, part);
+    b.atomic(partial_sum_cells.memory, 0, Atomic::add, {&at, 1}, part);
 }
 
 /// The tapes for the cells and, with loop interchange, for the values that items hand over.
-void Sweep::add_loop_tapes(Scalar type) {
-    loop_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
-    if (over != Over::sums) loop_cells.handed_on = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
+void AdjointEmitter::add_loop_tapes(Scalar type) {
+    partial_sum_cells.memory = Shadows::add_array(to, type, Access::inout, "the cells of a loop's sums");
+    if (strategy != AdjointStrategy::partial_sums)
+        partial_sum_cells.passed_values = Shadows::add_array(to, type, Access::inout, "what items hand on to a loop's sums");
 }
 
 // ---- loop interchange ----
 
 /// The values that items hand over, in addition to the adjoints of the results of the loop.
-std::vector<Value> Sweep::handed_on() const {
+std::vector<Value> AdjointEmitter::passed_values() const {
     std::vector<Value> found;
-    for (const Value v : primal.loop_sums.outside)
-        if (!primal.loop_sums.recomputable(v) && !primal.loop_sums.by_iteration(v)) found.push_back(v);
+    for (const Value v : primal.loop_partial_sums.outside)
+        if (!primal.loop_partial_sums.recomputable(v) && !primal.loop_partial_sums.by_iteration(v)) found.push_back(v);
     return found;
 }
 
 /// Replaces the reversed loop: stores the values that are handed over. `incoming`: the adjoints of all results of the loop.
-void Sweep::hand_on(std::span<const Value> incoming) {
+void AdjointEmitter::pass_values(std::span<const Value> incoming) {
     std::vector<Value> values;
-    for (const Value v : handed_on()) values.push_back(provided(v));
+    for (const Value v : passed_values()) values.push_back(provided(v));
     values.insert(values.end(), incoming.begin(), incoming.end());
     for (size_t n = 0; n < values.size(); ++n) {
         const Value at = b.op(Op::add, {b.op(Op::mul, {members().items, b.constant_int(Scalar::i32, int64_t(n))}), members().linear});
-        b.store(loop_cells.handed_on, 0, {&at, 1}, values[n]);
+        b.store(partial_sum_cells.passed_values, 0, {&at, 1}, values[n]);
     }
 }
 
 /// A value of the body of the primal, for another item.
-Value Sweep::of_item(Value v, Value item) {
+Value AdjointEmitter::of_item(Value v, Value item) {
     const Inst& i = from[from[v].inst];
     if (i.op == Op::global_index) return item;
     std::vector<Value> operands;
@@ -208,53 +212,55 @@ Value Sweep::of_item(Value v, Value item) {
 }
 
 /// The body of the interchanged loop: each item reverses one iteration for a chunk of the items of the primal.
-void Sweep::sum_in_chunks() {
-    const InstId id = primal.loop_sums.loop;
+void AdjointEmitter::sum_in_chunks() {
+    const InstId id = primal.loop_partial_sums.loop;
     const Inst& loop = from[id];
-    const Scalar type = from[InstId{primal.loop_sums.loads[0]}].type;
-    const std::vector<Value> values = handed_on();
+    const Scalar type = from[InstId{primal.loop_partial_sums.loads[0]}].type;
+    const std::vector<Value> values = passed_values();
     find_sums();
     add_loop_tapes(type);
     to.name += ".sums";
     to.rank = 2;
     to.group = {}, to.range = {};
-    loop_cells.first = of_item(from.operands(loop)[0], {});
-    loop_cells.index = b.op(Op::add, {loop_cells.first, b.index(Op::global_index, 0)});
+    partial_sum_cells.first = of_item(from.operands(loop)[0], {});
+    partial_sum_cells.index = b.op(Op::add, {partial_sum_cells.first, b.index(Op::global_index, 0)});
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
     const std::vector<Value> results = active_results(id);
     const int64_t columns = int64_t(values.size() + results.size() * size_t(width));
     for (const Value v : values) gave_up = gave_up || from.type_of(v) != type;
     for (const Value v : results) gave_up = gave_up || from.type_of(v) != type;
     if (gave_up || columns == 0) return void(gave_up = true);
-    const Value items = b.op(Op::div, {b.extent(loop_cells.handed_on, 0), number(columns)}), chunks = b.index(Op::global_size, 1);
+    const Value items = b.op(Op::div, {b.extent(partial_sum_cells.passed_values, 0), number(columns)}),
+                chunks = b.index(Op::global_size, 1);
     const Value length = b.op(Op::div, {b.op(Op::add, {items, b.op(Op::sub, {chunks, number(1)})}), chunks});
     const Value begin = b.op(Op::mul, {b.index(Op::global_index, 1), length}), end = b.op(Op::min, {items, b.op(Op::add, {begin, length})});
     // Uniform values are computed once, before the loop over items.
-    for (const Value v : primal.loop_sums.outside)
-        if (primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});
-    known[from[loop.blocks[0]].params[0].id] = loop_cells.index;
+    for (const Value v : primal.loop_partial_sums.outside)
+        if (primal.loop_partial_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = of_item(v, {});
+    known[from[loop.blocks[0]].params[0].id] = partial_sum_cells.index;
     for (const Value v : plan.values_of(loop.blocks[0]))
-        if (plan.hold(v) == Hold::again && primal.loop_sums.by_iteration(v)) ahead.insert(v.id), known[v.id] = again(from[from[v].inst]);
+        if (plan.source_of(v) == ValueSource::rematerialised && primal.loop_partial_sums.by_iteration(v))
+            ahead.insert(v.id), known[v.id] = rematerialise(from[from[v].inst]);
     std::vector<Value> registers;
-    for (size_t n = 0; n < primal.loop_sums.loads.size() * size_t(width); ++n) registers.push_back(b.var(zero(type)));
+    for (size_t n = 0; n < primal.loop_partial_sums.loads.size() * size_t(width); ++n) registers.push_back(b.var(zero(type)));
     emit_for(begin, end, number(1), [&](Value item) {
         const auto column = [&](size_t n) {
             const Value at = b.op(Op::add, {b.op(Op::mul, {items, number(int64_t(n))}), item});
-            return b.load(loop_cells.handed_on, 0, {&at, 1});
+            return b.load(partial_sum_cells.passed_values, 0, {&at, 1});
         };
         size_t next = 0;
-        for (const Value v : primal.loop_sums.outside)
-            if (!ahead.count(v.id)) known[v.id] = primal.loop_sums.recomputable(v) ? of_item(v, item) : column(next++);
+        for (const Value v : primal.loop_partial_sums.outside)
+            if (!ahead.count(v.id)) known[v.id] = primal.loop_partial_sums.recomputable(v) ? of_item(v, item) : column(next++);
         for (const Value result : results)
             for (int w = 0; w < width; ++w) {
                 const Value param = from[loop.blocks[0]].params[1 + from[result].index];
-                open_slot(slot(param, w), from.type_of(param));
-                add(slot(param, w), column(next++));
+                open_accumulator(accumulator(param, w), from.type_of(param));
+                add(accumulator(param, w), column(next++));
             }
         keep_back = true;
         reverse_contents(id, {});
         keep_back = false;
-        add_given(registers);
+        add_contribution(registers);
     });
     // No other adjoint may flow out of the loop.
     std::set<uint32_t> inside;
@@ -268,11 +274,12 @@ void Sweep::sum_in_chunks() {
         for (const Value r : results_of(from, from[i])) inside.insert(r.id);
         add_params(from[i]);
     });
-    for (size_t s = 0; s < slots.size(); ++s) gave_up = gave_up || (slots[s].touched && !inside.count(uint32_t(s / size_t(width))));
-    for (size_t n = 0; n < size_t(loop_cells.count); ++n) add_to_cell(n, b.get(registers[n]));
+    for (size_t s = 0; s < accumulators.size(); ++s)
+        gave_up = gave_up || (accumulators[s].touched && !inside.count(uint32_t(s / size_t(width))));
+    for (size_t n = 0; n < size_t(partial_sum_cells.count); ++n) add_to_cell(n, b.get(registers[n]));
 }
 
-std::vector<Value> Sweep::active_results(InstId loop) const {
+std::vector<Value> AdjointEmitter::active_results(InstId loop) const {
     std::vector<Value> found;
     for (const Value r : results_of(from, from[loop]))
         if (analysis.active(r) && analysis.active(from[from[loop].blocks[0]].params[1 + from[r].index])) found.push_back(r);
@@ -282,9 +289,9 @@ std::vector<Value> Sweep::active_results(InstId loop) const {
 // ---- from cells to shadows ----
 
 /// A uniform value of the iteration `index`, in another kernel.
-Value Sweep::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) const {
-    const Kernel& made = *loop_cells.swept;
-    if (v == loop_cells.index) return index;
+Value AdjointEmitter::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) const {
+    const Kernel& made = *partial_sum_cells.swept;
+    if (v == partial_sum_cells.index) return index;
     const Inst& i = made[made[v].inst];
     const auto now = [&] { return k.params[size_t(argument_of[i.memory.id])].memory; };
     std::vector<Value> operands;
@@ -296,7 +303,7 @@ Value Sweep::rebuild_for(Builder& at, const Kernel& k, Value v, Value index) con
 
 /// The kernel that combines the cells: each item takes the cells of one iteration and adds the results to the shadows; with the
 /// parameters of the kernel that filled them.
-Kernel Sweep::total_of_cells(const Kernel& filled) const {
+Kernel AdjointEmitter::total_of_cells(const Kernel& filled) const {
     Kernel k;
     k.name = filled.name + ".total";
     k.files = filled.files;
@@ -309,23 +316,24 @@ Kernel Sweep::total_of_cells(const Kernel& filled) const {
     Builder at(k);
     at.loc = k.loc;
     at.enter(at.new_block());
-    const Value row = at.index(Op::global_index, 0), index = at.op(Op::add, {row, rebuild_for(at, k, loop_cells.first, {})});
-    const Value start = at.op(Op::mul, {row, at.constant_int(Scalar::i32, loop_cells.count)});
+    const Value row = at.index(Op::global_index, 0),
+                index = at.op(Op::add, {row, rebuild_for(at, k, partial_sum_cells.first, {})});
+    const Value start = at.op(Op::mul, {row, at.constant_int(Scalar::i32, partial_sum_cells.count)});
     const auto now = [&](MemoryId m) { return k.params[size_t(argument_of[m.id])].memory; };
-    for (size_t g = 0; g < loop_cells.given.size(); ++g) {
-        const Given& given = loop_cells.given[g];
-        at.loc = given.loc;
+    for (size_t g = 0; g < partial_sum_cells.contributions.size(); ++g) {
+        const Contribution& contribution = partial_sum_cells.contributions[g];
+        at.loc = contribution.loc;
         Value sum;
-        for (const Total& t : loop_cells.totals[g]) {
+        for (const Total& t : partial_sum_cells.totals[g]) {
             const Value place = at.op(Op::add, {start, at.constant_int(Scalar::i32, int64_t(t.sum))});
-            Value part = at.load(now(loop_cells.memory), 0, {&place, 1});
+            Value part = at.load(now(partial_sum_cells.memory), 0, {&place, 1});
             for (const Value f : t.factors) part = at.op(Op::mul, {part, rebuild_for(at, k, f, index)});
             for (const Value d : t.divisors) part = at.op(Op::div, {part, rebuild_for(at, k, d, index)});
             sum = sum ? at.op(t.minus ? Op::sub : Op::add, {sum, part}) : t.minus ? at.op(Op::neg, {part}) : part;
         }
         std::vector<Value> place;
-        for (const Value v : given.indices) place.push_back(rebuild_for(at, k, v, index));
-        at.atomic(now(given.memory), given.leaf, Atomic::add, place, sum);
+        for (const Value v : contribution.indices) place.push_back(rebuild_for(at, k, v, index));
+        at.atomic(now(contribution.memory), contribution.leaf, Atomic::add, place, sum);
     }
     at.terminate(Op::return_);
     at.leave();

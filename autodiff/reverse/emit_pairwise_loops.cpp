@@ -16,9 +16,9 @@ using namespace ir;
 
 /// For a square (x - y)^2 of a pair: emits (y - x)^2, which is equal, and which the item has computed for itself if it computes
 /// the same with x and y exchanged. None for other instructions.
-Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
+Value AdjointEmitter::square_elsewhere(Elsewhere& there, const Inst& i) {
     const auto v = from.operands(i);
-    if (over != Over::all_pairs || i.op != Op::mul || v[0] != v[1]) return {};
+    if (strategy != AdjointStrategy::pairwise || i.op != Op::mul || v[0] != v[1]) return {};
     if (from[v[0]].inst.id == none || from[from[v[0]].inst].op != Op::sub) return {};
     const auto difference = from.operands(from[from[v[0]].inst]);
     const Value x = elsewhere(there, difference[0]), y = elsewhere(there, difference[1]), turned = b.op(Op::sub, {y, x});
@@ -27,11 +27,11 @@ Value Sweep::square_elsewhere(Elsewhere& there, const Inst& i) {
 
 /// Iteration j of item i reverses the iteration of the item itself, by `own`. For a pairwise loop it also evaluates the
 /// iteration i of item j, and keeps the contribution to the elements of item i.
-void Sweep::reverse_pairs(InstId loop, const std::function<void(Value index)>& own) {
+void AdjointEmitter::reverse_pairwise_loop(InstId loop, const std::function<void(Value index)>& own) {
     const Inst& i = from[loop];
     const auto bounds = from.operands(i);
-    const auto pairs = primal.pairs.loads.find(loop.id);
-    const bool taken = over == Over::all_pairs && pairs != primal.pairs.loads.end();
+    const auto pairs = primal.pairwise.loads.find(loop.id);
+    const bool taken = strategy == AdjointStrategy::pairwise && pairs != primal.pairwise.loads.end();
     std::vector<Value> sums;  // one for each load and direction
     for (size_t n = 0; taken && n < pairs->second.size() * size_t(width); ++n)
         sums.push_back(b.var(zero(from[pairs->second[n / size_t(width)]].type)));

@@ -24,8 +24,8 @@ constexpr Scalar stack_types[] = {Scalar::i8,  Scalar::i16, Scalar::i32, Scalar:
                                   Scalar::u32, Scalar::u64, Scalar::f16, Scalar::f32, Scalar::f64};
 }  // namespace
 
-void Sweep::add_stacks() {
-    const bool apart = part == Part::augmented || part == Part::reverse || plan.is_apart();
+void AdjointEmitter::add_stacks() {
+    const bool split_mode = part == Part::augmented || part == Part::reverse || plan.is_split();
     int64_t all = 0;
     bool bounded = true;
     for (const Scalar type : stack_types) {
@@ -39,7 +39,7 @@ void Sweep::add_stacks() {
     }
     for (Stack& stack : stacks) {
         stack.kind = !stack.bound                                  ? Tape::Size::counted
-                     : !apart && bounded && all <= signature.private_elements ? Tape::Size::fixed
+                     : !split_mode && bounded && all <= signature.private_elements ? Tape::Size::fixed
                                                                    : Tape::Size::item;
         const bool counting = part == Part::count;
         const std::string name = text("the tape of ", name_of(stack.type));
@@ -62,7 +62,7 @@ void Sweep::add_stacks() {
                 Shadows::add_array(to, Scalar::i32, counting ? Access::inout : Access::in, text("the offsets of ", name));
             if (!counting) stack.memory = Shadows::add_array(to, stack.type, Access::inout, name);
         }
-        if (apart && !stack.known_height()) {
+        if (split_mode && !stack.known_height()) {
             tapes.push_back({Scalar::i32, Tape::Size::item, 1});
             if (!counting) stack.final = Shadows::add_array(to, Scalar::i32, Access::inout, text("the height of ", name));
         }
@@ -74,7 +74,7 @@ void Sweep::add_stacks() {
 
 /// The address of an element. Tapes with a fixed size an item interleave the items; in counted tapes the items follow one
 /// another.
-Value Sweep::address(Stack& stack, Value slot) {
+Value AdjointEmitter::address(Stack& stack, Value slot) {
     switch (stack.kind) {
         case Tape::Size::item: return b.op(Op::add, {b.op(Op::mul, {slot, members().items}), members().linear});
         case Tape::Size::counted: return b.op(Op::add, {stack.base, slot});
@@ -82,12 +82,12 @@ Value Sweep::address(Stack& stack, Value slot) {
     }
 }
 
-void Sweep::push(BlockId block) {
+void AdjointEmitter::push(BlockId block) {
     for (Stack& stack : stacks) {
         std::vector<Value> values;
-        for (const Value v : plan.pushed(block, stack.type)) values.push_back(part == Part::count ? v : of(v));
+        for (const Value v : plan.taped(block, stack.type)) values.push_back(part == Part::count ? v : of(v));
         if (stack.type == Scalar::i32)
-            for (const InstId loop : plan.pushed_counts(block))
+            for (const InstId loop : plan.taped_counts(block))
                 values.push_back(part == Part::count ? Value{} : counts.at(loop.id));
         if (values.empty()) continue;
         Value height = b.get(stack.cursor);
@@ -101,10 +101,10 @@ void Sweep::push(BlockId block) {
     }
 }
 
-void Sweep::pop(BlockId block) {
+void AdjointEmitter::pop(BlockId block) {
     for (Stack& stack : stacks) {
-        const std::vector<Value> values = plan.pushed(block, stack.type);
-        const std::vector<InstId> loops = stack.type == Scalar::i32 ? plan.pushed_counts(block) : std::vector<InstId>();
+        const std::vector<Value> values = plan.taped(block, stack.type);
+        const std::vector<InstId> loops = stack.type == Scalar::i32 ? plan.taped_counts(block) : std::vector<InstId>();
         const int64_t size = int64_t(values.size() + loops.size());
         if (size == 0) continue;
         const Value height = b.op(Op::sub, {b.get(stack.cursor), b.constant_int(Scalar::i32, size)});
@@ -118,18 +118,18 @@ void Sweep::pop(BlockId block) {
     }
 }
 
-void Sweep::save_cursors() {
+void AdjointEmitter::save_cursors() {
     for (Stack& stack : stacks)
         if (!stack.known_height()) b.store(stack.final, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }
 
-void Sweep::restore_cursors() {
+void AdjointEmitter::restore_cursors() {
     for (Stack& stack : stacks)
         b.set(stack.cursor, stack.known_height() ? b.constant_int(Scalar::i32, stack.bound->number)
                                                  : b.load(stack.final, 0, std::span(&members().linear, 1)));
 }
 
-void Sweep::count_pushes() {
+void AdjointEmitter::count_pushes() {
     for (Stack& stack : stacks)
         if (stack.kind == Tape::Size::counted) b.store(stack.offsets, 0, std::span(&members().linear, 1), b.get(stack.cursor));
 }

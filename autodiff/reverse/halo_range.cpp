@@ -24,11 +24,11 @@ namespace pumice::derive {
 
 using namespace ir;
 
-void Sweep::gather_wide() {
+void AdjointEmitter::gather_over_halo() {
     gather_begins = to.insts.size();
     const Here at = here();
     if (part == Part::both) {
-        needed = std::make_unique<Needed>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
+        liveness = std::make_unique<AdjointLiveness>(from, where, plan, [this](MemoryId m) { return unneeded(m); });
         declare_variables();
         Value inside = b.constant_bool(true);
         for (int axis = 0; axis < from.rank; ++axis) inside = b.op(Op::and_, {inside, exists_at(at, axis, at.position[size_t(axis)])});
@@ -36,19 +36,19 @@ void Sweep::gather_wide() {
     }
     for (const auto& entry : primal.gather.loads)
         for (int w = 0; w < width; ++w)
-            if (over == Over::wide) gather_wide(at, {entry.first}, w);
+            if (strategy == AdjointStrategy::halo_gather) gather_over_halo(at, {entry.first}, w);
             else gather_by_rows(at, {entry.first}, w);
 }
 
 /// True where the range of the primal has an item at this position.
-Value Sweep::exists_at(const Here& at, int axis, Value position) {
+Value AdjointEmitter::exists_at(const Here& at, int axis, Value position) {
     const auto as_unsigned = [&](Value v) { return b.cast(Scalar::u32, v); };
     return b.op(Op::lt, {as_unsigned(position), as_unsigned(at.size[size_t(axis)])});
 }
 
 /// The item that reads the element of this item as x[i + shift], along one axis: gives the condition that the range of the
 /// primal has it, and the index of the nearest item that exists.
-std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t shift) {
+std::pair<Value, Value> AdjointEmitter::neighbour(const Here& at, size_t axis, int64_t shift) {
     const auto [before, behind] = primal.gather.reach();
     const auto number = [&](int64_t n) { return b.constant_int(Scalar::i32, n); };
     const Value position = b.op(Op::add, {at.position[axis], number(-shift)}), size = at.size[axis];
@@ -64,12 +64,12 @@ std::pair<Value, Value> Sweep::neighbour(const Here& at, size_t axis, int64_t sh
 }
 
 /// The element of the item exists if the stencil reaches over the whole halo-extended range. Otherwise a branch tests that.
-void Sweep::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
+void AdjointEmitter::where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit) {
     if (primal.gather.always() && Gather::reach(list) == primal.gather.reach() && Gather::around(list)) emit();
     else emit_if(exists(at, list[0]), emit);
 }
 
-void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
+void AdjointEmitter::gather_over_halo(const Here& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
     where_it_exists(at, list, [&] {
@@ -97,7 +97,7 @@ void Sweep::gather_wide(const Here& at, MemoryId m, int w) {
 
 /// Separates interior items from boundary items. Both add their sums after the branch: an element that is stored under one mask
 /// and loaded under another would have to come from memory in between.
-void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
+void AdjointEmitter::gather_by_rows(const Here& at, MemoryId m, int w) {
     const Gather::Loads& list = primal.gather.loads.at(m.id);
     b.loc = from[list[0].load].loc;
     std::map<uint32_t, Value> sums;  // by leaf; variables
@@ -113,8 +113,8 @@ void Sweep::gather_by_rows(const Here& at, MemoryId m, int w) {
                 there_is = b.op(Op::and_, {there_is, b.op(Op::lt, {position, at.size[size_t(axis)]})});
             }
             const Value sum = sums.at(from[l.load].leaf);
-            if (interior) add_given_at(at, l, w, sum);
-            else emit_if(there_is, [&] { add_given_at(at, l, w, sum); });
+            if (interior) add_contribution_at(at, l, w, sum);
+            else emit_if(there_is, [&] { add_contribution_at(at, l, w, sum); });
         }
     };
     where_it_exists(at, list, [&] {

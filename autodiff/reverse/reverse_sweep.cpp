@@ -28,45 +28,45 @@ using namespace ir;
 
 // ---- values of the primal ----
 
-Value Sweep::provided(Value v) const {
+Value AdjointEmitter::provided(Value v) const {
     const Value now = known[v.id];
     if (!now) library_bug(text("the reverse sweep of kernel \"", from.name, "\" uses value ", v.id, " before it has it\n", print(from)));
     return now;
 }
 
-std::vector<Value> Sweep::provided(std::span<const Value> v) const {
+std::vector<Value> AdjointEmitter::provided(std::span<const Value> v) const {
     std::vector<Value> all;
     for (const Value one : v) all.push_back(provided(one));
     return all;
 }
 
-Value Sweep::again(const Inst& i) {
+Value AdjointEmitter::rematerialise(const Inst& i) {
     b.loc = i.loc;
     if (i.op == Op::load) return b.load(i.memory, i.leaf, provided(indices_of(from, i)));
     return pure_of(i, provided(from.operands(i)));
 }
 
 /// Emits a pure instruction of the primal with other operands.
-Value Sweep::pure_of(const Inst& i, std::span<const Value> v) {
+Value AdjointEmitter::pure_of(const Inst& i, std::span<const Value> v) {
     if (i.op == Op::argument) return b.argument(shadows->param(size_t(i.immediate)), i.type);
     return emit_like(b, i, v);
 }
 
 /// Makes the values of the primal that the reverse of a block needs, at its start. `iteration` is the number of the iteration,
 /// if the block is the body of a loop.
-void Sweep::provide(BlockId block, Value iteration) {
+void AdjointEmitter::provide(BlockId block, Value iteration) {
     pop(block);
     for (const Value v : plan.values_of(block)) {
         const ValueInfo& info = from[v];
-        switch (plan.hold(v)) {
-            case Hold::given:
+        switch (plan.source_of(v)) {
+            case ValueSource::live:
                 if (info.inst.id != none) known[v.id] = of(v);
                 break;
-            case Hold::again:
-                if (!ahead.count(v.id)) known[v.id] = again(from[info.inst]);
+            case ValueSource::rematerialised:
+                if (!ahead.count(v.id)) known[v.id] = rematerialise(from[info.inst]);
                 break;
-            case Hold::variable: known[v.id] = b.get(variables[v.id]); break;
-            case Hold::induction: {
+            case ValueSource::variable: known[v.id] = b.get(variables[v.id]); break;
+            case ValueSource::induction: {
                 const Inst& loop = from[where.owner_of(info.block)];
                 const Value first = provided(from.operands(loop)[leading_operands(loop.op) + info.index - leading_params(loop.op)]);
                 // The definition of the increment may come after the parameter; a constant is emitted again.
@@ -76,12 +76,12 @@ void Sweep::provide(BlockId block, Value iteration) {
                 known[v.id] = b.op(Op::add, {first, b.op(Op::mul, {b.cast(info.type, iteration), step})});
                 break;
             }
-            case Hold::pushed:
-            case Hold::unneeded: break;
+            case ValueSource::taped:
+            case ValueSource::unneeded: break;
         }
     }
     for (const InstId loop : plan.counts_of(block))
-        if (plan.count_hold(loop) == Hold::variable) counts[loop.id] = b.get(count_variables.at(loop.id));
+        if (plan.count_source(loop) == ValueSource::variable) counts[loop.id] = b.get(count_variables.at(loop.id));
     for (const InstId store : plan.refills(block)) {
         const Inst& i = from[store];
         b.loc = i.loc;
@@ -91,17 +91,17 @@ void Sweep::provide(BlockId block, Value iteration) {
 
 // ---- control flow ----
 
-void Sweep::reverse_body() {
+void AdjointEmitter::reverse_body() {
     provide(BlockId{0}, {});
     find_sums();
-    open_slots(BlockId{0});
+    open_accumulators(BlockId{0});
     reverse_block(BlockId{0});
     flush();
     if (gathers()) gather_all();
     reduce_sums();
 }
 
-void Sweep::reverse_block(BlockId block) {
+void AdjointEmitter::reverse_block(BlockId block) {
     const auto& insts = from[block].insts;
     for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
         if (from[*at].op == Op::barrier) {
@@ -114,7 +114,7 @@ void Sweep::reverse_block(BlockId block) {
     }
 }
 
-void Sweep::reverse(InstId id) {
+void AdjointEmitter::reverse(InstId id) {
     const Inst& i = from[id];
     b.loc = i.loc;
     switch (i.op) {
@@ -141,13 +141,13 @@ Value square_in_cube(const Kernel& k, const Inst& i) {
     return {};
 }
 
-void Sweep::reverse_operation(const Inst& i) {
+void AdjointEmitter::reverse_operation(const Inst& i) {
     const auto v = from.operands(i);
     for (int w = 0; w < width; ++w) {
         if (passes_on(i, w)) continue;
-        const Value adjoint = take(slot(from.result(i), w));
+        const Value adjoint = take(accumulator(from.result(i), w));
         if (!adjoint) continue;
-        const bool careful = primal.behind_choice[from.result(i).id];
+        const bool careful = primal.discardable[from.result(i).id];
         const auto give = [&](Value operand, Value term) { add(operand, w, careful ? unless_zero(adjoint, term) : term); };
         if (i.op == Op::cast) {
             add(v[0], w, b.cast(from.type_of(v[0]), adjoint));
@@ -164,8 +164,8 @@ void Sweep::reverse_operation(const Inst& i) {
             for (size_t o = 0; o < v.size(); ++o) {
                 if (!analysis.active(v[o]) || vanishes(i.op, int(o))) continue;
                 Value operands[3];
-                if (const Value final = plan.final_extreme(i)) {
-                    if (plan.extreme(where.owner_of(from[v[0]].block))) {
+                if (const Value final = plan.final_min_max(i)) {
+                    if (plan.argmax_value(where.owner_of(from[v[0]].block))) {
                         if (o == 1) add(v[o], w, adjoint);
                         continue;
                     }
@@ -179,14 +179,14 @@ void Sweep::reverse_operation(const Inst& i) {
                 const Value result = from_what & uses_result ? provided(from.result(i)) : Value{};
                 const Value partial = emit_partial(b, i.op, int(o), operands, result, to.type_of(adjoint));
                 if (careful && from_what) give(v[o], times(b, to, adjoint, partial));
-                else add_product(slot(v[o], w), adjoint, partial);
+                else add_product(accumulator(v[o], w), adjoint, partial);
             }
         }
     }
 }
 
 /// Lanes whose own result has no use take part as well.
-void Sweep::reverse_subgroup(const Inst& i) {
+void AdjointEmitter::reverse_subgroup(const Inst& i) {
     const auto v = from.operands(i);
     const Subgroup what = Subgroup(i.immediate);
     std::vector<Value> operands(v.size());
@@ -194,17 +194,17 @@ void Sweep::reverse_subgroup(const Inst& i) {
     if (needs_lane(what)) operands[1] = provided(v[1]);
     SubgroupRule rule(b, to, what, operands, needs_lane(what) && plan.one_for_subgroup(v[1]));
     for (int w = 0; w < width; ++w)
-        if (const Value adjoint = take(slot(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
+        if (const Value adjoint = take(accumulator(from.result(i), w))) add(v[0], w, rule.adjoint(adjoint));
 }
 
 /// Calls the reverse rule of the function with the parameters, the results, and an adjoint for every result.
-void Sweep::reverse_call(const Inst& i) {
+void AdjointEmitter::reverse_call(const Inst& i) {
     const auto v = from.operands(i);
     for (int w = 0; w < width; ++w) {
         std::vector<Value> arguments = provided(v), adjoints;
         bool any = false;
         for (const Value r : results_of(from, i)) {
-            const Value adjoint = analysis.active(r) ? take(slot(r, w)) : Value{};
+            const Value adjoint = analysis.active(r) ? take(accumulator(r, w)) : Value{};
             any = any || adjoint;
             arguments.push_back(provided(r));
             adjoints.push_back(adjoint ? adjoint : zero(from.type_of(r)));
@@ -216,28 +216,28 @@ void Sweep::reverse_call(const Inst& i) {
     }
 }
 
-void Sweep::reverse_argument(const Inst& i) {
+void AdjointEmitter::reverse_argument(const Inst& i) {
     const size_t p = size_t(i.immediate);
     for (int w = 0; w < width; ++w)
-        if (const Value adjoint = take(slot(from.result(i), w))) add(sum(shadows->scalar(p, w), 0, {}, i.type), adjoint);
+        if (const Value adjoint = take(accumulator(from.result(i), w))) add(sum(shadows->scalar(p, w), 0, {}, i.type), adjoint);
 }
 
-void Sweep::reverse_if(const Inst& i) {
+void AdjointEmitter::reverse_if(const Inst& i) {
     flush();
     std::vector<Value> adjoints(size_t(i.result_count) * size_t(width));
     for (int r = 0; r < i.result_count; ++r)
         for (int w = 0; w < width; ++w)
-            if (analysis.active(from.result(i, r))) adjoints[size_t(r * width + w)] = take(slot(from.result(i, r), w));
-    const std::vector<Slot> before = slots;
-    std::vector<Slot> after_then;
+            if (analysis.active(from.result(i, r))) adjoints[size_t(r * width + w)] = take(accumulator(from.result(i, r), w));
+    const std::vector<Accumulator> before = accumulators;
+    std::vector<Accumulator> after_then;
     const Value condition = provided(from.operands(i)[0]);
     BlockId arms[2];
     for (int which = 0; which < 2; ++which) {
-        slots = before;
+        accumulators = before;
         b.enter(arms[which] = b.new_block());
         const BlockId block = i.blocks[which];
         provide(block, {});
-        open_slots(block);
+        open_accumulators(block);
         const auto yielded = from.operands(last_inst(from, block));
         for (int r = 0; r < i.result_count; ++r)
             for (int w = 0; w < width; ++w)
@@ -246,35 +246,35 @@ void Sweep::reverse_if(const Inst& i) {
         flush();
         b.terminate(Op::yield);
         b.leave();
-        if (which == 0) after_then = std::move(slots);
+        if (which == 0) after_then = std::move(accumulators);
     }
     // After the if: an accumulator is zero where both arms leave it zero. An accumulator that is no variable belongs to one of
     // the arms.
     for (size_t s = 0; s < before.size(); ++s) {
-        const bool touched = slots[s].touched || after_then[s].touched;
-        slots[s].zero = slots[s].zero && after_then[s].zero;
-        if (!before[s].var) slots[s] = before[s];
-        slots[s].touched = touched;
+        const bool touched = accumulators[s].touched || after_then[s].touched;
+        accumulators[s].zero = accumulators[s].zero && after_then[s].zero;
+        if (!before[s].var) accumulators[s] = before[s];
+        accumulators[s].touched = touched;
     }
     b.loc = i.loc;
     b.control(Op::if_, {&condition, 1}, {arms[0], arms[1]});
 }
 
 /// Reverses one iteration of the loop. The index of a for is known.
-void Sweep::reverse_contents(InstId id, Value iteration) {
+void AdjointEmitter::reverse_contents(InstId id, Value iteration) {
     const Inst& i = from[id];
     const BlockId contents = plan.home(i.blocks[0]);
     const auto& params = from[i.blocks[0]].params;
     const uint32_t leading = leading_params(i.op);
     provide(contents, iteration);
-    open_slots(contents);
+    open_accumulators(contents);
     std::vector<std::pair<uint32_t, Value>> incoming;  // of columns
     for (uint32_t c = 0; c < i.result_count; ++c)
         for (int w = 0; w < width && analysis.active(params[leading + c]); ++w)
-            incoming.emplace_back(c, b.get(slots[slot(params[leading + c], w)].var));
+            incoming.emplace_back(c, b.get(accumulators[accumulator(params[leading + c], w)].var));
     for (size_t n = 0; n < incoming.size(); ++n) {
         const Value param = params[leading + incoming[n].first];
-        Slot& s = slots[slot(param, int(n % size_t(width)))];
+        Accumulator& s = accumulators[accumulator(param, int(n % size_t(width)))];
         b.set(s.var, zero(from.type_of(param)));
         s.zero = true;
     }
@@ -285,53 +285,55 @@ void Sweep::reverse_contents(InstId id, Value iteration) {
     flush();
 }
 
-void Sweep::reverse_loop(InstId id) {
+void AdjointEmitter::reverse_loop(InstId id) {
     const Inst& i = from[id];
     flush();
     const auto& params = from[i.blocks[0]].params;
     const uint32_t leading = leading_params(i.op), bounds = leading_operands(i.op);
     const auto operands = from.operands(i);
     // The adjoint of a result flows into the value that the loop ends with: a parameter, or a value of the code around.
-    std::vector<std::pair<size_t, Value>> initial;  // of slots
+    std::vector<std::pair<size_t, Value>> initial;  // of accumulators
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = from.result(i, int(c));
         const Value ends = i.op == Op::for_ ? params[leading + c] : from.operands(last_inst(from, i.blocks[0]))[1 + c];
         for (int w = 0; w < width && analysis.active(result); ++w)
-            if (const Value adjoint = take(slot(result, w)); adjoint && analysis.active(ends)) initial.emplace_back(slot(ends, w), adjoint);
+            if (const Value adjoint = take(accumulator(result, w)); adjoint && analysis.active(ends))
+                initial.emplace_back(accumulator(ends, w), adjoint);
     }
     std::vector<uint32_t> active;
     for (uint32_t c = 0; c < i.result_count; ++c)
         if (analysis.active(params[leading + c])) active.push_back(c);
     for (const uint32_t c : active)
-        for (int w = 0; w < width; ++w) open_slot(slot(params[leading + c], w), from.type_of(params[leading + c]));
+        for (int w = 0; w < width; ++w) open_accumulator(accumulator(params[leading + c], w), from.type_of(params[leading + c]));
     for (const auto& [at, adjoint] : initial) add(at, adjoint);
 
-    const std::vector<Slot> before = slots;
-    for (Slot& s : slots)
+    const std::vector<Accumulator> before = accumulators;
+    for (Accumulator& s : accumulators)
         if (s.var) s.zero = false, s.touched = false;
     const auto one_iteration = [&](Value iteration) {
-        if (i.op == Op::for_ && plan.hold(params[0]) != Hold::unneeded) {
+        if (i.op == Op::for_ && plan.source_of(params[0]) != ValueSource::unneeded) {
             const Value index = b.op(Op::mul, {b.cast(from.type_of(params[0]), iteration), provided(operands[2])});
             known[params[0].id] = b.op(Op::add, {provided(operands[0]), index});
         }
         reverse_contents(id, iteration);
     };
-    if (plan.extreme(id)) {
+    if (plan.argmax_value(id)) {
         const Value last = b.get(last_attained.at(id.id));
         emit_if(b.op(Op::ge, {last, zero(to.type_of(last))}), [&] { one_iteration(last); });
-    } else if (sums_loop(id) && over == Over::before_sums) {
-        add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
+    } else if (sums_loop(id) && strategy == AdjointStrategy::before_interchanged) {
+        add_loop_tapes(from[InstId{primal.loop_partial_sums.loads[0]}].type);
         std::vector<Value> incoming;
         for (const Value result : active_results(id))
-            for (int w = 0; w < width; ++w) incoming.push_back(b.get(slots[slot(params[leading + from[result].index], w)].var));
-        hand_on(incoming);
+            for (int w = 0; w < width; ++w)
+                incoming.push_back(b.get(accumulators[accumulator(params[leading + from[result].index], w)].var));
+        pass_values(incoming);
     } else if (plan.any_order(id)) {
-        if (sums_loop(id)) add_loop_tapes(from[InstId{primal.loop_sums.loads[0]}].type);
-        reverse_pairs(id, [&](Value index) {
+        if (sums_loop(id)) add_loop_tapes(from[InstId{primal.loop_partial_sums.loads[0]}].type);
+        reverse_pairwise_loop(id, [&](Value index) {
             known[params[0].id] = index;
-            if (sums_loop(id)) loop_cells.index = index, loop_cells.first = provided(operands[0]), keep_back = true;
+            if (sums_loop(id)) partial_sum_cells.index = index, partial_sum_cells.first = provided(operands[0]), keep_back = true;
             reverse_contents(id, {});
-            if (sums_loop(id)) keep_back = false, add_given({});
+            if (sums_loop(id)) keep_back = false, add_contribution({});
         });
     } else {
         const auto count_of_for = [&] {
@@ -349,44 +351,44 @@ void Sweep::reverse_loop(InstId id) {
         });
     }
     for (size_t s = 0; s < before.size(); ++s) {
-        const bool touched = slots[s].touched;
-        slots[s] = before[s];
-        slots[s].touched = before[s].touched || touched;
-        if (slots[s].var) slots[s].zero = before[s].zero && !touched;
+        const bool touched = accumulators[s].touched;
+        accumulators[s] = before[s];
+        accumulators[s].touched = before[s].touched || touched;
+        if (accumulators[s].var) accumulators[s].zero = before[s].zero && !touched;
     }
     for (const uint32_t c : active)
         for (int w = 0; w < width; ++w) {
-            Slot& s = slots[slot(params[leading + c], w)];
+            Accumulator& s = accumulators[accumulator(params[leading + c], w)];
             s.zero = false;
-            if (analysis.active(operands[bounds + c])) add(operands[bounds + c], w, take(slot(params[leading + c], w)));
+            if (analysis.active(operands[bounds + c])) add(operands[bounds + c], w, take(accumulator(params[leading + c], w)));
         }
 }
 
 // ---- memory ----
 
-void Sweep::reverse_load(InstId id) {
+void AdjointEmitter::reverse_load(InstId id) {
     const Inst& i = from[id];
     if (!analysis.active(i.memory, i.leaf)) return;
     for (int w = 0; w < width; ++w)
-        if (const Value adjoint = take(slot(from.result(i), w))) accumulate(id, w, adjoint);
+        if (const Value adjoint = take(accumulator(from.result(i), w))) accumulate(id, w, adjoint);
 }
 
-void Sweep::reverse_store(const Inst& i) {
+void AdjointEmitter::reverse_store(const Inst& i) {
     const std::vector<Value> indices = provided(indices_of(from, i));
     for (int w = 0; w < width; ++w) {
         const MemoryId shadow = shadows->of(i.memory, w);
-        const Location place{shadow, i.leaf, indices};
+        const MemoryLocation location{shadow, i.leaf, indices};
         bool overwritten = false;  // a later store to the same element has consumed the shadow
-        for (const Pending& p : pending) overwritten = overwritten || same_place({p.memory, p.leaf, p.indices}, place);
+        for (const Pending& p : pending) overwritten = overwritten || must_alias({p.memory, p.leaf, p.indices}, location);
         if (overwritten) continue;
         flush(shadow, i.leaf, indices, false);
         const Value adjoint = b.load(shadow, i.leaf, indices);
-        if (!gathers() && over != Over::all_pairs) pending.push_back({shadow, i.leaf, indices, adjoint});
+        if (!gathers() && strategy != AdjointStrategy::pairwise) pending.push_back({shadow, i.leaf, indices, adjoint});
         add(from.operands(i).back(), w, adjoint);
     }
 }
 
-void Sweep::reverse_atomic(const Inst& i) {
+void AdjointEmitter::reverse_atomic(const Inst& i) {
     const Value value = from.operands(i).back();
     if (!analysis.active(value)) return;
     const std::vector<Value> indices = provided(indices_of(from, i));
@@ -398,7 +400,7 @@ void Sweep::reverse_atomic(const Inst& i) {
     }
 }
 
-void Sweep::accumulate(InstId load, int w, Value term) {
+void AdjointEmitter::accumulate(InstId load, int w, Value term) {
     const Inst& i = from[load];
     if ((gathers() && primal.gather.has(i.memory)) || taken_by_others(load)) return;
     const MemoryId shadow = shadows->of(i.memory, w);
@@ -407,11 +409,13 @@ void Sweep::accumulate(InstId load, int w, Value term) {
     if (w == 0) accumulated.push_back(note);
     if (how == Accumulation::group) return add(sum(shadow, i.leaf, indices_of(from, i), i.type), term);
     const std::vector<Value> indices = provided(indices_of(from, i));
-    if (keep_back && primal.loop_sums.has(load)) return loop_cells.given.push_back({shadow, i.leaf, indices, term, b.loc});
-    if (over == Over::only_sums && how == Accumulation::plain) gave_up = true;  // items of several iterations add to one element
-    const Location place{shadow, i.leaf, indices};
+    if (keep_back && primal.loop_partial_sums.has(load))
+        return partial_sum_cells.contributions.push_back({shadow, i.leaf, indices, term, b.loc});
+    // Items of several iterations add to one element.
+    if (strategy == AdjointStrategy::interchanged && how == Accumulation::plain) gave_up = true;
+    const MemoryLocation location{shadow, i.leaf, indices};
     for (size_t p = 0; p < pending.size(); ++p) {
-        if (!same_place({pending[p].memory, pending[p].leaf, pending[p].indices}, place)) continue;
+        if (!must_alias({pending[p].memory, pending[p].leaf, pending[p].indices}, location)) continue;
         // The held-back zero of this element and the addition become one store of the term. If the term is the value that was
         // loaded, nothing has to be stored.
         const bool unchanged = pending[p].loaded == term;
@@ -425,17 +429,17 @@ void Sweep::accumulate(InstId load, int w, Value term) {
 }
 
 /// Emits the zeros that were held back.
-void Sweep::flush() {
+void AdjointEmitter::flush() {
     for (const Pending& p : pending) b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
     pending.clear();
 }
 
 /// Emits the zeros of elements that an access to this element may alias.
-void Sweep::flush(MemoryId memory, uint32_t leaf, std::span<const Value> indices, bool also_same) {
-    const Location place{memory, leaf, indices};
+void AdjointEmitter::flush(MemoryId memory, uint32_t leaf, std::span<const Value> indices, bool also_same) {
+    const MemoryLocation location{memory, leaf, indices};
     std::erase_if(pending, [&](const Pending& p) {
-        const Location kept{p.memory, p.leaf, p.indices};
-        if (!may_alias(to, kept, place) || (!also_same && same_place(kept, place))) return false;
+        const MemoryLocation kept{p.memory, p.leaf, p.indices};
+        if (!may_alias(to, kept, location) || (!also_same && must_alias(kept, location))) return false;
         b.store(p.memory, p.leaf, p.indices, zero(to[p.memory].element.leaves[p.leaf].type));
         return true;
     });

@@ -20,18 +20,18 @@ namespace pumice::derive {
 /// The parts of the two sweeps that a kernel has.
 enum class Part { both, augmented, reverse, count };
 
-/// The strategy of a kernel: scatter (the range of the primal), scatter-to-gather over a halo-extended range (Wide::kernel,
-/// Wide::by_rows), pairwise loops (AllPairs::kernel), or loop partial sums (LoopCells: in place; before the interchanged loop;
-/// the interchanged loop alone).
-enum class Over { range, wide, wide_by_rows, all_pairs, sums, before_sums, only_sums };
+/// The strategy of a kernel: scatter (the range of the primal), scatter-to-gather over a halo-extended range (HaloGather::kernel,
+/// HaloGather::by_rows), pairwise loops (PairwiseAdjoint::kernel), or loop partial sums (LoopPartialSumsAdjoint: in place; before
+/// the interchanged loop; the interchanged loop alone).
+enum class AdjointStrategy { range, halo_gather, halo_gather_by_rows, pairwise, partial_sums, before_interchanged, interchanged };
 
 /// Reverse mode in one kernel, with no steps after it, for kernels that users launch themselves. Nothing is gathered, and items
 /// add to a sum itself instead of to cells, which rounds large sums more.
-Adjoint adjoint_alone(const ir::Kernel& primal, const Signature& signature);
+Adjoint single_kernel_adjoint(const ir::Kernel& primal, const Signature& signature);
 
 /// Per value: true where some select, min or max may discard what is computed from the value, and a derivative on the way may
 /// be infinite. 0 * inf must then be masked (double_where.cpp).
-std::vector<bool> behind_choices(const ir::Kernel& k, const ir::Structure& where, const Plan& plan);
+std::vector<bool> discardable_values(const ir::Kernel& k, const ir::Structure& where, const TapePlan& plan);
 
 /// The value x x, where the instruction is x x x; none otherwise.
 ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
@@ -40,31 +40,31 @@ ir::Value square_in_cube(const ir::Kernel& k, const ir::Inst& i);
 struct Primal {
     const ir::Kernel& kernel;  ///< canonical
     const Signature& signature;
-    bool alone = false;  ///< one kernel does everything
+    bool single_kernel = false;  ///< one kernel does everything
     ir::Structure where;
     Analysis analysis;
-    Plan plan;
+    TapePlan plan;
     Gather gather;
-    PairLoops pairs;
-    LoopSums loop_sums;
-    std::vector<bool> behind_choice;
-    Primal(const ir::Kernel& k, const Signature& s, bool apart)
+    PairwiseLoops pairwise;
+    LoopPartialSums loop_partial_sums;
+    std::vector<bool> discardable;
+    Primal(const ir::Kernel& k, const Signature& s, bool split_mode)
         : kernel(k),
           signature(s),
           where(k),
           analysis(k, s, where),
-          plan(k, where, analysis, apart),
-          gather(k, where, analysis, apart),
-          pairs(k, where, analysis, plan, gather),
-          loop_sums(k, where, analysis, plan),
-          behind_choice(behind_choices(k, where, plan)) {}
+          plan(k, where, analysis, split_mode),
+          gather(k, where, analysis, split_mode),
+          pairwise(k, where, analysis, plan, gather),
+          loop_partial_sums(k, where, analysis, plan),
+          discardable(discardable_values(k, where, plan)) {}
 };
 
 /// The kernel that stores zero to the shadows of the stores of the primal, with the parameters of `beside`. Items of a
 /// gathering kernel read the shadows of other items, so the shadows are cleared after it.
-ir::Kernel zeroing(const Primal& primal, const ir::Kernel& beside);
+ir::Kernel clear_shadows(const Primal& primal, const ir::Kernel& beside);
 /// Step::row_by_row of such a kernel: strip-mined over rows.
-std::optional<ir::Kernel> row_by_row(const ir::Kernel& zeroing);
+std::optional<ir::Kernel> row_by_row(const ir::Kernel& clearing);
 
 /// The items that share the work of their group: those in the range, or all items where the kernel has whole_groups.
 struct Members {
@@ -73,9 +73,9 @@ struct Members {
     ir::Value group;          ///< linear index of the group in the launch
 };
 
-class Sweep : public ir::Rewriter {
+class AdjointEmitter : public ir::Rewriter {
 public:
-    Sweep(const Primal& primal, Part part, Over over = Over::range);
+    AdjointEmitter(const Primal& primal, Part part, AdjointStrategy strategy = AdjointStrategy::range);
 
     std::vector<Tape> tapes;
     std::vector<Accumulated> accumulated;
@@ -90,8 +90,10 @@ public:
     /// The kernel that combines the partial sums of a loop; likewise.
     ir::Kernel total_of_cells(const ir::Kernel& filled) const;
     /// The cells of an iteration, and the values that each item hands over to the interchanged loop.
-    int64_t cells_an_iteration() const { return loop_cells.count; }
-    int64_t handed_on_by_item() const { return int64_t(handed_on().size() + active_results(primal.loop_sums.loop).size() * size_t(width)); }
+    int64_t cells_an_iteration() const { return partial_sum_cells.count; }
+    int64_t passed_values_by_item() const {
+        return int64_t(passed_values().size() + active_results(primal.loop_partial_sums.loop).size() * size_t(width));
+    }
 
 private:
     // ---- adjoint.cpp: the primal's copy ----
@@ -107,7 +109,7 @@ private:
 
     // ---- argmax_reduction.cpp ----
     void count_iterations(ir::InstId loop);
-    void note_extreme(ir::InstId loop);
+    void note_argmax(ir::InstId loop);
     Scalar counter_of(ir::InstId loop) const;
 
     // ---- emit_tape.cpp: pushes and pops ----
@@ -129,15 +131,15 @@ private:
 
     // ---- reverse_sweep.cpp ----
     /// An adjoint accumulator: the adjoint of a value, or the sum for a shadow element to which all items add.
-    struct Slot {
+    struct Accumulator {
         ir::Value now;  ///< none: zero, or unused because there is a `var`
         ir::Value var;
         bool zero = true, touched = false;  ///< touched: something was added, also in an arm or a loop that has ended
         ir::Value factor, partial;  ///< a pending product of the sum, not yet emitted; `zero` does not include it
     };
-    size_t slot(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
+    size_t accumulator(ir::Value v, int w) const { return size_t(v.id) * size_t(width) + size_t(w); }
     void add(size_t at, ir::Value term);
-    void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(slot(v, w), term); }
+    void add(ir::Value v, int w, ir::Value term) { if (analysis.active(v)) add(accumulator(v, w), term); }
     void add_product(size_t at, ir::Value factor, ir::Value partial);
     void make_product(size_t at);
     bool passes_on(const ir::Inst& i, int w);
@@ -145,13 +147,13 @@ private:
     ir::Value plus(ir::Value sum, ir::Value term);
     ir::Value total(ir::Op op, ir::Value sum, ir::Value term);
     ir::Value twice(ir::Value x, ir::Value y);
-    void open_slot(size_t at, Scalar type);
-    void open_slots(ir::BlockId block);
+    void open_accumulator(size_t at, Scalar type);
+    void open_accumulators(ir::BlockId block);
 
     void provide(ir::BlockId block, ir::Value iteration);
     ir::Value provided(ir::Value v) const;
     std::vector<ir::Value> provided(std::span<const ir::Value> v) const;
-    ir::Value again(const ir::Inst& i);
+    ir::Value rematerialise(const ir::Inst& i);
     ir::Value pure_of(const ir::Inst& i, std::span<const ir::Value> operands);
 
     void reverse_body();
@@ -204,26 +206,26 @@ private:
     Bounds bounds_of(const Gather::Index& index);
     ir::Value few_meet(const Here& at, const Gather::Loads& list);
     std::pair<ir::Value, ir::Value> meeting(const Here& at, const Gather::Index& index, int axis);
-    void add_given(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
-    void add_given_at(const Here& at, const Gather::Load& load, int w, ir::Value sum);
+    void add_contribution(const std::array<ir::Value, 3>& indices, ir::InstId load, int w, ir::Value sum);
+    void add_contribution_at(const Here& at, const Gather::Load& load, int w, ir::Value sum);
     void add_here(const Here& at, const Gather::Loads& list, int w, const std::map<uint32_t, ir::Value>& sums);
     void add_meeting(const Here& at, const Gather::Load& load, int axis, std::array<ir::Value, 3> indices, int w, ir::Value sum);
     ir::Value in_the_interior(const Here& at, const Gather::Loads& list);
     ir::Value exists(const Here& at, const Gather::Load& load);
     void scatter_beyond(const Here& at, const Gather::Load& load, ir::Value gathered, int w);
     // ---- halo_range.cpp ----
-    void gather_wide();
-    void gather_wide(const Here& at, ir::MemoryId m, int w);
+    void gather_over_halo();
+    void gather_over_halo(const Here& at, ir::MemoryId m, int w);
     void gather_by_rows(const Here& at, ir::MemoryId m, int w);
     ir::Value exists_at(const Here& at, int axis, ir::Value position);
     std::pair<ir::Value, ir::Value> neighbour(const Here& at, size_t axis, int64_t shift);
     void where_it_exists(const Here& at, const Gather::Loads& list, const std::function<void()>& emit);
     // ---- pairwise_loops.cpp ----
-    void reverse_pairs(ir::InstId loop, const std::function<void(ir::Value index)>& own);
-    bool taken_by_others(ir::InstId load) const { return over == Over::all_pairs && primal.pairs.has(load); }
+    void reverse_pairwise_loop(ir::InstId loop, const std::function<void(ir::Value index)>& own);
+    bool taken_by_others(ir::InstId load) const { return strategy == AdjointStrategy::pairwise && primal.pairwise.has(load); }
     ir::Value square_elsewhere(Elsewhere& there, const ir::Inst& i);
     // ---- emit_loop_partial_sums.cpp ----
-    struct Given {
+    struct Contribution {
         ir::MemoryId memory;
         uint32_t leaf;
         std::vector<ir::Value> indices;
@@ -240,11 +242,11 @@ private:
         size_t sum = 0;
     };
     /// The loop whose partial sums go to cells, one row an iteration.
-    struct LoopCells {
-        ir::MemoryId memory, handed_on;
+    struct PartialSumCells {
+        ir::MemoryId memory, passed_values;
         ir::Value index, first;  ///< index and first index of the loop
         int64_t count = 0;       ///< cells an iteration
-        std::vector<Given> given;
+        std::vector<Contribution> contributions;
         std::vector<std::vector<Total>> totals;  ///< for each shadow element, in terms of the sums
         std::set<uint32_t> of_primal;            ///< values that are not expanded into products
         std::map<uint32_t, bool> same;           ///< same_for_items
@@ -254,19 +256,21 @@ private:
     bool same_for_items(ir::Value v);
     bool has_factor(const Product& p) const;
     std::vector<Product> products_of(ir::Value v);
-    int cost_of_given() const;
+    int cost_of_contributions() const;
     ir::Value product_of(const std::vector<ir::Value>& values);
-    std::vector<ir::Value> sums_of_given();
-    void add_given(std::span<const ir::Value> registers);
+    std::vector<ir::Value> sums_of_contributions();
+    void add_contribution(std::span<const ir::Value> registers);
     void add_to_cell(size_t n, ir::Value part);
     void add_loop_tapes(Scalar type);
-    std::vector<ir::Value> handed_on() const;
-    void hand_on(std::span<const ir::Value> incoming);
+    std::vector<ir::Value> passed_values() const;
+    void pass_values(std::span<const ir::Value> incoming);
     ir::Value of_item(ir::Value v, ir::Value item);
     void sum_in_chunks();
     std::vector<ir::Value> active_results(ir::InstId loop) const;
     ir::Value rebuild_for(ir::Builder& at, const ir::Kernel& k, ir::Value v, ir::Value index) const;
-    bool sums_loop(ir::InstId id) const { return over >= Over::sums && primal.loop_sums.loop == id; }
+    bool sums_loop(ir::InstId id) const {
+        return strategy >= AdjointStrategy::partial_sums && primal.loop_partial_sums.loop == id;
+    }
     bool gathers() const { return primal.gather.any() && (part == Part::both || part == Part::reverse); }
 
     // ---- adjoint_reductions.cpp: reductions over all items ----
@@ -275,14 +279,14 @@ private:
         uint32_t leaf;
         std::vector<ir::Value> indices;  ///< values of `from`; none for the adjoint of a scalar
         Scalar type;
-        size_t slot;
+        size_t accumulator;
         int64_t number = 0;  ///< number among the sums with this type of cells
     };
     struct CellTape {
         ir::MemoryId memory;
         int64_t sums = 0;
         size_t tape = 0;
-        int64_t apart() const;
+        int64_t stride() const;
     };
     size_t sum(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Scalar type);
     void find_sums();
@@ -302,34 +306,34 @@ private:
     size_t gather_limit = 6000;  ///< limit of its instructions: beyond it, atomics cost less
     const Primal& primal;
     const Part part;
-    const Over over;
+    const AdjointStrategy strategy;
     const Signature& signature;
     const int width;
     const ir::Structure& where;
     const Analysis& analysis;
-    const Plan& plan;
+    const TapePlan& plan;
     std::unique_ptr<Shadows> shadows;
-    std::unique_ptr<Needed> needed;  ///< of the copy of the primal, where a reverse sweep follows it
+    std::unique_ptr<AdjointLiveness> liveness;  ///< of the copy of the primal, where a reverse sweep follows it
     std::vector<Stack> stacks;
     Members group_members;
     std::vector<ir::Value> variables;                 ///< of values held in one
     std::unordered_map<uint32_t, ir::Value> counters, counts, count_variables;  ///< of loops
     std::unordered_map<uint32_t, ir::Value> last_attained;  ///< of argmax loops: a variable, -1 for no iteration
     std::vector<ir::Value> known;                     ///< values of the primal that the reverse sweep has
-    std::vector<Slot> slots;
+    std::vector<Accumulator> accumulators;
     std::vector<bool> crosses;                        ///< values with a use in another block
     std::vector<std::vector<ir::Value>> active_in;    ///< by block: active values of it that cross
     std::vector<Pending> pending;
     std::vector<Sum> sums;
     std::map<Scalar, CellTape> cell_tapes;
-    LoopCells loop_cells;
-    bool keep_back = false;  ///< hold back the adjoints of the loads of primal.loop_sums
+    PartialSumCells partial_sum_cells;
+    bool keep_back = false;  ///< hold back the adjoints of the loads of primal.loop_partial_sums
     std::set<uint32_t> ahead;  ///< values of the primal that are computed before the loop over items
     std::vector<int> argument_of;  ///< the parameter of each memory, in the finished kernel
 };
 
 template <class Emit>
-void Sweep::emit_if(ir::Value condition, Emit fill) {
+void AdjointEmitter::emit_if(ir::Value condition, Emit fill) {
     const ir::BlockId yes = b.new_block(), no = b.new_block();
     b.enter(yes);
     fill();
@@ -342,7 +346,7 @@ void Sweep::emit_if(ir::Value condition, Emit fill) {
 }
 
 template <class Emit>
-void Sweep::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
+void AdjointEmitter::emit_for(ir::Value first, ir::Value limit, ir::Value step, Emit fill) {
     const Scalar type = to.type_of(first);
     const ir::BlockId block = b.new_block({&type, 1});
     b.enter(block);

@@ -24,13 +24,13 @@ using namespace ir;
 namespace {
 
 /// The operands that a lane combines: those of all lanes, of the lanes up to it, or of the lanes before it.
-enum class Over { all, up_to, before };
-Over over(Subgroup what) {
-    if (what >= Subgroup::exclusive_add) return Over::before;
-    return what >= Subgroup::inclusive_add ? Over::up_to : Over::all;
+enum class CombinedLanes { all, up_to, before };
+CombinedLanes combined_lanes(Subgroup what) {
+    if (what >= Subgroup::exclusive_add) return CombinedLanes::before;
+    return what >= Subgroup::inclusive_add ? CombinedLanes::up_to : CombinedLanes::all;
 }
 /// The same combination over other lanes. In the enum the scans follow the reductions in the same order.
-Subgroup with(Subgroup reduction, Over lanes) {
+Subgroup with(Subgroup reduction, CombinedLanes lanes) {
     return Subgroup(int(reduction) + int(lanes) * (int(Subgroup::inclusive_add) - int(Subgroup::reduce_add)));
 }
 bool is(Subgroup what, Op op) { return combines(what) == op; }
@@ -55,14 +55,14 @@ Value SubgroupRule::ask(Subgroup which, Value x, Value y) {
 }
 
 /// A reduction, over the lanes that the operation combines.
-Value SubgroupRule::combine(Subgroup reduction, Value x) { return ask(with(reduction, over(what)), x); }
+Value SubgroupRule::combine(Subgroup reduction, Value x) { return ask(with(reduction, combined_lanes(what)), x); }
 
 Value SubgroupRule::only(Value condition, Value x) { return b.select(condition, x, zero); }
 
 /// True where this lane combines the operand of the other lane.
 Value SubgroupRule::counts(Value other) {
-    if (over(what) == Over::all) return b.constant_bool(true);
-    return b.op(over(what) == Over::up_to ? Op::le : Op::lt, {other, lane});
+    if (combined_lanes(what) == CombinedLanes::all) return b.constant_bool(true);
+    return b.op(combined_lanes(what) == CombinedLanes::up_to ? Op::le : Op::lt, {other, lane});
 }
 
 /// The lane whose operand is this lane's result; negative where there is none.
@@ -124,9 +124,10 @@ Value SubgroupRule::tangent_of_product(Value x) {
 Value SubgroupRule::adjoint(Value x) {
     zero = b.constant(k.type_of(x), 0);
     const auto all = [&] { return ask(Subgroup::reduce_add, x); };
-    if (is(what, Op::add)) return over(what) == Over::all ? all() : adjoint_of_whole(x, [&] { return sums_from_here(x); });
+    if (is(what, Op::add))
+        return combined_lanes(what) == CombinedLanes::all ? all() : adjoint_of_whole(x, [&] { return sums_from_here(x); });
     if (combines(what)) {
-        const bool one = over(what) == Over::all && !is(what, Op::mul);
+        const bool one = combined_lanes(what) == CombinedLanes::all && !is(what, Op::mul);
         if (!one) return adjoint_by_lane(x);
         const Value sum = all();
         return only(b.op(Op::eq, {lane, source()}), sum);

@@ -33,9 +33,9 @@ namespace {
 constexpr int most_recomputed = 12;  ///< instructions: values that take more are handed over in memory
 }  // namespace
 
-LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held)
+LoopPartialSums::LoopPartialSums(const Kernel& kernel, const Structure& structure, const Analysis& what, const TapePlan& held)
     : k(kernel), where(structure), analysis(what), plan(held), effects(kernel) {
-    if (plan.is_apart() || !knows_indices_only(k) || k.math == Math::strict) return;
+    if (plan.is_split() || !knows_indices_only(k) || k.math == Math::strict) return;
     for (const InstId id : where.order()) {
         std::vector<uint32_t> found = loads_of(id);
         if (found.size() > loads.size()) loop = id, loads = std::move(found);
@@ -50,7 +50,7 @@ LoopSums::LoopSums(const Kernel& kernel, const Structure& structure, const Analy
         if (used.count(v.id)) outside.push_back(v);
 }
 
-std::vector<uint32_t> LoopSums::loads_of(InstId id) const {
+std::vector<uint32_t> LoopPartialSums::loads_of(InstId id) const {
     const Inst& i = k[id];
     std::vector<uint32_t> found;
     if (i.op != Op::for_ || where.block_of(id) != BlockId{0} || !analysis.moves(id) || !plan.any_order(id)) return found;
@@ -69,7 +69,7 @@ std::vector<uint32_t> LoopSums::loads_of(InstId id) const {
     return found;
 }
 
-bool LoopSums::by_iteration(InstId id, Value v) const {
+bool LoopPartialSums::by_iteration(InstId id, Value v) const {
     if (v == k[k[id].blocks[0]].params[0]) return true;
     if (k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
@@ -80,12 +80,12 @@ bool LoopSums::by_iteration(InstId id, Value v) const {
     return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return by_iteration(id, o); });
 }
 
-bool LoopSums::recomputable(Value v) const {
+bool LoopPartialSums::recomputable(Value v) const {
     int instructions = 0;
     return recomputable(v, instructions);
 }
 
-bool LoopSums::recomputable(Value v, int& instructions) const {
+bool LoopPartialSums::recomputable(Value v, int& instructions) const {
     if (k[v].inst.id == none || ++instructions > most_recomputed) return false;
     const Inst& i = k[k[v].inst];
     if (i.op == Op::global_index) return true;
@@ -95,7 +95,7 @@ bool LoopSums::recomputable(Value v, int& instructions) const {
     return steady && std::all_of(operands.begin(), operands.end(), [&](Value o) { return recomputable(o, instructions); });
 }
 
-std::function<int64_t(const HostValues&)> LoopSums::iterations() const {
+std::function<int64_t(const HostValues&)> LoopPartialSums::iterations() const {
     const auto bounds = k.operands(k[loop]);
     return [kernel = std::make_shared<const Kernel>(k), first = bounds[0], limit = bounds[1]](const HostValues& known) {
         return std::max<int64_t>(number_of(*kernel, limit, known) - number_of(*kernel, first, known), 0);

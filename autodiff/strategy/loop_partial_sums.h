@@ -6,9 +6,9 @@
 namespace pumice::derive {
 
 /// The loop of a kernel with the most loads of elements that the iteration alone selects.
-class LoopSums {
+class LoopPartialSums {
 public:
-    LoopSums(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const Plan& plan);
+    LoopPartialSums(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const TapePlan& plan);
 
     bool any() const { return loop.id != ir::none; }
     bool has(ir::InstId load) const { return std::binary_search(loads.begin(), loads.end(), load.id); }
@@ -33,7 +33,7 @@ private:
     const ir::Kernel& k;
     const ir::Structure& where;
     const Analysis& analysis;
-    const Plan& plan;
+    const TapePlan& plan;
     const ir::MemoryEffects effects;
 };
 

@@ -9,7 +9,7 @@ constexpr Activity duplicated = Activity::duplicated, constant_ = Activity::cons
 /// The kernels that are made for the sums of a loop: one with the loop in its place, one with loop interchange.
 std::pair<bool, bool> ways(const std::string& text, const Signature& signature) {
     const Adjoint a = derive::adjoint(ir::parse(text), signature);
-    return {a.loop_cells.has_value(), a.exchanged.has_value()};
+    return {a.loop_partial_sums.has_value(), a.interchanged.has_value()};
 }
 
 /// A radial basis network: the sum of a[k] exp(-b[k] |x - c[k]|^2) over k, of points in the plane.
@@ -64,10 +64,10 @@ TEST(loop_partial_sums, of_no_iterations) { check_derivatives(basis, {some(7), s
 TEST(loop_partial_sums, take_uniform_factors_out) {
     // a, b and the centres take the sums of four products: e, e r, e dx and e dy, of which b and a are factors.
     const Adjoint a = derive::adjoint(ir::parse(basis), {{duplicated, duplicated, duplicated, duplicated, constant_}, 1});
-    ASSERT_TRUE(a.loop_cells && a.exchanged);
-    EXPECT_EQ(a.loop_cells->count, 4);
-    EXPECT_EQ(a.exchanged->count, 4);
-    EXPECT_EQ(a.exchanged->handed_on, 1);  // the adjoint of the loop's sum
+    ASSERT_TRUE(a.loop_partial_sums && a.interchanged);
+    EXPECT_EQ(a.loop_partial_sums->count, 4);
+    EXPECT_EQ(a.interchanged->count, 4);
+    EXPECT_EQ(a.interchanged->passed_values, 1);  // the adjoint of the loop's sum
 }
 
 /// A layer of a small network and the one behind it: the sum of v[j] tanh(w[j, 0] x + w[j, 1] y + u[j]) over j.
@@ -109,8 +109,8 @@ TEST(loop_partial_sums, of_a_network_layer_with_two_loops) {
     for (const size_t m : {1, 2, 6})
         check_derivatives(layer, {some(33), some(2 * m, -1, 1, {int64_t(m), 2}), some(m), some(m), constant(some(66, -1, 1, {33, 2}))}, {{33}, {8}});
     const Adjoint a = derive::adjoint(ir::parse(layer), {{duplicated, duplicated, duplicated, duplicated, constant_}, 1});
-    ASSERT_TRUE(a.exchanged);
-    EXPECT_EQ(a.exchanged->handed_on, 2);
+    ASSERT_TRUE(a.interchanged);
+    EXPECT_EQ(a.interchanged->passed_values, 2);
 }
 
 /// Additions under a condition, and additions to an element that the item chooses, stay atomic.

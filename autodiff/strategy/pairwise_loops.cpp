@@ -14,7 +14,7 @@
 // Cost: the body is computed twice for each pair, but only as far as the contribution needs it; the sweep gives up above 80
 // instructions per load and direction. The shadows of the stores are cleared by a second launch.
 // Limits: ranges of one dimension, a for outside of other constructs with step 1 and an i32 index that may be reversed in any
-// order (Plan::any_order). Contributions may depend on indices, arguments and arrays, not on results of loops.
+// order (TapePlan::any_order). Contributions may depend on indices, arguments and arrays, not on results of loops.
 // In the terms of n-body codes: both partners of a pair compute the pair, instead of one that adds to both.
 #include "autodiff/strategy/pairwise_loops.h"
 
@@ -28,9 +28,10 @@ namespace pumice::derive {
 
 using namespace ir;
 
-PairLoops::PairLoops(const Kernel& kernel, const Structure& structure, const Analysis& what, const Plan& held, const Gather& users)
+PairwiseLoops::PairwiseLoops(const Kernel& kernel, const Structure& structure, const Analysis& what, const TapePlan& held,
+                             const Gather& users)
     : k(kernel), where(structure), analysis(what), plan(held), gather(users) {
-    if (plan.is_apart() || k.rank != 1 || !knows_indices_only(k) || !stores_once()) return;
+    if (plan.is_split() || k.rank != 1 || !knows_indices_only(k) || !stores_once()) return;
     for (const InstId loop : where.order()) {
         if (k[loop].op != Op::for_ || where.block_of(loop) != BlockId{0} || !analysis.moves(loop) || !plan.any_order(loop)) continue;
         values.clear(), adjoints.clear();
@@ -43,7 +44,7 @@ PairLoops::PairLoops(const Kernel& kernel, const Structure& structure, const Ana
     std::sort(all.begin(), all.end());
 }
 
-bool PairLoops::stores_once() const {
+bool PairwiseLoops::stores_once() const {
     std::vector<bool> loaded(k.memories.size());
     std::vector<std::pair<MemoryId, uint32_t>> all;
     for (const InstId id : where.order()) {
@@ -59,7 +60,7 @@ bool PairLoops::stores_once() const {
 }
 
 /// True for an active load whose index grows by one from iteration to iteration, as it would from item to item.
-bool PairLoops::is_pair(InstId loop, InstId id) {
+bool PairwiseLoops::is_pair(InstId loop, InstId id) {
     const Inst& i = k[id];
     const auto bounds = k.operands(k[loop]);
     const Value index = k[k[loop].blocks[0]].params[0];
@@ -75,20 +76,20 @@ bool PairLoops::is_pair(InstId loop, InstId id) {
 }
 
 /// True where an item can compute whether the block runs for another item, given that the block `around` does.
-bool PairLoops::known_to_run(InstId loop, BlockId block, BlockId around) {
+bool PairwiseLoops::known_to_run(InstId loop, BlockId block, BlockId around) {
     if (block == around) return true;
     const InstId owner = where.owner_of(block);
     return owner.id != none && k[owner].op == Op::if_ && computable(loop, k.operands(k[owner])[0]) && known_to_run(loop, where.block_of(owner), around);
 }
 
 /// True where an item can compute a value of the loop, or of the body in front of the loop, for another item.
-bool PairLoops::computable(InstId loop, Value v) {
+bool PairwiseLoops::computable(InstId loop, Value v) {
     if (const auto known = values.find(v.id); known != values.end()) return known->second;
     const bool found = find_computable(loop, v);
     return values[v.id] = found;
 }
 
-bool PairLoops::find_computable(InstId loop, Value v) {
+bool PairwiseLoops::find_computable(InstId loop, Value v) {
     if (k[v].inst.id == none) return v == k[k[loop].blocks[0]].params[0];
     const Inst& i = k[k[v].inst];
     const auto operands = k.operands(i);
@@ -99,14 +100,14 @@ bool PairLoops::find_computable(InstId loop, Value v) {
 }
 
 /// The same for the adjoint of the value.
-bool PairLoops::adjoint_computable(InstId loop, Value v) {
+bool PairwiseLoops::adjoint_computable(InstId loop, Value v) {
     if (const auto known = adjoints.find(v.id); known != adjoints.end()) return known->second;
     const auto& users = gather.users(v);
     const bool found = std::all_of(users.begin(), users.end(), [&](const auto& use) { return by_user(loop, v, use.first, use.second); });
     return adjoints[v.id] = found;
 }
 
-bool PairLoops::by_user(InstId loop, Value v, InstId user, size_t o) {
+bool PairwiseLoops::by_user(InstId loop, Value v, InstId user, size_t o) {
     const Inst& i = k[user];
     const auto operands = k.operands(i);
     if (!known_to_run(loop, where.block_of(user), where.block_of(k[v].inst))) return false;
@@ -122,14 +123,14 @@ bool PairLoops::by_user(InstId loop, Value v, InstId user, size_t o) {
     if (!is_scalar_op(i.op) && i.op != Op::cast && i.op != Op::select) return false;
     if (is_scalar_op(i.op) && vanishes(i.op, int(o))) return true;
     const Value result = k.result(i);
-    if (plan.final_extreme(i) || (analysis.active(result) && !adjoint_computable(loop, result))) return false;
+    if (plan.final_min_max(i) || (analysis.active(result) && !adjoint_computable(loop, result))) return false;
     const unsigned what = is_scalar_op(i.op) ? uses(i.op, int(o)) : i.op == Op::select ? 1u : 0u;
     for (size_t n = 0; n < operands.size(); ++n)
         if ((what & (1u << n)) && !computable(loop, operands[n])) return false;
     return !(what & uses_result) || computable(loop, result);
 }
 
-std::function<bool(const HostValues&, int64_t, int64_t)> PairLoops::fits() const {
+std::function<bool(const HostValues&, int64_t, int64_t)> PairwiseLoops::fits() const {
     std::vector<std::pair<Value, Value>> bounds;
     for (const auto& entry : loads) {
         const auto v = k.operands(k[InstId{entry.first}]);

@@ -9,16 +9,17 @@ namespace pumice::derive {
 
 /// The loads x[j] in loops over all items, where any item can compute the contribution of any other item to its element. Such a
 /// kernel stores an element at most once, outside of loops, and loads nothing that it stores.
-class PairLoops {
+class PairwiseLoops {
 public:
-    PairLoops(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const Plan& plan, const Gather& gather);
+    PairwiseLoops(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, const TapePlan& plan,
+                  const Gather& gather);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::InstId load) const { return std::binary_search(all.begin(), all.end(), load.id); }
     /// By loop: active loads whose index is the index of the loop along one dimension, and the same for all items along the
     /// others.
     std::map<uint32_t, std::vector<ir::InstId>> loads;
-    /// AllPairs::fits
+    /// PairwiseAdjoint::fits
     std::function<bool(const HostValues&, int64_t, int64_t)> fits() const;
 
 private:
@@ -33,7 +34,7 @@ private:
     const ir::Kernel& k;
     const ir::Structure& where;
     const Analysis& analysis;
-    const Plan& plan;
+    const TapePlan& plan;
     const Gather& gather;
     std::vector<uint32_t> all;  ///< the loads, sorted
     std::map<uint32_t, bool> values, adjoints;  ///< of the loop that is looked at: what is known of values

@@ -19,7 +19,9 @@ std::string loop(const std::string& parameters, const std::string& first, const 
 const std::string of_range = "%sum = for %j = %zero to %n step %one carry (%s = %nothing) : f64 {\n%z = load arg2[%j] : f64\n";
 const std::string stored = "yield %t\n}\nstore arg1[%i], %sum : f64\n";
 
-bool paired(const std::string& text, const Signature& signature) { return derive::adjoint(ir::parse(text), signature).all_pairs.has_value(); }
+bool paired(const std::string& text, const Signature& signature) {
+    return derive::adjoint(ir::parse(text), signature).pairwise.has_value();
+}
 constexpr Activity duplicated = Activity::duplicated;
 const Signature two{{duplicated, duplicated}, 1};
 

@@ -39,9 +39,9 @@ bool of_the_group(Op op) {
 
 const Inst* made_by(const Kernel& k, Value v) { return k[v].inst.id == none ? nullptr : &k[k[v].inst]; }
 
-/// Bounds of the partially parsed sum. A larger shift might wrap (Sweep::few_meet).
+/// Bounds of the partially parsed sum. A larger shift might wrap (AdjointEmitter::few_meet).
 bool stays_near(const Gather::Index& index) {
-    return std::abs(index.shift) <= Gather::farthest && std::abs(index.turns) <= Gather::most_turns;
+    return std::abs(index.shift) <= Gather::farthest && std::abs(index.wraps) <= Gather::most_wraps;
 }
 
 /// Parses an index as global_index(axis) + constant; with a base, multiples of the base may be added.
@@ -56,7 +56,7 @@ bool shifted_index(const Kernel& k, Value v, Gather::Index& index, Value base = 
         if (i->op == Op::sub && o == 0) continue;
         const int sign = i->op == Op::add ? 1 : -1;
         if (k.constant(operands[o], bits)) index.shift += sign * int64_t(int32_t(bits));
-        else if (base && operands[o] == base) index.turns += sign;
+        else if (base && operands[o] == base) index.wraps += sign;
         else continue;
         return stays_near(index) && shifted_index(k, operands[1 - o], index, base);
     }
@@ -84,14 +84,14 @@ bool parse(const Kernel& k, Value v, Gather::Index& index) {
 
 }  // namespace
 
-Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis& what, bool apart)
+Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis& what, bool split_mode)
     : k(kernel), where(structure), analysis(what), users_of(k.values.size()) {
     for (const InstId id : where.order()) {
         const auto v = k.operands(k[id]);
         for (size_t o = 0; o < v.size(); ++o)
             if ((analysis.moves(id) || k[id].op == Op::yield) && analysis.active(v[o])) users_of[v[o].id].emplace_back(id, o);
     }
-    if (!straight() || (apart && stores_need_loads())) return;
+    if (!straight_line() || (split_mode && stores_need_loads())) return;
     std::vector<uint32_t> refused;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
@@ -106,7 +106,7 @@ Gather::Gather(const Kernel& kernel, const Structure& structure, const Analysis&
     // another item must not depend on loads: the arrays may have changed, and the tape of an item holds only its own values.
     std::erase_if(loads, [&](const auto& entry) {
         const auto& list = entry.second;
-        if (apart &&
+        if (split_mode &&
             std::any_of(list.begin(), list.end(), [&](const Load& l) { return adjoint_needs_loads(k.result(k[l.load])); }))
             return true;
         return std::all_of(list.begin(), list.end(), [&](const Load& l) { return l.simple() && l.offset() == list[0].offset(); });
@@ -123,7 +123,7 @@ bool Gather::exclusive(InstId a, InstId c) const {
     }
 }
 
-bool Gather::straight() const {
+bool Gather::straight_line() const {
     if (k.whole_groups || k.rank == 0) return false;
     std::vector<bool> stores(k.memories.size()), reads(k.memories.size());
     for (const InstId id : where.order()) {
@@ -173,7 +173,7 @@ bool Gather::alone_beyond(const Loads& list) {
     return true;
 }
 
-bool Gather::widens() const {
+bool Gather::can_extend_range() const {
     if (loads.empty() || !knows_indices_only(k)) return false;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];

@@ -13,14 +13,14 @@ class Gather {
 public:
     using Offset = std::array<int64_t, 3>;  ///< along each axis
     static constexpr int64_t farthest = 1 << 20;  ///< limit of |shift|
-    static constexpr int most_turns = 2;
+    static constexpr int most_wraps = 2;
 
     /// The index along one dimension: global_index(axis) + shift, clamped between bounds or taken modulo a period, if there are
     /// any. Bounds and period are the same for all items.
     struct Index {
         int axis = -1;
         int64_t shift = 0;
-        int turns = 0;  ///< multiples of the period that are added
+        int wraps = 0;  ///< multiples of the period that are added
         ir::Value low, high, period;
         bool low_last = false;  ///< with both bounds: max(min(i, high), low)
     };
@@ -33,8 +33,8 @@ public:
     };
     using Loads = std::vector<Load>;
 
-    /// `apart`: the halves run as separate kernels, so the contribution of another item must not depend on loads.
-    Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool apart);
+    /// `split_mode`: the halves run as separate kernels, so the contribution of another item must not depend on loads.
+    Gather(const ir::Kernel& kernel, const ir::Structure& where, const Analysis& analysis, bool split_mode);
 
     bool any() const { return !loads.empty(); }
     bool has(ir::MemoryId m) const { return loads.count(m.id) > 0; }
@@ -45,7 +45,7 @@ public:
     static bool alone_beyond(const Loads& list);
     /// True where every active load is gathered, by plain offsets, and the kernel knows no more of its range than the index of
     /// each item: the adjoint can then run over a halo-extended range.
-    bool widens() const;
+    bool can_extend_range() const;
     /// True where all gathered loads stand outside of ifs.
     bool always() const;
     /// True where along each axis the offsets lie on both sides of 0, or include 0.
@@ -57,7 +57,7 @@ public:
     const std::vector<std::pair<ir::InstId, size_t>>& users(ir::Value v) const { return users_of[v.id]; }
 
 private:
-    bool straight() const;
+    bool straight_line() const;
     bool exclusive(ir::InstId a, ir::InstId c) const;
     bool find_index(const ir::Inst& inst, Load& load) const;
     bool needs_loads(ir::Value v) const;

@@ -242,7 +242,7 @@ Expression Emitter::leaf(const Inst& i) {
         case Op::subgroup_size:
         case Op::subgroup_lane:
         case Op::subgroup_index:
-        case Op::subgroup_count: return subgroup_place(i);
+        case Op::subgroup_count: return subgroup_index_value(i);
         case Op::extent: {
             const Memory& m = k[i.memory];
             if (m.kind != MemoryKind::array && !m.extents.empty())

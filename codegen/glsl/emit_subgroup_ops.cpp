@@ -47,7 +47,7 @@ Expression Emitter::alone(const Inst& i) {
     const Expression x = use(k.operands(i)[0]);
     if (what == Subgroup::ballot) return i.leaf == 0 ? fill("uint($0)", {x}) : Expression{"0u", primary, {}, {}};
     if (what >= Subgroup::exclusive_add && is_scan(what)) {
-        const uint64_t bits = identity(*combines(what), i.type);
+        const uint64_t bits = neutral_element(*combines(what), i.type);
         return {is_pair(i.type) && options.pairs ? pair_constant(bits) : glsl_constant(i.type, bits), unary, {}, {}};
     }
     return x;
@@ -105,7 +105,7 @@ Expression Emitter::combined(const Inst& i) {
     const bool of_wide = what == Subgroup::exclusive_min || what == Subgroup::exclusive_max;
     if (of_wide && is_int(i.type)) {
         const auto limit = [&](Op op) {
-            const uint64_t bits = identity(op, i.type);
+            const uint64_t bits = neutral_element(op, i.type);
             const int unused = 64 - 8 * size_of(i.type);
             const uint64_t value = is_signed_int(i.type) ? uint64_t(int64_t(bits << unused) >> unused) : bits;
             return glsl_constant(wide, value & 0xffffffffu);
@@ -183,7 +183,7 @@ Expression Emitter::together(const Inst& i) {
 }
 
 /// subgroup_size, subgroup_lane, subgroup_index, subgroup_count.
-Expression Emitter::subgroup_place(const Inst& i) {
+Expression Emitter::subgroup_index_value(const Inst& i) {
     const bool real = interface.subgroups();
     if (real) interface.need("GL_KHR_shader_subgroup_basic");
     // Mesa 22's gallivm numbers and counts subgroups as if there were no idle lanes, so they are computed here.

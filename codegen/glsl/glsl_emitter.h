@@ -84,7 +84,7 @@ private:
     void barrier();
     // Subgroups, print and require (emit_subgroup_ops.cpp).
     void subgroup(const ir::Inst& i);
-    Expression subgroup_place(const ir::Inst& i);
+    Expression subgroup_index_value(const ir::Inst& i);
     Expression together(const ir::Inst& i);
     Expression combined(const ir::Inst& i);
     std::optional<Expression> counted(const ir::Inst& i);

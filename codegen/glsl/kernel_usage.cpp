@@ -70,8 +70,8 @@ Usage::Usage(const Kernel& k)
         memories[m].bit_atomics.resize(k.memories[m].element.leaves.size());
         memories[m].nested = k.memories[m].kind != MemoryKind::array && k.memories[m].extents.size() > 1;
     }
-    const std::vector<bool> through = exchanged(k);
-    for (size_t m = 0; m < memories.size(); ++m) memories[m].exchanged = through[m];
+    const std::vector<bool> through = cross_item_dependent(k);
+    for (size_t m = 0; m < memories.size(); ++m) memories[m].cross_item_dependent = through[m];
     std::vector<InstId> work;
     std::vector<BlockId> blocks{BlockId{0}};
     while (!blocks.empty()) {
@@ -107,7 +107,7 @@ Usage::Usage(const Kernel& k)
 }
 
 bool Usage::buffers_exchange() const {
-    return std::any_of(memories.begin(), memories.end(), [](const OfMemory& m) { return m.exchanged; });
+    return std::any_of(memories.begin(), memories.end(), [](const OfMemory& m) { return m.cross_item_dependent; });
 }
 
 }  // namespace pumice::codegen

@@ -14,7 +14,8 @@ struct Usage {
         bool loaded = false, stored = false;  ///< atomics do both
         bool small_atomics = false;           ///< atomics on 8 or 16 bits
         bool wide_atomics = false;            ///< atomics on 64 bits
-        bool exchanged = false;               ///< an array through which the items of a group exchange data (cross_item_dependence.h)
+        bool cross_item_dependent =
+            false;  ///< an array through which the items of a group exchange data (cross_item_dependence.h)
         bool nested = false;                  ///< local or private memory of several dimensions, accessed by all indices only
         std::vector<bool> touched;            ///< per leaf: loaded, stored or updated
         std::vector<bool> float_atomics;      ///< per leaf: float add or sub, for which a device may have an instruction
@@ -33,7 +34,7 @@ struct Usage {
     bool reports = false;          ///< prints or requires something
     uint32_t subgroup_needs = 0;   ///< bits of Subgroups
 
-    /// Some array is exchanged, so a barrier has to order buffers too.
+    /// Some array has a cross-item dependence, so a barrier has to order buffers too.
     bool buffers_exchange() const;
 };
 

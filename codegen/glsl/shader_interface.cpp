@@ -245,7 +245,7 @@ std::string Interface::buffer(MemoryId m, int binding) {
     const std::string block = text("Arg", memory.argument + 1);
     const char* layout = memory.element.is_scalar() || all_in_words(m) ? "std430" : "scalar";
     const bool under_locks = usage.memories[m.id].wide_atomics && by_locks(m);
-    std::string qualifiers = usage.memories[m.id].exchanged || under_locks ? "restrict coherent " : "restrict ";
+    std::string qualifiers = usage.memories[m.id].cross_item_dependent || under_locks ? "restrict coherent " : "restrict ";
     const size_t argument = size_t(memory.argument);
     // A shared binding aliases other arrays, so it is not restrict.
     if (argument < options.shares.size() && options.shares[argument] >= 0) qualifiers.erase(0, std::strlen("restrict "));

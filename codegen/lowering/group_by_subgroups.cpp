@@ -49,7 +49,7 @@ private:
         scratch = of(i.memory);
         combine = *combines(what);
         reduction = Subgroup(size_t(what) % size_t(Subgroup::inclusive_add));
-        neutral = b.constant(i.type, identity(combine, i.type));
+        neutral = b.constant(i.type, neutral_element(combine, i.type));
         const Value x = of(from.operands(i)[0]);
         map(from.result(i), is_scan(what) ? scan(what, x) : reduce(x));
         if (used_again(id)) b.barrier();  // the next use of the scratch memory writes it
@@ -105,11 +105,11 @@ private:
 
     /// `for place = from to to carry (sum) { yield next(place, sum) }`
     template <class Next>
-    Value each_place(Value from_place, Value to_place, Value sum, const Next& next) {
+    Value each_subgroup(Value first_subgroup, Value end_subgroup, Value sum, const Next& next) {
         Inst loop;
         loop.op = Op::for_;
         loop.loc = b.loc;
-        const Value operands[] = {from_place, to_place, number(1), sum};
+        const Value operands[] = {first_subgroup, end_subgroup, number(1), sum};
         const Scalar types[] = {Scalar::i32, to.type_of(sum)};
         const InstId made = control(loop, operands, types, [&](int, std::span<const Value> params) {
             const Value sum_next = next(params[0], params[1]);
@@ -120,14 +120,14 @@ private:
 
     Value in_turn(Value count) {
         const auto next = [&](Value place, Value sum) { return b.op(combine, {sum, get(place)}); };
-        if (count != b.index(Op::subgroup_count)) return each_place(number(0), count, neutral, next);
+        if (count != b.index(Op::subgroup_count)) return each_subgroup(number(0), count, neutral, next);
         // The group has at least as many subgroups as its items fill. The loop over these has a trip count that compilers know
         // where they know the sizes: they unroll it, and its loads are issued together. A second loop reads the subgroups that
         // are there only because lanes were left empty.
         const Value size = b.index(Op::subgroup_size);
         const Value least = b.op(Op::div, {b.op(Op::add, {items(), b.op(Op::sub, {size, number(1)})}), size});
-        const Value sum = each_place(number(0), least, neutral, next);
-        return packed ? sum : each_place(least, count, sum, next);
+        const Value sum = each_subgroup(number(0), least, neutral, next);
+        return packed ? sum : each_subgroup(least, count, sum, next);
     }
 
     Value spread(Value count) {

@@ -55,7 +55,7 @@ const Pass pipeline[] = {
     {"cross_loop_cse", cross_loop_cse},
     // Contended atomics on local memory become owner-computes loops. After hoist, so that a loop's invariants are outside of
     // it; before predicate_range_tail, which must see the barriers that this pass adds.
-    {"owner_computes_atomics", owner_computes_atomics},
+    {"owner_computes_atomics", ir::owner_computes_atomics},
     // One atomic a subgroup. After hoist, so that uniform indices are recognised; before predicate_range_tail, which makes
     // subgroup operations act on the items of the range.
     {"subgroup_aggregated_atomics", subgroup_aggregated_atomics},

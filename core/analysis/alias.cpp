@@ -35,12 +35,12 @@ bool differ(const Kernel& k, Value a, Value b) {
 
 }  // namespace
 
-bool same_place(const Location& a, const Location& b) {
+bool must_alias(const MemoryLocation& a, const MemoryLocation& b) {
     return a.memory == b.memory && a.leaf == b.leaf &&
            std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end());
 }
 
-bool may_alias(const Kernel& k, const Location& a, const Location& b) {
+bool may_alias(const Kernel& k, const MemoryLocation& a, const MemoryLocation& b) {
     if (a.memory != b.memory) return false;
     const auto& leaves = k[a.memory].element.leaves;
     const Leaf &x = leaves[a.leaf], &y = leaves[b.leaf];

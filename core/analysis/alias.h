@@ -5,7 +5,7 @@
 //   store arg1[%0], %5 : f32              # a
 //   store arg1[%3], %5 : f32              # b: may_alias(a, b) is false, as %0 + 1 differs from %0, wrapped or not
 //   store arg1[%1], %5 : f32              # c: may_alias(a, c) is true, as nothing is known of %1 - %0
-//   %7 = load arg1[%0] : f32              # d: same_place(a, d) is true
+//   %7 = load arg1[%0] : f32              # d: must_alias(a, d) is true
 //
 // Method: accesses are disjoint if their memories, their members' bytes or any index differ for sure. Indices differ for sure
 // if they are one value plus different constants. Different array parameters do not overlap: launches check that for arrays
@@ -23,18 +23,18 @@
 namespace pumice::ir {
 
 /// One scalar in memory, as a load, store or atomic of a kernel names it.
-struct Location {
+struct MemoryLocation {
     MemoryId memory;
     uint32_t leaf = 0;
     std::span<const Value> indices;
 };
 
-inline Location place_of(const Kernel& k, const Inst& i) { return {i.memory, i.leaf, indices_of(k, i)}; }
+inline MemoryLocation location_of(const Kernel& k, const Inst& i) { return {i.memory, i.leaf, indices_of(k, i)}; }
 
 /// Must-alias: true if memory, member and index values are equal.
-bool same_place(const Location& a, const Location& b);
+bool must_alias(const MemoryLocation& a, const MemoryLocation& b);
 /// May-alias: false only if the memory, the member's bytes or an index differ for sure. Different array parameters of which one
 /// is written do not overlap: launches check that.
-bool may_alias(const Kernel& k, const Location& a, const Location& b);
+bool may_alias(const Kernel& k, const MemoryLocation& a, const MemoryLocation& b);
 
 }  // namespace pumice::ir

@@ -4,15 +4,12 @@
 
 #include "core/analysis/linear_index.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 namespace {
-
-using namespace ir;
-
 
 /// An access and its phase, the number of barriers before it in the text. An access in a loop that contains barriers has phase
 /// `none`, as its iterations are in different phases.
-struct Access {
+struct PhasedAccess {
     InstId inst;
     uint32_t phase;
 };
@@ -23,7 +20,7 @@ bool has_barrier(const Kernel& k, const Inst& i) {
     return found;
 }
 
-void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std::vector<Access>& out) {
+void walk(const Kernel& k, BlockId block, bool divided, uint32_t& barriers, std::vector<PhasedAccess>& out) {
     for (const InstId id : k[block].insts) {
         const Inst& i = k[id];
         if (is_barrier(i.op)) ++barriers;
@@ -47,30 +44,32 @@ bool own_element(const Kernel& k, const AffineForm& f) {
 
 }  // namespace
 
-std::vector<bool> exchanged(const Kernel& k) {
+std::vector<bool> cross_item_dependent(const Kernel& k) {
     std::vector<bool> out(k.memories.size());
-    std::vector<Access> accesses;
+    std::vector<PhasedAccess> accesses;
     uint32_t barriers = 0;
     walk(k, BlockId{0}, false, barriers, accesses);
     if (barriers == 0) return out;
     const Uniformity uniformity(k);
-    const Affine affine(k, uniformity);
+    const LinearIndex affine(k, uniformity);
     const auto index_of = [&](InstId i) {
         const auto indices = indices_of(k, k[i]);
         const bool one = indices.size() == 1 && size_of(k.type_of(indices[0])) >= 4;
         return one ? affine.of(indices[0]) : AffineForm{};
     };
     for (uint32_t m = 0; m < out.size(); ++m) {
-        std::vector<Access> of;
-        for (const Access& a : accesses)
+        std::vector<PhasedAccess> of;
+        for (const PhasedAccess& a : accesses)
             if (k[a.inst].memory.id == m) of.push_back(a);
-        if (std::none_of(of.begin(), of.end(), [&](const Access& a) { return k[a.inst].op != Op::load; })) continue;
+        if (std::none_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return k[a.inst].op != Op::load; })) continue;
         const AffineForm first = index_of(of[0].inst);
-        const bool one_phase = of[0].phase != none && std::all_of(of.begin(), of.end(), [&](const Access& a) { return a.phase == of[0].phase; });
-        const bool own = own_element(k, first) && std::all_of(of.begin(), of.end(), [&](const Access& a) { return index_of(a.inst) == first; });
+        const bool one_phase = of[0].phase != none &&
+                               std::all_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return a.phase == of[0].phase; });
+        const bool own = own_element(k, first) &&
+                         std::all_of(of.begin(), of.end(), [&](const PhasedAccess& a) { return index_of(a.inst) == first; });
         out[m] = !one_phase && !own;
     }
     return out;
 }
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

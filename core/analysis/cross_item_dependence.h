@@ -8,7 +8,7 @@
 //   %b = load arg1[%j] : i32       # %j = %i + 1
 //   %c = load arg3[%i] : i32       # arg3: each item accesses only its own element: false
 //
-// Method: barriers divide the text into phases. An array is exchanged unless it is never written, all its accesses are in one
+// Method: barriers divide the text into phases. An array has a dependence unless it is never written, all its accesses are in one
 // phase, or all its accesses have the same linear index, which differs between the items of a group at all times.
 // Cost: Uniformity and the linear indices (if there is a barrier), then O(arrays * accesses).
 // Limits: a loop that contains a barrier has no phases, so its accesses count as being in different ones. Own elements are
@@ -20,11 +20,11 @@
 
 #include "core/ir/ir.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 
 /// By memory: true for an array that is written, and of which one item may access an element before a barrier and another item
 /// after it. False if all accesses are between the same two barriers, or if each item accesses one element of its own. All
 /// false in a kernel without barriers, and for local and private memory.
-std::vector<bool> exchanged(const ir::Kernel& kernel);
+std::vector<bool> cross_item_dependent(const Kernel& kernel);
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

@@ -63,7 +63,7 @@ std::optional<int64_t> AffineForm::step(int modulo, size_t axis) const {
 }
 
 /// Optimistic fixpoint: a carried value has the form of its first source until another source contradicts.
-Affine::Affine(const Kernel& kernel, const Uniformity& scopes)
+LinearIndex::LinearIndex(const Kernel& kernel, const Uniformity& scopes)
     : k(kernel), uniformity(scopes), forms(kernel.values.size()), states(kernel.values.size()) {
     do {
         changed = false;
@@ -73,11 +73,11 @@ Affine::Affine(const Kernel& kernel, const Uniformity& scopes)
         if (states[v] != State::affine) forms[v] = {};
 }
 
-void Affine::walk(BlockId block) {
+void LinearIndex::walk(BlockId block) {
     for (const InstId i : k[block].insts) visit(i);
 }
 
-void Affine::update(Value v, AffineForm f) {
+void LinearIndex::update(Value v, AffineForm f) {
     if (states[v.id] == State::other) return;
     // A form only becomes weaker, so that the rounds end: fewer bits, then composed, then unknown.
     const bool before = states[v.id] == State::affine;
@@ -89,7 +89,7 @@ void Affine::update(Value v, AffineForm f) {
     changed = true;
 }
 
-void Affine::visit(InstId id) {
+void LinearIndex::visit(InstId id) {
     const Inst& i = k[id];
     if (is_control(i.op)) {
         columns(id);
@@ -104,7 +104,7 @@ void Affine::visit(InstId id) {
     update(k.result(i), form_of(i));
 }
 
-AffineForm Affine::remainder(Value v) const {
+AffineForm LinearIndex::remainder(Value v) const {
     AffineForm f;
     f.known = uniformity.of(v) < Scope::item;
     f.rest = uniformity.of(v);
@@ -112,7 +112,7 @@ AffineForm Affine::remainder(Value v) const {
     return f;
 }
 
-AffineForm Affine::form_of(const Inst& i) const {
+AffineForm LinearIndex::form_of(const Inst& i) const {
     const auto v = k.operands(i);
     const Value result = k.result(i);
     const auto operand = [&](size_t n) -> const AffineForm& { return forms[v[n].id]; };
@@ -144,7 +144,7 @@ AffineForm Affine::form_of(const Inst& i) const {
 }
 
 /// The form of a cast between integer types: unchanged if `to` holds all values of `from`, else limited to the bits of `to`.
-AffineForm Affine::converted(Scalar from, AffineForm f, Scalar to) const {
+AffineForm LinearIndex::converted(Scalar from, AffineForm f, Scalar to) const {
     if (!is_int(from) || (f.uniform() && !is_constant(f))) return {};
     // All coefficients have cancelled, so the value is a constant of its type, and holds in 64 bits.
     if (f.known && f.uniform() && f.bits >= bits_of(from))
@@ -154,7 +154,7 @@ AffineForm Affine::converted(Scalar from, AffineForm f, Scalar to) const {
     return f;
 }
 
-AffineForm Affine::sum(const AffineForm& a, const AffineForm& b, int64_t sign) const {
+AffineForm LinearIndex::sum(const AffineForm& a, const AffineForm& b, int64_t sign) const {
     if (!a.known || !b.known) return {};
     AffineForm f = a;
     bool same = true;
@@ -172,7 +172,7 @@ AffineForm Affine::sum(const AffineForm& a, const AffineForm& b, int64_t sign) c
     return f;
 }
 
-AffineForm Affine::product(const AffineForm& a, const AffineForm& b) const {
+AffineForm LinearIndex::product(const AffineForm& a, const AffineForm& b) const {
     if (!a.known || !b.known) return {};
     if (is_constant(a) && !is_constant(b)) return product(b, a);
     if (!b.uniform()) return a.uniform() ? product(b, a) : AffineForm{};
@@ -203,7 +203,7 @@ AffineForm Affine::product(const AffineForm& a, const AffineForm& b) const {
 }
 
 /// Updates the forms of a construct's results and of a loop's parameters.
-void Affine::columns(InstId id) {
+void LinearIndex::columns(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::for_) {
         const auto v = k.operands(i);

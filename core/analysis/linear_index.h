@@ -59,9 +59,9 @@ struct AffineForm {
 };
 
 /// The forms of a kernel's integers. A carried value has a form if each iteration adds a uniform amount to it.
-class Affine {
+class LinearIndex {
 public:
-    Affine(const Kernel& kernel, const Uniformity& uniformity);
+    LinearIndex(const Kernel& kernel, const Uniformity& uniformity);
     const AffineForm& of(Value v) const { return forms[v.id]; }
 
 private:

@@ -13,7 +13,7 @@ std::string stored_at(const std::string& body) {
         parse("kernel \"k\" math contract rank 2 (arg1: inout i32[1], arg2: i32) files [\"k.cpp\"] {\n" + body + "return\n}\n");
     EXPECT_EQ(verify(k), "");
     const Uniformity u(k);
-    const Affine affine(k, u);
+    const LinearIndex affine(k, u);
     const Inst* store = nullptr;
     const auto look = [&](InstId i) {
         if (k[i].op == Op::store) store = &k[i];
@@ -107,7 +107,7 @@ TEST(LinearIndex, steps_along_an_axis) {
         "kernel \"k\" math contract rank 1 (arg1: i32) files [\"k.cpp\"] {\n%0 = argument arg1 : i32\n%1 = global_index 0 : i32\n"
         "%2 = local_index 0 : i32\n%3 = add %1, %2 : i32\n%4 = mul %1, %0 : i32\n%5 = group_index 0 : i32\nreturn\n}\n");
     const Uniformity u(k);
-    const Affine affine(k, u);
+    const LinearIndex affine(k, u);
     const auto step = [&](uint32_t v, int bits, size_t axis = 0) { return affine.of(Value{v}).step(bits, axis); };
     EXPECT_EQ(step(3, 32), 2);
     EXPECT_EQ(step(3, 32, 1), 0);

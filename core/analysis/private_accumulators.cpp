@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-namespace pumice::codegen {
-
-using namespace ir;
+namespace pumice::ir {
 
 namespace {
 
@@ -27,12 +25,13 @@ bool touches(const Kernel& k, InstId id, MemoryId m) {
 
 }  // namespace
 
-std::optional<OwnPlace> own_place(const Kernel& k, const Structure& where, InstId loop, InstId atomic, int axis) {
+std::optional<PrivateAccumulator> private_accumulator(const Kernel& k, const Structure& where, InstId loop, InstId atomic,
+                                                      int axis) {
     const Inst& adds = k[atomic];
     const MemoryId m = adds.memory;
     if (k[m].element.leaves.size() != 1) return {};
     if (!is_constant(k, k.operands(k[loop])[0], 0) || !is_constant(k, k.operands(k[loop])[2], 1)) return {};
-    OwnPlace own;
+    PrivateAccumulator own;
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
         if (i.memory != m || id == atomic || stores_zero(k, i)) continue;
@@ -75,4 +74,4 @@ bool has_rows(const Kernel& k, MemoryId m) {
                        [&](const Inst& i) { return i.memory != m || (i.op != Op::extent && indices_of(k, i).size() == 2); });
 }
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

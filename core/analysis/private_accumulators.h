@@ -7,7 +7,7 @@
 //     yield
 //   }
 //   barrier
-//   %c = load local2[%y, %x] : f32                   # %x = local_index 0: own_place gives this load
+//   %c = load local2[%y, %x] : f32                   # %x = local_index 0: private_accumulator gives this load
 //
 // Method: looks for one load of the memory, after the loop and a barrier in the same block, whose indices are those of the
 // addition with the loop's index replaced by the axis's local index. All other stores to the memory are of zero. A store of
@@ -22,21 +22,22 @@
 
 #include "core/ir/structure.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 
 /// The only load of a memory that a loop adds to, and the stores after it that clear the loaded element.
-struct OwnPlace {
-    ir::InstId load;
-    std::vector<ir::InstId> clears;
+struct PrivateAccumulator {
+    InstId load;
+    std::vector<InstId> clears;
 };
 
 /// Given a loop from 0 by 1 with an atomic addition to local memory, at indices that contain the loop's index: returns the load
 /// by which item n along `axis` reads, after a barrier, the sum of iteration n, if nothing else loads from the memory. None if
 /// there is no such load, or if the loaded value may be more than the loop's sum: another store is not of zero, or the loop may
 /// run again and no store clears the element after the load. (A kernel must store an element before it adds to it.)
-std::optional<OwnPlace> own_place(const ir::Kernel& kernel, const ir::Structure& where, ir::InstId loop, ir::InstId atomic, int axis);
+std::optional<PrivateAccumulator> private_accumulator(const Kernel& kernel, const Structure& where, InstId loop, InstId atomic,
+                                                      int axis);
 
 /// True if the memory has two constant extents, and each access gives both indices, so that its rows can be padded.
-bool has_rows(const ir::Kernel& kernel, ir::MemoryId memory);
+bool has_rows(const Kernel& kernel, MemoryId memory);
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

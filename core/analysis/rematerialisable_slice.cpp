@@ -1,11 +1,9 @@
 #include "core/analysis/rematerialisable_slice.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 
-using namespace ir;
-
-bool Needs::add(Value v) {
-    if (has(anew, v) || has(kept, v)) return true;
+bool RematerialisableSlice::add(Value v) {
+    if (has(recomputed, v) || has(kept, v)) return true;
     const ValueInfo& info = k[v];
     if (v == k[k[loop].blocks[0]].params[0]) return index = true;
     const bool inside = info.inst.id != none && uniformity.structure().around(info.inst) == loop;
@@ -14,21 +12,21 @@ bool Needs::add(Value v) {
     const Inst& i = k[info.inst];
     if (i.op == Op::local_index) {
         axes[i.immediate] = true;
-        anew.push_back(v);
+        recomputed.push_back(v);
         return true;
     }
-    const Needs before = *this;
-    if (again(v, inside)) {
-        anew.push_back(v);
+    const RematerialisableSlice before = *this;
+    if (recomputable(v, inside)) {
+        recomputed.push_back(v);
         return true;
     }
-    anew = before.anew, kept = before.kept, memories = before.memories, axes = before.axes, index = before.index;
+    recomputed = before.recomputed, kept = before.kept, memories = before.memories, axes = before.axes, index = before.index;
     if (inside || uniformity.structure().block_of(info.inst) != BlockId{0} || size_of(info.type) != 4) return false;
     kept.push_back(v);
     return true;
 }
 
-bool Needs::again(Value v, bool inside) {
+bool RematerialisableSlice::recomputable(Value v, bool inside) {
     const Inst& i = k[k[v].inst];
     const auto operands = k.operands(i);
     if (is_pure(i.op)) {
@@ -40,4 +38,4 @@ bool Needs::again(Value v, bool inside) {
     return std::all_of(operands.begin(), operands.end(), [&](Value v) { return add(v); });
 }
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

@@ -6,8 +6,8 @@
 //     %b = load local1[%k, %x] : f32                 # %x = local_index 0
 //     %p = mul %w, %b : f32
 //
-// Needs::add(%p) is true, with anew = {%x, %b, %p} (to recompute), kept = {%w} (to be found in local memory), memories =
-// {local1}, axes = {0}, index = true.
+// RematerialisableSlice::add(%p) is true, with recomputed = {%x, %b, %p} (to recompute), kept = {%w} (to be found in local
+// memory), memories = {local1}, axes = {0}, index = true.
 // Method: a backward walk from the value. It ends at the loop's index, local indices and values that are uniform in the group
 // and defined outside of the loop. Pure instructions and, in the loop, loads of local memory are recomputed. Any other value is
 // kept, if it is a 4-byte value of the kernel's body.
@@ -22,31 +22,31 @@
 
 #include "core/analysis/uniformity.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 
 template <class T>
 bool has(const std::vector<T>& all, const T& one) { return std::find(all.begin(), all.end(), one) != all.end(); }
 
 /// The slice of some values of a loop's body, without the parts that are the same for all items and iterations.
-class Needs {
+class RematerialisableSlice {
 public:
-    Needs(const ir::Kernel& kernel, const ir::Uniformity& known, ir::InstId of) : k(kernel), uniformity(known), loop(of) {}
+    RematerialisableSlice(const Kernel& kernel, const Uniformity& known, InstId of) : k(kernel), uniformity(known), loop(of) {}
 
-    std::vector<ir::Value> anew;         ///< to recompute, operands first
-    std::vector<ir::Value> kept;         ///< values of the kernel's body that other items must load from local memory
-    std::vector<ir::MemoryId> memories;  ///< local memories that the slice loads from
-    std::array<bool, 3> axes{};          ///< local indices in the slice
-    bool index = false;                  ///< the loop's index is in the slice
+    std::vector<Value> recomputed;   ///< to recompute, operands first
+    std::vector<Value> kept;         ///< values of the kernel's body that other items must load from local memory
+    std::vector<MemoryId> memories;  ///< local memories that the slice loads from
+    std::array<bool, 3> axes{};      ///< local indices in the slice
+    bool index = false;              ///< the loop's index is in the slice
 
     /// Adds a value to the slice. False if another item can neither recompute nor load it.
-    bool add(ir::Value v);
+    bool add(Value v);
 
 private:
-    bool again(ir::Value v, bool inside);
+    bool recomputable(Value v, bool inside);
 
-    const ir::Kernel& k;
-    const ir::Uniformity& uniformity;
-    const ir::InstId loop;
+    const Kernel& k;
+    const Uniformity& uniformity;
+    const InstId loop;
 };
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

@@ -39,7 +39,7 @@ public:
     Array slice(int64_t from, int64_t to) const {
         const int64_t step = 1;
         detail::held(state);
-        detail::check_box({extents.data(), 1}, {&from, 1}, {&to, 1}, {&step, 1});
+        detail::check_region({extents.data(), 1}, {&from, 1}, {&to, 1}, {&step, 1});
         Array part = *this;
         part.extents[0] = to - from;
         part.state = detail::slice(*state, from * detail::row_major(extents)[0], part.count());
@@ -81,8 +81,8 @@ public:
         else detail::with_host_memory(detail::bytes_of(count(), sizeof(T)), [&] { copy_from(std::vector<T>(static_cast<size_t>(count()), value)); });
     }
     /// The same with a number whose derivative is traced (Traced<T>).
-    template <class Followed> requires std::is_same_v<typename Followed::traced, T>
-    void fill(const Followed& value) const { value.fill(state); }
+    template <class TracedNumber> requires std::is_same_v<typename TracedNumber::traced, T>
+    void fill(const TracedNumber& value) const { value.fill(state); }
     /// Overwrites all elements; the sizes must agree.
     void copy_from(const std::vector<T>& host) const {
         if constexpr (std::is_same_v<T, bool>) {

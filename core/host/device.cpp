@@ -6,14 +6,14 @@ namespace pumice {
 namespace detail {
 
 namespace {
-thread_local Observer* current_observer = nullptr;
+thread_local TraceHook* current_trace_hook = nullptr;
 }
 thread_local int running_calls = 0;
 bool inside_call() { return running_calls > 0; }
 
-Observer* observer() { return current_observer; }
-Observing::Observing(Observer* next) : before(current_observer) { current_observer = next; }
-Observing::~Observing() { current_observer = before; }
+TraceHook* trace_hook() { return current_trace_hook; }
+ScopedTraceHook::ScopedTraceHook(TraceHook* next) : before(current_trace_hook) { current_trace_hook = next; }
+ScopedTraceHook::~ScopedTraceHook() { current_trace_hook = before; }
 
 std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device, const int64_t* extents, int rank,
                                      const Element& element, bool zero) {
@@ -39,7 +39,7 @@ std::shared_ptr<ArrayState> allocate(const std::shared_ptr<DeviceState>& device,
         *device->in_use += state->memory->bytes;
         state->memory->meter = device->in_use;
     }
-    if (Observer* o = observer()) o->allocated(state, zero);
+    if (TraceHook* o = trace_hook()) o->allocated(state, zero);
     return state;
 }
 
@@ -58,24 +58,24 @@ void check_shape(const int64_t* extents, int rank, int64_t count) {
 void write(const ArrayState& to, const void* from, int64_t elements, int64_t wanted) {
     if (elements != wanted) fail(elements, " elements are copied into an array of ", wanted, " elements: the sizes must agree");
     if (!to.memory) return;
-    if (Observer* o = observer()) o->writing(to, from, 0);
+    if (TraceHook* o = trace_hook()) o->writing(to, from, 0);
     to.device->backend->write(*to.memory, to.offset, from, to.bytes);
 }
 
 void read(const ArrayState& from, void* to) {
-    if (Observer* o = observer()) o->reading(from);
+    if (TraceHook* o = trace_hook()) o->reading(from);
     if (from.memory) from.device->backend->read(*from.memory, from.offset, to, from.bytes);
 }
 
 void fill(const ArrayState& to, const void* value, int size) {
     if (!to.memory) return;
-    if (Observer* o = observer()) o->filling(to, value, size);
+    if (TraceHook* o = trace_hook()) o->filling(to, value, size);
     to.device->backend->fill(*to.memory, to.offset, to.bytes, value, size, 0);
 }
 
 void copy(const ArrayState& from, const ArrayState& to, int stream) {
     if (!to.memory) return;
-    if (Observer* o = observer()) o->copying(from, to, stream);
+    if (TraceHook* o = trace_hook()) o->copying(from, to, stream);
     if (from.device->backend != to.device->backend) {
         with_host_memory(from.bytes, [&] {
             std::vector<std::byte> host(size_t(from.bytes));

@@ -4,11 +4,11 @@
 
 namespace pumice::detail {
 namespace {
-thread_local bool followed = false;
+thread_local bool hinted = false;
 }
 
-Followed::Followed(bool on) : before(std::exchange(followed, on)) {}
-Followed::~Followed() { followed = before; }
-bool Followed::now() { return followed; }
+NextLaunchHint::NextLaunchHint(bool on) : before(std::exchange(hinted, on)) {}
+NextLaunchHint::~NextLaunchHint() { hinted = before; }
+bool NextLaunchHint::now() { return hinted; }
 
 }  // namespace pumice::detail

@@ -22,7 +22,7 @@ struct Reports::Record {
 
     /// Sort key: groups in the order of the interpreter, then items by linear index.
     auto order() const {
-        const Place& p = launch->place;
+        const LaunchGeometry& p = launch->geometry;
         std::array<int64_t, 6> key;
         for (size_t axis = 0; axis < 3; ++axis) {
             const int64_t at = index[axis] - p.start[axis];
@@ -34,7 +34,7 @@ struct Reports::Record {
     std::string line() const { return Format(launch->kernel->strings[by->immediate]).line(types, values); }
     /// "7", or "(1, 7)".
     std::string item() const {
-        const int rank = launch->place.rank;
+        const int rank = launch->geometry.rank;
         std::string out;
         for (int axis = rank - 1; axis >= 0; --axis) out += text(out.empty() ? "" : ", ", index[size_t(axis)]);
         return rank == 1 ? out : "(" + out + ")";
@@ -68,10 +68,10 @@ void Reports::on_print(Sink to) {
     sink = std::move(to);
 }
 
-uint32_t Reports::add(std::shared_ptr<const ir::Kernel> kernel, const Place& place) {
+uint32_t Reports::add(std::shared_ptr<const ir::Kernel> kernel, const LaunchGeometry& geometry) {
     const std::lock_guard lock(mutex);
     last_number += last_number == UINT32_MAX ? 2 : 1;
-    launches.push_back({last_number, std::move(kernel), place});
+    launches.push_back({last_number, std::move(kernel), geometry});
     return last_number;
 }
 

@@ -18,7 +18,7 @@ namespace pumice {
 class Reports {
 public:
     /// The range of a launch and its groups, axis 0 first.
-    struct Place {
+    struct LaunchGeometry {
         std::array<int64_t, 3> start, extent, group;
         int rank = 1;
     };
@@ -27,7 +27,7 @@ public:
     /// Sets the sink of printed lines; an empty function means stdout.
     void on_print(Sink sink);
     /// Registers a launch that may report, before it begins. Returns its number for the records.
-    uint32_t add(std::shared_ptr<const ir::Kernel> kernel, const Place& place);
+    uint32_t add(std::shared_ptr<const ir::Kernel> kernel, const LaunchGeometry& geometry);
     /// Takes all reports out of a ring (see core/host/ring.h) to which no launch writes any more. The caller clears the ring.
     void take(std::span<const uint32_t> ring);
     /// The part of a ring that was taken since it was cleared.
@@ -51,7 +51,7 @@ private:
     struct Launch {
         uint32_t number;
         std::shared_ptr<const ir::Kernel> kernel;
-        Place place;
+        LaunchGeometry geometry;
     };
     struct Record;
 

@@ -111,8 +111,8 @@ TEST_F(Ring, IsReadUpToTheLastLaunchThatHasEnded) {
     room(200);
     std::fill(ring.begin() + ring::records, ring.end(), 0u);
     reports.on_print([this](const std::string& line) { lines.push_back(line); });
-    const Reports::Place place{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
-    const uint32_t numbers[] = {reports.add(kernel, place), reports.add(kernel, place), reports.add(kernel, place)};
+    const Reports::LaunchGeometry geometry{{0, 0, 0}, {8, 1, 1}, {8, 1, 1}, 1};
+    const uint32_t numbers[] = {reports.add(kernel, geometry), reports.add(kernel, geometry), reports.add(kernel, geometry)};
     Reports::Taken progress;
     const auto take = [&](std::vector<uint32_t> ended, bool all) {
         const std::span<const uint32_t> words(ring);

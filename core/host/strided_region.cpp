@@ -30,8 +30,8 @@ std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_
     return part;
 }
 
-void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to,
-               std::span<const int64_t> step) {
+void check_region(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to,
+                  std::span<const int64_t> step) {
     for (size_t d = 0; d < extents.size(); ++d) {
         if (from[d] < 0 || from[d] > to[d] || to[d] > extents[d])
             fail(from[d] < to[d] && from[d] == to[d] - 1 ? text("element ", from[d]) : text("a view of the elements ", from[d], " to ", to[d]),

@@ -17,7 +17,7 @@ namespace detail {
 struct ArrayState;
 
 /// A strided region, in elements from the array's start; dimension 0 first. Strides are not negative.
-struct Box {
+struct StridedRegion {
     int64_t offset = 0;
     std::span<const int64_t> extents, strides;
 };
@@ -25,9 +25,10 @@ struct Box {
 std::shared_ptr<ArrayState> slice(const ArrayState& array, int64_t first, int64_t count);
 /// Without a stream they run on the default stream, and a copy from or to the host waits. With a stream they are asynchronous:
 /// the host memory (row-major, no gaps) must live until an event that is recorded after the copy.
-void copy_box(const ArrayState& from, const Box& from_box, const ArrayState& to, const Box& to_box, const Stream* stream = nullptr);
-void read_box(const ArrayState& from, const Box& box, void* to, const Stream* stream = nullptr);
-void write_box(const ArrayState& to, const Box& box, const void* from, const Stream* stream = nullptr);
+void copy_region(const ArrayState& from, const StridedRegion& from_region, const ArrayState& to, const StridedRegion& to_region,
+                 const Stream* stream = nullptr);
+void read_region(const ArrayState& from, const StridedRegion& region, void* to, const Stream* stream = nullptr);
+void write_region(const ArrayState& to, const StridedRegion& region, const void* from, const Stream* stream = nullptr);
 /// Throws Error if `what` has no dimension d.
 void check_dimension(const char* what, int d, int rank);
 /// Throws Error: the host lacks memory of this size.
@@ -51,7 +52,8 @@ constexpr int64_t bytes_of(int64_t count, size_t size) {
 }
 /// The array of the handle; throws Error if it holds none or was released.
 const ArrayState& held(const std::shared_ptr<ArrayState>& state);
-void check_box(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to, std::span<const int64_t> step);
+void check_region(std::span<const int64_t> extents, std::span<const int64_t> from, std::span<const int64_t> to,
+                  std::span<const int64_t> step);
 void check_same_extents(std::span<const int64_t> from, std::span<const int64_t> to);
 void check_count(int64_t given, int64_t wanted);
 /// The text that operator<< writes.

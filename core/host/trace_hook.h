@@ -28,34 +28,34 @@ struct HostCall {
     std::vector<bool> written;  ///< by argument
 };
 
-/// Is notified of every operation on arrays, on the calling thread, after the checks and before the device gets it. An observer
-/// may use arrays itself; under Observing(nullptr) it is not notified of that.
-class Observer {
+/// Is notified of every operation on arrays, on the calling thread, after the checks and before the device gets it. A hook
+/// may use arrays itself; under ScopedTraceHook(nullptr) it is not notified of that.
+class TraceHook {
 public:
-    virtual ~Observer() = default;
-    /// Returns true if the observer has done the launch itself.
+    virtual ~TraceHook() = default;
+    /// Returns true if the hook has done the launch itself.
     virtual bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) = 0;
     virtual void allocated(const std::shared_ptr<ArrayState>& array, bool zero) = 0;  ///< after the allocation, unlike the others
     virtual void writing(const ArrayState& to, const void* from, int stream) = 0;     ///< from the host
     virtual void reading(const ArrayState& from) = 0;                                 ///< to the host
     virtual void filling(const ArrayState& to, const void* value, int size) = 0;
-    /// Returns true if the observer has made the call itself.
+    /// Returns true if the hook has made the call itself.
     virtual bool calling(const HostCall& call, std::span<const HostArgument> arguments) = 0;
     virtual void copying(const ArrayState& from, const ArrayState& to, int stream) = 0;
 };
 
-/// This thread's observer, or null.
-Observer* observer();
+/// This thread's hook, or null.
+TraceHook* trace_hook();
 
-/// Makes `next` this thread's observer while it lives. Objects are destroyed in reverse order.
-class Observing {
+/// Makes `next` this thread's hook while it lives. Objects are destroyed in reverse order.
+class ScopedTraceHook {
 public:
-    explicit Observing(Observer* next);
-    ~Observing();
-    Observing(const Observing&) = delete;
+    explicit ScopedTraceHook(TraceHook* next);
+    ~ScopedTraceHook();
+    ScopedTraceHook(const ScopedTraceHook&) = delete;
 
 private:
-    Observer* before;
+    TraceHook* before;
 };
 
 }  // namespace detail

@@ -28,7 +28,7 @@ public:
     /// The elements [from, to) along each dimension, every step-th of them. Throws Error for a region outside the view or a step
     /// below 1.
     View view(const int64_t (&from)[size_t(N)], const int64_t (&to)[size_t(N)], const int64_t (&step)[size_t(N)]) const {
-        detail::check_box(extents, from, to, step);
+        detail::check_region(extents, from, to, step);
         View inner = *this;
         for (size_t d = 0; d < N; ++d) {
             const int64_t span = to[d] - from[d];
@@ -79,34 +79,34 @@ public:
     void copy_from(const std::vector<T>& host) const requires(!std::is_same_v<T, bool>) { copy_from(std::span<const T>(host)); }
     void copy_from(std::span<const T> host) const {
         detail::check_count(int64_t(host.size()), count());
-        detail::write_box(detail::held(state), box(), host.data());
+        detail::write_region(detail::held(state), region(), host.data());
     }
     /// The same, asynchronously and in order on a stream; the host memory must stay unchanged until the event.
     Event copy_from(std::span<const T> host, const Stream& stream) const {
         detail::check_count(int64_t(host.size()), count());
-        detail::write_box(detail::held(state), box(), host.data(), &stream);
+        detail::write_region(detail::held(state), region(), host.data(), &stream);
         return stream.record();
     }
     /// Writes the elements to host memory, row-major; waits for earlier launches.
     void copy_to(std::span<T> host) const {
         detail::check_count(int64_t(host.size()), count());
-        detail::read_box(detail::held(state), box(), host.data());
+        detail::read_region(detail::held(state), region(), host.data());
     }
     /// The same, asynchronously and in order on a stream: the elements are there at the event; the host memory must live until
     /// then.
     Event copy_to(std::span<T> host, const Stream& stream) const {
         detail::check_count(int64_t(host.size()), count());
-        detail::read_box(detail::held(state), box(), host.data(), &stream);
+        detail::read_region(detail::held(state), region(), host.data(), &stream);
         return stream.record();
     }
     /// All elements, row-major; waits for earlier launches.
     std::vector<T> download() const {
-        using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+        using HostElement = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
         const detail::ArrayState& from = detail::held(state);
-        const int64_t bytes = detail::bytes_of(count(), sizeof(Held));
+        const int64_t bytes = detail::bytes_of(count(), sizeof(HostElement));
         return detail::with_host_memory(bytes, [&]() -> std::vector<T> {
-            std::vector<Held> host(static_cast<size_t>(count()));
-            detail::read_box(from, box(), host.data());
+            std::vector<HostElement> host(static_cast<size_t>(count()));
+            detail::read_region(from, region(), host.data());
             if constexpr (std::is_same_v<T, bool>) return {host.begin(), host.end()};
             else return host;
         });
@@ -129,10 +129,10 @@ public:
     std::shared_ptr<detail::ArrayState> state;
 
 private:
-    detail::Box box() const { return {offset, extents, strides}; }
+    detail::StridedRegion region() const { return {offset, extents, strides}; }
     void copy(const View& other, const Stream* stream) const {
         detail::check_same_extents(other.extents, extents);
-        detail::copy_box(detail::held(other.state), other.box(), detail::held(state), box(), stream);
+        detail::copy_region(detail::held(other.state), other.region(), detail::held(state), region(), stream);
     }
 };
 

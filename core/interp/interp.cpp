@@ -173,7 +173,8 @@ public:
     }
 
     std::shared_ptr<Executable> compile(std::shared_ptr<const ir::Kernel> kernel) override {
-        return std::make_shared<Program>(mode == InterpMode::recorded ? ir::group_by_memory(ir::inlining(*kernel)) : prepare(*kernel), lanes);
+        return std::make_shared<InterpProgram>(
+            mode == InterpMode::recorded ? ir::group_by_memory(ir::inlining(*kernel)) : prepare(*kernel), lanes);
     }
     std::array<int64_t, 3> choose_group(const ir::Kernel&, const Launch& launch) const override {
         const int64_t side = launch.rank == 1 ? 64 : launch.rank == 2 ? 8 : 4;
@@ -183,7 +184,7 @@ public:
     }
     void launch(const std::shared_ptr<Executable>& executable, const Launch& launch) override {
         std::lock_guard lock(mutex);
-        const Program& program = static_cast<const Program&>(*executable);
+        const InterpProgram& program = static_cast<const InterpProgram&>(*executable);
         if (launch.group[0] * launch.group[1] * launch.group[2] > max_items) library_bug("a group past the limits of interp");
         check_local_memory(program.kernel, launch);
         if (scratch.epoch > UINT32_MAX / 2) begin_epochs_anew();
@@ -252,7 +253,7 @@ private:
     }
 
     /// The memory of the kernel's arrays, with shadow cells for allocations that the launch writes: only these can have a race.
-    std::vector<View> views_of(const Program& program, const Launch& launch) {
+    std::vector<View> views_of(const InterpProgram& program, const Launch& launch) {
         const ir::Kernel& k = program.kernel;
         std::vector<View> views(k.memories.size());
         for (size_t m = 0; m < views.size(); ++m) {

@@ -62,7 +62,7 @@ void Run::execute(BlockId block, Items& items) {
 
 void Run::execute(const Inst& inst, uint32_t id, Items& items) {
     if (accesses_memory(inst.op)) {
-        find_places(inst, items);
+        find_offsets(inst, items);
         check(inst, id, touch_of(inst.op), items);
     }
     switch (inst.op) {

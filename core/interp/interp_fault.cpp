@@ -46,11 +46,11 @@ std::string Run::memory_text(MemoryId id) const {
     return text(memory.kind == MemoryKind::local ? "local" : "private", " array ", memory.name, " (", k.where(memory.loc), ")");
 }
 
-/// "index 8" or "index (1, 8) (member velocity.x)": the element that holds the byte at `place`.
-std::string Run::element_text(const Inst& inst, int64_t place, int item) const {
+/// "index 8" or "index (1, 8) (member velocity.x)": the element that holds the byte at `offset`.
+std::string Run::element_text(const Inst& inst, int64_t offset, int item) const {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
-    int64_t linear = (place - item * view.item_bytes) / element.size;
+    int64_t linear = (offset - item * view.item_bytes) / element.size;
     std::vector<int64_t> index(view.extents.size());
     for (size_t d = index.size(); d-- > 0; linear /= std::max<int64_t>(1, view.extents[d]))
         index[d] = linear % std::max<int64_t>(1, view.extents[d]);
@@ -98,17 +98,17 @@ void Run::out_of_bounds(const Inst& inst, Items items) {
     library_bug("no index is out of bounds: " + print(k, inst));
 }
 
-void Run::race(const Inst& inst, Touch how, int item, int64_t place, Access other, Touch other_how) {
+void Run::race(const Inst& inst, Touch how, int item, int64_t offset, Access other, Touch other_how) {
     const auto other_group = group_at(other.when);
-    fail("Kernel \"", k.name, "\" has a race on ", memory_text(inst.memory), " at ", element_text(inst, place, item), ": ",
+    fail("Kernel \"", k.name, "\" has a race on ", memory_text(inst.memory), " at ", element_text(inst, offset, item), ": ",
          item_text(other_group, int(other.item)), " ", verb(other_how), " it (", k.where(k.insts[other.inst].loc), ") and ",
          item_text(group, item), " ", verb(how), " it (", k.where(inst.loc), "), ",
          other_group == group ? "with no barrier between them." : "in different groups.");
 }
 
-void Run::unset(const Inst& inst, int item, int64_t place) {
-    fail("Kernel \"", k.name, "\" ", verb(touch_of(inst.op)), " ", memory_text(inst.memory), " at ", element_text(inst, place, item),
-         " before it is written (", item_text(group, item), ", ", k.where(inst.loc), ").");
+void Run::unset(const Inst& inst, int item, int64_t offset) {
+    fail("Kernel \"", k.name, "\" ", verb(touch_of(inst.op)), " ", memory_text(inst.memory), " at ",
+         element_text(inst, offset, item), " before it is written (", item_text(group, item), ", ", k.where(inst.loc), ").");
 }
 
 void Run::not_uniform(const Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits) {

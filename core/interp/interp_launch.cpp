@@ -10,7 +10,7 @@ namespace pumice::interp {
 
 using namespace ir;
 
-Run::Run(const Program& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
+Run::Run(const InterpProgram& ready, const Launch& what, std::vector<View> memories, Scratch& buffers)
     : program(ready), k(ready.kernel), launch(what), scratch(buffers), views(std::move(memories)) {
     group_items = int(launch.group[0] * launch.group[1] * launch.group[2]);
     for (size_t axis = 0; axis < 3; ++axis)
@@ -28,10 +28,10 @@ void Run::prepare_items() {
     grow(scratch.values, program.value_bytes * n);
     grow(scratch.lists, n * size_t(3 * program.depth + 2));  // a construct takes three lists at most
     grow(scratch.fates, n);
-    grow(scratch.places, n);
+    grow(scratch.offsets, n);
     values = scratch.values.data();
     fates = scratch.fates.data();
-    places = scratch.places.data();
+    offsets = scratch.offsets.data();
     for (auto& index : local) index.resize(n);
     const int width = int(launch.group[0]), height = int(launch.group[1]);
     for (int item = 0; item < group_items; ++item) {

@@ -51,12 +51,12 @@ uint64_t updated(Atomic what, Scalar type, uint64_t old, uint64_t operand) {
 
 }  // namespace
 
-/// Sets `places` of the items from the instruction's indices. An index out of bounds is a fault.
-void Run::find_places(const Inst& inst, Items items) {
+/// Sets `offsets` of the items from the instruction's indices. An index out of bounds is a fault.
+void Run::find_offsets(const Inst& inst, Items items) {
     const View& view = views[inst.memory.id];
     const Element& element = k[inst.memory].element;
     const auto indices = indices_of(k, inst);
-    int64_t* const place = places;
+    int64_t* const offset = offsets;
     bool outside = false;
     for (size_t n = 0; n < indices.size(); ++n) {
         const int64_t extent = indices.size() == 1 ? view.elements : view.extents[n];
@@ -67,13 +67,13 @@ void Run::find_places(const Inst& inst, Items items) {
                 uint64_t bad = 0;
                 if (n == 0)
                     each(items, [=, &bad](int i) {
-                        place[i] = int64_t(index[i]);
-                        bad |= uint64_t(place[i] >= extent) | uint64_t(place[i] < 0);
+                        offset[i] = int64_t(index[i]);
+                        bad |= uint64_t(offset[i] >= extent) | uint64_t(offset[i] < 0);
                     });
                 else each(items, [=, &bad](int i) {
                     const int64_t next = int64_t(index[i]);
                     bad |= uint64_t(next >= extent) | uint64_t(next < 0);
-                    place[i] = place[i] * extent + next;
+                    offset[i] = offset[i] * extent + next;
                 });
                 outside = outside || bad;
             } else library_bug("an index that is no integer: " + print(k, inst));
@@ -81,7 +81,7 @@ void Run::find_places(const Inst& inst, Items items) {
         if (outside) out_of_bounds(inst, items);
     }
     const int64_t stride = element.size, leaf = element.leaves[inst.leaf].offset, item_bytes = view.item_bytes;
-    each(items, [=](int i) { place[i] = place[i] * stride + leaf + i * item_bytes; });
+    each(items, [=](int i) { offset[i] = offset[i] * stride + leaf + i * item_bytes; });
 }
 
 /// Checks an access for races and for reads of memory that was never written.
@@ -99,18 +99,18 @@ void Run::check(const Inst& inst, uint32_t id, Touch how, Items items) {
     const std::byte* const stored = how == Touch::write ? at<std::byte>(k.operands(inst).back()) : nullptr;
     for (int n = 0; n < items.count; ++n) {
         const int item = items.list[n];
-        std::byte* const place = view.data + places[item];
-        const bool unchanged = stored && std::memcmp(place, stored + size_t(item) * size, size) == 0;
-        Cell* const first = view.cells + (places[item] >> shift);
+        std::byte* const bytes = view.data + offsets[item];
+        const bool unchanged = stored && std::memcmp(bytes, stored + size_t(item) * size, size) == 0;
+        Cell* const first = view.cells + (offsets[item] >> shift);
         for (Cell* cell = first; cell < first + granules; ++cell) {
-            if (local_memory && how != Touch::write && !known.of_this_group(cell->writes[0])) unset(inst, item, places[item]);
+            if (local_memory && how != Touch::write && !known.of_this_group(cell->writes[0])) unset(inst, item, offsets[item]);
             const Access access{epochs.now, uint32_t(item) % max_items, id % max_insts};
             Touch other;
             if (const Access* before = known.touch(*cell, how, access, unchanged, other))
-                race(inst, how, item, places[item], *before, other);
+                race(inst, how, item, offsets[item], *before, other);
         }
         // The store happens here, item by item, so that the stores of later items are compared with it.
-        if (stored) std::memcpy(place, stored + size_t(item) * size, size);
+        if (stored) std::memcpy(bytes, stored + size_t(item) * size, size);
     }
 }
 
@@ -119,9 +119,9 @@ void Run::check_private(const Inst& inst, Touch how, Items items) {
     const int shift = view.granule_shift;
     const int64_t granules = size_of(k[inst.memory].element.leaves[inst.leaf].type) >> shift;
     for (int n = 0; n < items.count; ++n) {
-        uint32_t* const first = view.private_written + (places[items.list[n]] >> shift);
+        uint32_t* const first = view.private_written + (offsets[items.list[n]] >> shift);
         for (uint32_t* written = first; written < first + granules; ++written) {
-            if (how != Touch::write && *written < epochs.group) unset(inst, items.list[n], places[items.list[n]]);
+            if (how != Touch::write && *written < epochs.group) unset(inst, items.list[n], offsets[items.list[n]]);
             *written = epochs.now;
         }
     }
@@ -132,35 +132,35 @@ void Run::check_unset(const Inst& inst, Touch how, Items items) {
     bool* const bytes = views[inst.memory.id].unset;
     const int size = size_of(k[inst.memory].element.leaves[inst.leaf].type);
     for (int n = 0; n < items.count; ++n) {
-        bool* const first = bytes + places[items.list[n]];
+        bool* const first = bytes + offsets[items.list[n]];
         if (how != Touch::write && std::find(first, first + size, true) != first + size)
-            unset(inst, items.list[n], places[items.list[n]]);
+            unset(inst, items.list[n], offsets[items.list[n]]);
         if (how != Touch::read) std::fill_n(first, size, false);
     }
 }
 
 void Run::load(const Inst& inst, Items items) {
     const std::byte* data = views[inst.memory.id].data;
-    const int64_t* place = places;
+    const int64_t* offset = offsets;
     const Value to = k.result(inst);
     if (inst.type == Scalar::boolean) {
         bool* r = at<bool>(to);
-        return each(items, [=](int i) { r[i] = read<uint8_t>(data + place[i]) != 0; });
+        return each(items, [=](int i) { r[i] = read<uint8_t>(data + offset[i]) != 0; });
     }
     with_size(inst.type, [&](auto type) {
         using T = decltype(type);
         std::byte* r = at<std::byte>(to);
-        each(items, [=](int i) { std::memcpy(r + size_t(i) * sizeof(T), data + place[i], sizeof(T)); });
+        each(items, [=](int i) { std::memcpy(r + size_t(i) * sizeof(T), data + offset[i], sizeof(T)); });
     });
 }
 
 void Run::store(const Inst& inst, Items items) {
     std::byte* data = views[inst.memory.id].data;
-    const int64_t* place = places;
+    const int64_t* offset = offsets;
     with_size(inst.type, [&](auto type) {
         using T = decltype(type);
         const std::byte* value = at<std::byte>(k.operands(inst).back());
-        each(items, [=](int i) { std::memcpy(data + place[i], value + size_t(i) * sizeof(T), sizeof(T)); });
+        each(items, [=](int i) { std::memcpy(data + offset[i], value + size_t(i) * sizeof(T), sizeof(T)); });
     });
 }
 
@@ -173,10 +173,10 @@ void Run::atomic(const Inst& inst, Items items) {
         T* r = at<T>(k.result(inst));
         for (int n = 0; n < items.count; ++n) {
             const int i = items.list[n];
-            const T old = read<T>(data + places[i]);
+            const T old = read<T>(data + offsets[i]);
             const T now = from_bits<T>(updated(Atomic(inst.immediate), inst.type, to_bits(old), to_bits(operand[i])));
             r[i] = old;
-            std::memcpy(data + places[i], &now, sizeof(T));
+            std::memcpy(data + offsets[i], &now, sizeof(T));
         }
     });
 }
@@ -192,8 +192,8 @@ void Run::compare_exchange(const Inst& inst, Items items) {
         std::byte* r = at<std::byte>(k.result(inst));
         for (int n = 0; n < items.count; ++n) {
             const size_t i = items.list[n];
-            const T old = read<T>(data + places[i]);
-            if (old == read<T>(expected + i * sizeof(T))) std::memcpy(data + places[i], desired + i * sizeof(T), sizeof(T));
+            const T old = read<T>(data + offsets[i]);
+            if (old == read<T>(expected + i * sizeof(T))) std::memcpy(data + offsets[i], desired + i * sizeof(T), sizeof(T));
             std::memcpy(r + i * sizeof(T), &old, sizeof(T));
         }
     });

@@ -62,18 +62,18 @@ uint64_t launch_bits(const Kernel& k, Value v, const std::array<int64_t, 3>& gro
 
 }  // namespace
 
-Program::Program(Kernel ready, int lanes) : kernel(std::move(ready)), subgroup_size(lanes) {
+InterpProgram::InterpProgram(Kernel ready, int lanes) : kernel(std::move(ready)), subgroup_size(lanes) {
     if (kernel.insts.size() >= max_insts)
         fail("Kernel \"", kernel.name, "\" has ", kernel.insts.size(), " instructions; the limit of interp is ", max_insts - 1,
              ".");
     loops.resize(kernel.insts.size());
     written.resize(kernel.memories.size());
     scan(BlockId{0}, 1);
-    place_values();
+    assign_offsets();
     reports = pumice::reports(kernel);
 }
 
-void Program::scan(BlockId block, int nesting) {
+void InterpProgram::scan(BlockId block, int nesting) {
     depth = std::max(depth, nesting);
     for (const InstId id : kernel[block].insts) {
         const Inst& i = kernel[id];
@@ -85,13 +85,13 @@ void Program::scan(BlockId block, int nesting) {
     }
 }
 
-void Program::place_values() {
+void InterpProgram::assign_offsets() {
     // Values of the largest types first: then each array is aligned to its elements for every group size.
-    value_place.resize(kernel.values.size());
+    value_offset.resize(kernel.values.size());
     for (const int size : {8, 4, 2, 1}) {
         for (size_t v = 0; v < kernel.values.size(); ++v) {
             if (size_of(kernel.values[v].type) != size) continue;
-            value_place[v] = value_bytes;
+            value_offset[v] = value_bytes;
             value_bytes += uint32_t(size);
         }
     }

@@ -12,22 +12,22 @@ namespace pumice::interp {
 
 /// The kernel, and tables that do not depend on a launch. Instructions are executed from the kernel itself; a table has the loop
 /// over items that computes each instruction, so that the look-up is paid once for a group, not for each item.
-struct Program : Executable {
-    explicit Program(ir::Kernel ready, int subgroup_size);
+struct InterpProgram : Executable {
+    explicit InterpProgram(ir::Kernel ready, int subgroup_size);
 
     const ir::Kernel kernel;
     const int subgroup_size;
-    std::vector<Loop> loops;            ///< per instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
-    std::vector<uint32_t> value_place;  ///< per value: start of its array over the items, divided by the items of the group
-    uint32_t value_bytes = 0;           ///< of all values, for one item
-    std::vector<ir::InstId> constants;  ///< instructions whose result is the same for all groups of a launch
-    std::vector<bool> written;          ///< per memory: true if an instruction stores to it or updates it
-    int depth = 0;                      ///< nesting of control constructs
-    bool reports = false;               ///< prints or requires something
+    std::vector<Loop> loops;             ///< per instruction: for scalar ops, select, cast, bitcast, var, get, set; else null
+    std::vector<uint32_t> value_offset;  ///< per value: start of its array over the items, divided by the items of the group
+    uint32_t value_bytes = 0;            ///< of all values, for one item
+    std::vector<ir::InstId> constants;   ///< instructions whose result is the same for all groups of a launch
+    std::vector<bool> written;           ///< per memory: true if an instruction stores to it or updates it
+    int depth = 0;                       ///< nesting of control constructs
+    bool reports = false;                ///< prints or requires something
 
 private:
     void scan(ir::BlockId block, int nesting);
-    void place_values();
+    void assign_offsets();
 };
 
 /// Elements of a local array in a group of these extents, even if the number is not positive.

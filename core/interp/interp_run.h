@@ -19,7 +19,7 @@ struct Scratch {
     std::vector<std::byte> values;  ///< every value's array over the items of the group
     std::vector<uint16_t> lists;    ///< of work-items; a stack
     std::vector<uint8_t> fates;
-    std::vector<int64_t> places;
+    std::vector<int64_t> offsets;
     std::vector<std::byte> carried; ///< values on their way to a loop's parameters
     std::vector<std::byte> local, private_;
     std::vector<Cell> local_cells;
@@ -46,7 +46,7 @@ struct View {
 class Run {
 public:
     /// `views` has one entry for each memory of the kernel; those of arrays are filled in.
-    Run(const Program& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
+    Run(const InterpProgram& program, const Launch& launch, std::vector<View> views, Scratch& scratch);
     /// Executes every group. Throws Error at the first fault; what was written until then stays.
     void all_groups();
 
@@ -88,7 +88,7 @@ private:
     void report(const ir::Inst& inst, Items items);
 
     // interp_memory.cpp
-    void find_places(const ir::Inst& inst, Items items);
+    void find_offsets(const ir::Inst& inst, Items items);
     void check(const ir::Inst& inst, uint32_t id, Touch how, Items items);
     void check_private(const ir::Inst& inst, Touch how, Items items);
     void check_unset(const ir::Inst& inst, Touch how, Items items);
@@ -106,11 +106,11 @@ private:
 
     // interp_fault.cpp
     [[noreturn]] void out_of_bounds(const ir::Inst& inst, Items items);
-    [[noreturn]] void race(const ir::Inst& inst, Touch how, int item, int64_t place, Access other, Touch other_how);
-    [[noreturn]] void unset(const ir::Inst& inst, int item, int64_t place);
+    [[noreturn]] void race(const ir::Inst& inst, Touch how, int item, int64_t offset, Access other, Touch other_how);
+    [[noreturn]] void unset(const ir::Inst& inst, int item, int64_t offset);
     [[noreturn]] void not_uniform(const ir::Inst& inst, int item, uint64_t bits, int other, uint64_t other_bits);
     [[noreturn]] void diverged(const ir::Inst& inst, Items items);
-    std::string element_text(const ir::Inst& inst, int64_t place, int item) const;
+    std::string element_text(const ir::Inst& inst, int64_t offset, int item) const;
     std::string memory_text(ir::MemoryId memory) const;
     std::string item_text(const std::array<int64_t, 3>& group, int item) const;
     std::array<int64_t, 3> group_at(uint32_t epoch) const;
@@ -118,11 +118,11 @@ private:
     /// The array of a value over the items of the group.
     template <class T>
     T* at(ir::Value v) {
-        return reinterpret_cast<T*>(values + size_t(program.value_place[v.id]) * group_items);
+        return reinterpret_cast<T*>(values + size_t(program.value_offset[v.id]) * group_items);
     }
     void* raw(ir::Value v) { return at<std::byte>(v); }
 
-    const Program& program;
+    const InterpProgram& program;
     const ir::Kernel& k;
     const Launch& launch;
     Scratch& scratch;
@@ -136,7 +136,7 @@ private:
     Enclosing loop;                       ///< the innermost
     std::byte* values = nullptr;
     uint8_t* fates = nullptr;
-    int64_t* places = nullptr;           ///< an item: bytes from the view's data to the leaf that the instruction touches
+    int64_t* offsets = nullptr;          ///< an item: bytes from the view's data to the leaf that the instruction touches
     uint16_t* free_list = nullptr;       ///< the top of the stack of lists
 };
 

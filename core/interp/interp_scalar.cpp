@@ -15,14 +15,14 @@ using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;
 
 /// The result type of an operation on T.
 template <class T, Result result>
-using Given = std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
+using ResultType = std::conditional_t<result == Result::boolean, bool, std::conditional_t<result == Result::i32, int32_t, T>>;
 
 // Each row as a loop over items for an operand type T; the second operand of F_I is an int32_t.
 #define LOOP(name, result)                                                                    \
     template <class T>                                                                        \
     void name##_items(Items items, [[maybe_unused]] void* to, [[maybe_unused]] const void* x, \
                       [[maybe_unused]] const void* y, [[maybe_unused]] const void* z) {       \
-        using Out = Given<T, Result::result>;                                                 \
+        using Out = ResultType<T, Result::result>;                                            \
         Out* __restrict r = static_cast<Out*>(to);
 #define OPERAND(p, from, type)                                                                \
         const type* p##_items = static_cast<const type*>(from);

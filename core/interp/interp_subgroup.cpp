@@ -50,7 +50,7 @@ void Run::one_subgroup(const Inst& inst, Items active) {
         for (const int item : list) set_bits(to, item, bits);
     };
     if (const auto op = combines(what)) {
-        uint64_t sum = what < Subgroup::exclusive_add ? x[0] : identity(*op, inst.type);
+        uint64_t sum = what < Subgroup::exclusive_add ? x[0] : neutral_element(*op, inst.type);
         for (size_t n = 0; n < x.size(); ++n) {
             if (n > 0 && what < Subgroup::exclusive_add) sum = combine(*op, inst.type, sum, x[n]);
             if (is_scan(what)) set_bits(to, list[n], sum);

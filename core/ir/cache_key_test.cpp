@@ -66,7 +66,7 @@ TEST(CacheKey, ChangesWithEveryFieldThatCodeMayDependOn) {
         [](auto& k) { k.params[1].is_array = true; },
         [](auto& k) { k.params[1].type = Scalar::i32; },
         [](auto& k) { k.params[1].memory = {0}; },
-        [](auto& k) { k.params[1].given = ir::Given::range_extent; },
+        [](auto& k) { k.params[1].origin = ir::ParameterOrigin::range_extent; },
         [](auto& k) { k.params[1].dimension = 1; },
         [](auto& k) { k.memories[0].kind = ir::MemoryKind::local; },
         [](auto& k) { k.memories[0].name = "arg2"; },

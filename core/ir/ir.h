@@ -96,7 +96,7 @@ struct Memory {
 };
 
 /// The value of a scalar parameter: an argument of the launch, or the start or extent of its range along a dimension.
-enum class Given : uint8_t { argument, range_start, range_extent };
+enum class ParameterOrigin : uint8_t { argument, range_start, range_extent };
 
 /// A kernel parameter, in order: an array (index of its Memory) or a scalar. Errors count them from 1.
 struct Parameter {
@@ -104,7 +104,7 @@ struct Parameter {
     Scalar type = Scalar::f32;  ///< scalars
     MemoryId memory;            ///< arrays
     std::string label{};        ///< name in messages; "" means "argument N". Not part of kernel text
-    Given given = Given::argument;
+    ParameterOrigin origin = ParameterOrigin::argument;
     int dimension = 0;          ///< of the range, from the slowest; i32
     bool operator==(const Parameter&) const = default;
 };

@@ -6,7 +6,7 @@
 
 namespace pumice::ir {
 
-uint64_t identity(Op op, Scalar type) {
+uint64_t neutral_element(Op op, Scalar type) {
     return with_scalar(type, [&](auto zero) -> uint64_t {
         using T = decltype(zero);
         using Computed = std::conditional_t<std::is_same_v<T, half>, float, T>;

@@ -35,7 +35,7 @@ Element results_element(const std::vector<Scalar>& types) {
 }
 
 std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::FunctionBody>& body) {
-    detail::Recorder r(body->name, body->place, detail::Recorder::Nested::yes);
+    detail::Recorder r(body->name, body->location, detail::Recorder::Nested::yes);
     try {
         std::vector<detail::Handle> arguments;
         for (const Scalar type : body->params) {
@@ -43,7 +43,7 @@ std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::
             r.kernel.params.push_back({false, type, {}, ""});
             arguments.push_back(r.handle(r.build.argument(index, type)));
         }
-        const std::vector<detail::Handle> results = r.call(body, arguments, body->place);
+        const std::vector<detail::Handle> results = r.call(body, arguments, body->location);
         if (!results.empty()) {
             std::vector<Scalar> types;
             for (const detail::Handle& h : results) types.push_back(r.kernel.type_of(h.value));
@@ -52,7 +52,7 @@ std::shared_ptr<const ir::Kernel> as_kernel(const std::shared_ptr<const detail::
             m.element = results_element(types);
             m.access = ir::Access::out;
             m.argument = int(r.kernel.params.size());
-            const ir::MemoryId id = r.add_memory(std::move(m), body->place);
+            const ir::MemoryId id = r.add_memory(std::move(m), body->location);
             r.kernel.params.push_back({true, types[0], id, "the result"});
             const ir::Value first = r.build.constant_int(Scalar::i32, 0);
             for (uint32_t n = 0; n < results.size(); ++n) r.build.store(id, n, {&first, 1}, results[n].value);

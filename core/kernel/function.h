@@ -89,10 +89,10 @@ struct results<std::tuple<R...>> {
 
 /// A FunctionBody that records `f`, which is called with Val<P>... and returns the device types in the tuple R.
 template <class R, class... P, class F>
-FunctionBody function_body(std::string name, Place place, F f) {
+FunctionBody function_body(std::string name, SourceLocation location, F f) {
     FunctionBody body;
     body.name = std::move(name);
-    body.place = place;
+    body.location = location;
     (append_scalars<P>(body.params), ...);
     body.record = [f = std::move(f)](Recorder&, std::span<const Handle> params) {
         [[maybe_unused]] const Handle* next = params.data();
@@ -155,17 +155,18 @@ template <class R, class... P>
 class Function : public FunctionBase {
 public:
     template <class F>
-    Function(std::string name, F f, detail::Place place) : Function(detail::function_body<R, P...>(std::move(name), place, std::move(f))) {}
+    Function(std::string name, F f, detail::SourceLocation location)
+        : Function(detail::function_body<R, P...>(std::move(name), location, std::move(f))) {}
     explicit Function(detail::FunctionBody body) : FunctionBase(std::move(body)) {}
 
     /// In a kernel: returns the results for device values, as Val, or as a tuple of Val for several.
     auto operator()(detail::Operand<P>... arguments) const {
-        [[maybe_unused]] detail::Place place;
-        ((place = place.line ? place : arguments.place), ...);
-        detail::Recorder& r = detail::Recorder::current("a device function", place);
+        [[maybe_unused]] detail::SourceLocation location;
+        ((location = location.line ? location : arguments.location), ...);
+        detail::Recorder& r = detail::Recorder::current("a device function", location);
         std::vector<detail::Handle> handles;
         (detail::append_handles<P>(arguments, handles), ...);
-        return detail::results<R>::device(r.call(body(), handles, place));
+        return detail::results<R>::device(r.call(body(), handles, location));
     }
     /// On the host: evaluated at once by the reference interpreter, without a device. Throws Error if the function needs a launch
     /// (indices, barriers).
@@ -205,9 +206,9 @@ public:
             static_assert(detail::starts_with<All, R>, "pumice: an augmented primal gives the function's results first, then what the rule is to have");
             detail::FunctionBody with = *body();
             with.reverse = nullptr;
-            with.record = [kept = std::make_shared<const detail::FunctionBody>(std::move(inner)), place = PUMICE_HERE](
+            with.record = [kept = std::make_shared<const detail::FunctionBody>(std::move(inner)), location = PUMICE_HERE](
                               detail::Recorder& r, std::span<const detail::Handle> params) {
-                std::vector<detail::Handle> all = r.call(kept, params, place);
+                std::vector<detail::Handle> all = r.call(kept, params, location);
                 all.resize(detail::scalar_count<R>());
                 return all;
             };

@@ -16,7 +16,7 @@ namespace pumice {
 struct KernelBase::State {
     std::string name;
     KernelOptions options;
-    detail::Place place;
+    detail::SourceLocation location;
     std::function<void(detail::Recorder&)> record;
     uint64_t number;
     std::mutex mutex;
@@ -76,13 +76,13 @@ void detail::check_name(const char* what, const std::string& name) {
     if (!good) fail("a ", what, " is named \"", name, "\": names are 1 to 100 letters, digits, _, - and . (not first)");
 }
 
-KernelBase::KernelBase(std::string name, KernelOptions options, detail::Place place,
+KernelBase::KernelBase(std::string name, KernelOptions options, detail::SourceLocation location,
                        std::function<void(detail::Recorder&)> record)
     : state(std::make_shared<State>()) {
     detail::check_name("kernel", name);
     state->name = std::move(name);
     state->options = options;
-    state->place = place;
+    state->location = location;
     state->record = std::move(record);
     state->number = ++kernel_numbers;
 }
@@ -132,7 +132,7 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
              "\" is being recorded: a kernel cannot launch another one");
     std::lock_guard lock(state->mutex);
     if (!state->recorded) {
-        detail::Recorder recorder(state->name, state->place);
+        detail::Recorder recorder(state->name, state->location);
         recorder.kernel.whole_groups = state->options.whole_groups;
         recorder.kernel.math = state->options.math;
         try {
@@ -143,7 +143,7 @@ std::shared_ptr<const ir::Kernel> KernelBase::recorded() const {
             state->recorded = finished;
         } catch (const Error& e) {
             const Error first = recorder.misused().empty() ? e : Error(recorder.misused());
-            throw first.within(text("while recording kernel \"", state->name, "\" (", where(state->place), ")"));
+            throw first.within(text("while recording kernel \"", state->name, "\" (", where(state->location), ")"));
         }
     }
     return state->recorded;
@@ -234,15 +234,16 @@ private:
     }
 
     void check_arguments() {
-        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(),
-                                                  [](const ir::Parameter& p) { return p.given == ir::Given::argument; }));
+        const size_t takes = size_t(std::count_if(kernel.params.begin(), kernel.params.end(), [](const ir::Parameter& p) {
+            return p.origin == ir::ParameterOrigin::argument;
+        }));
         if (arguments.size() != takes)
             refuse("it takes ", takes, takes == 1 ? " argument" : " arguments", " and is given ", arguments.size());
         launch.arguments.resize(kernel.params.size());
         size_t first = 0, next = 0;
         for (size_t i = 0; i < kernel.params.size(); ++i) {
             const ir::Parameter& wanted = kernel.params[i];
-            if (wanted.given != ir::Given::argument) {
+            if (wanted.origin != ir::ParameterOrigin::argument) {
                 launch.arguments[i].bits = range_bits(wanted);
                 continue;
             }
@@ -283,7 +284,8 @@ private:
     /// The value of a range parameter, as i32.
     uint64_t range_bits(const ir::Parameter& p) const {
         const size_t d = size_t(p.dimension);
-        return uint32_t(p.given == ir::Given::range_start ? uint64_t(range.from[d]) : uint64_t(range.to[d]) - uint64_t(range.from[d]));
+        return uint32_t(p.origin == ir::ParameterOrigin::range_start ? uint64_t(range.from[d])
+                                                                     : uint64_t(range.to[d]) - uint64_t(range.from[d]));
     }
 
     void check_aliases() const {
@@ -405,12 +407,12 @@ Event KernelBase::launch(const Range& range, std::span<const detail::HostArgumen
     for (const ir::Memory& m : kernel->memories)
         if (m.kind == ir::MemoryKind::local && m.size)
             interp::local_elements(*kernel, m, check.launch.group);  // throws unless the number is positive
-    detail::Observer* observer = detail::observer();
+    detail::TraceHook* hook = detail::trace_hook();
     const int stream = check.launch.stream;
     const bool timed = range.is_timed || debug::time();
     std::shared_ptr<TimeStamp> begin, end;
     if (timed) begin = device.backend->stamp(stream);
-    if (!observer || !observer->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
+    if (!hook || !hook->launching(*this, range, arguments)) device.backend->launch(executable, check.launch);
     if (timed) end = device.backend->stamp(stream);
     if (debug::time()) device.launch_times.add(name(), begin, end);
     Event event(device.backend->record(stream));

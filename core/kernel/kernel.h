@@ -207,7 +207,8 @@ public:
     std::shared_ptr<State> state;
 
 protected:
-    KernelBase(std::string name, KernelOptions options, detail::Place place, std::function<void(detail::Recorder&)> record);
+    KernelBase(std::string name, KernelOptions options, detail::SourceLocation location,
+               std::function<void(detail::Recorder&)> record);
     explicit KernelBase(std::shared_ptr<const ir::Kernel> recorded);
 };
 
@@ -216,11 +217,11 @@ template <class... P>
 class Kernel : public KernelBase {
 public:
     template <class F>
-    Kernel(std::string name, KernelOptions options, F f, detail::Place place)
-        : KernelBase(std::move(name), options, place, [f = std::move(f), place](detail::Recorder& r) {
+    Kernel(std::string name, KernelOptions options, F f, detail::SourceLocation location)
+        : KernelBase(std::move(name), options, location, [f = std::move(f), location](detail::Recorder& r) {
               [[maybe_unused]] int number = 0;
-              (void)place;  // unused without parameters
-              std::tuple<P...> params{P(detail::ParameterSource{r, place, ++number, ""})...};  // braces: from left to right
+              (void)location;  // unused without parameters
+              std::tuple<P...> params{P(detail::ParameterSource{r, location, ++number, ""})...};  // braces: from left to right
               std::apply(f, params);
           }) {}
 

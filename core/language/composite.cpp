@@ -9,7 +9,7 @@ void check_item(int64_t n, int count) {
 }
 
 Handle item_position(const IndexOperand& index, int count) {
-    Recorder& r = Recorder::current("a subscript", index.place);
+    Recorder& r = Recorder::current("a subscript", index.location);
     const ir::Value at = index.use(r);
     const Scalar type = r.kernel.type_of(at);
     const ir::Value first = r.build.constant_int(type, 0), last = r.build.constant_int(type, count - 1);
@@ -18,30 +18,31 @@ Handle item_position(const IndexOperand& index, int count) {
 }
 
 namespace {
-ir::Value pick_among(Recorder& r, std::span<const Handle> scalars, ir::Value position, size_t from, size_t to, Place place) {
-    if (to - from == 1) return r.use(scalars[from], place);
+ir::Value pick_among(Recorder& r, std::span<const Handle> scalars, ir::Value position, size_t from, size_t to,
+                     SourceLocation location) {
+    if (to - from == 1) return r.use(scalars[from], location);
     const size_t middle = from + (to - from) / 2;
     const ir::Value before = r.build.op(ir::Op::lt, {position, r.build.constant_int(Scalar::i32, int64_t(middle))});
-    const ir::Value low = pick_among(r, scalars, position, from, middle, place);
-    return r.build.select(before, low, pick_among(r, scalars, position, middle, to, place));
+    const ir::Value low = pick_among(r, scalars, position, from, middle, location);
+    return r.build.select(before, low, pick_among(r, scalars, position, middle, to, location));
 }
 }  // namespace
 
-Handle pick(std::span<const Handle> scalars, Handle position, Place place) {
-    Recorder& r = Recorder::current("a subscript", place);
-    r.at(place);
-    return r.handle(pick_among(r, scalars, r.use(position, place), 0, scalars.size(), place));
+Handle pick(std::span<const Handle> scalars, Handle position, SourceLocation location) {
+    Recorder& r = Recorder::current("a subscript", location);
+    r.at(location);
+    return r.handle(pick_among(r, scalars, r.use(position, location), 0, scalars.size(), location));
 }
 
-std::shared_ptr<const Choice> choice_within(const ElementPlace& whole, const IndexOperand& index, int count, int leaves) {
+std::shared_ptr<const Choice> choice_within(const ElementAddress& whole, const IndexOperand& index, int count, int leaves) {
     Choice made;
     Handle position = item_position(index, count);
     if (whole.choice) {
         made.variables = whole.choice->variables;
-        Recorder& r = Recorder::current("a subscript", index.place);
-        const ir::Value outer = r.use(whole.choice->position, index.place);
+        Recorder& r = Recorder::current("a subscript", index.location);
+        const ir::Value outer = r.use(whole.choice->position, index.location);
         const ir::Value first = r.build.op(ir::Op::mul, {outer, r.build.constant_int(Scalar::i32, count)});
-        position = r.handle(r.build.op(ir::Op::add, {first, r.use(position, index.place)}));
+        position = r.handle(r.build.op(ir::Op::add, {first, r.use(position, index.location)}));
     }
     made.position = position;
     const std::vector<uint32_t> none{0};

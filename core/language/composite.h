@@ -19,20 +19,20 @@ struct HandleSource {
 };
 struct VarSource {
     const Handle* next;
-    Place place;
+    SourceLocation location;
     VarSource& named(const char*) { return *this; }
 };
 /// Source of kernel parameters. A struct parameter of the kernel is several of the IR; messages name the member.
 struct ParameterSource {
     Recorder& recorder;
-    Place place;
+    SourceLocation location;
     int number;        ///< of the kernel's parameter, counted from 1
     std::string path;  ///< of the member, "" for the parameter itself
-    ParameterSource named(const char* member) const { return {recorder, place, number, member_path(path, member)}; }
+    ParameterSource named(const char* member) const { return {recorder, location, number, member_path(path, member)}; }
 };
 Handle declare_scalar(const ParameterSource& source, Scalar type);
 struct RefSource {
-    ElementPlace next;
+    ElementAddress next;
     Recorder& recorder;
     RefSource& named(const char*) { return *this; }
 };
@@ -42,29 +42,31 @@ RefSource& no_source();  // never called: for expressions that a static_assert r
 template <Composite T>
 struct Operand<T> {
     std::array<Handle, size_t(leaf_count<T>())> handles;
-    Place place;
+    SourceLocation location;
 
     template <class A> requires std::is_same_v<device_type_t<A>, T>
-    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) {
+    Operand(const A& a, PUMICE_AT) : location(PUMICE_HERE) {
         Handle* next = handles.data();
         put(a, next);
     }
-    Operand(const T& constant, PUMICE_AT) : place(PUMICE_HERE) {
+    Operand(const T& constant, PUMICE_AT) : location(PUMICE_HERE) {
         Handle* next = handles.data();
         put(constant, next);
     }
     template <class A> requires(structure<T>::is_vector && OperandOf<A, typename structure<T>::component>)
-    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) { handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle); }
+    Operand(const A& a, PUMICE_AT) : location(PUMICE_HERE) {
+        handles.fill(Operand<typename structure<T>::component>(a, pm_file, pm_line).handle);
+    }
     /// One scalar for all components.
-    Operand(Handle all, Place at) : place(at) { handles.fill(all); }
+    Operand(Handle all, SourceLocation at) : location(at) { handles.fill(all); }
 
 private:
     template <class A>
     void put(const A& a, Handle*& next) {
-        if constexpr (ScalarType<A>) *next++ = Operand<A>(a, place.file, place.line).handle;
+        if constexpr (ScalarType<A>) *next++ = Operand<A>(a, location.file, location.line).handle;
         else if constexpr (Composite<A>) structure<A>::each_value(a, [&](const auto& member) { put(member, next); });
         else if constexpr (Composite<device_type_t<A>>) a.each([&](const auto& member) { put(member, next); });
-        else *next++ = handle_of(a, place);
+        else *next++ = handle_of(a, location);
     }
 };
 template <class A, class T>
@@ -114,7 +116,7 @@ template <class A, class T> concept CountsFor = counts_for<device_type_t<A>, T>(
 template <class T> inline constexpr int matrix_size = 0;
 template <class T> concept Matrix = Composite<T> && matrix_size<T> > 0;
 /// Throws Error unless 0 <= n < count, for component n of a vector or matrix.
-void check_place(int n, int count, const char* of);
+void check_component(int n, int count, const char* of);
 template <template <class> class W, class S, class M>
 W<S>* nth_scalar(M& members, int& n) {
     W<S>* found = nullptr;
@@ -126,26 +128,26 @@ W<S>* nth_scalar(M& members, int& n) {
 }
 template <template <class> class W, class T, class M>
 auto& component_at(M& members, int n) {
-    check_place(n, leaf_count<T>(), structure<T>::name);
+    check_component(n, leaf_count<T>(), structure<T>::name);
     return *nth_scalar<W, typename structure<T>::component>(members, n);
 }
 template <class T, template <class> class W, class M>
 auto& component_at(M& members, int row, int column) {
-    check_place(row, matrix_size<T>, structure<T>::name);
-    check_place(column, matrix_size<T>, structure<T>::name);
+    check_component(row, matrix_size<T>, structure<T>::name);
+    check_component(column, matrix_size<T>, structure<T>::name);
     return component_at<W, T>(members, row * matrix_size<T> + column);
 }
 
 /// Emits one op for each component.
 template <Composite T>
-Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, Place place) {
+Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, SourceLocation location) {
     std::array<Handle, size_t(leaf_count<T>())> results;
     for (size_t n = 0; n < results.size(); ++n) {
         ir::Value v[3];
         size_t count = 0;
-        Recorder& r = Recorder::current("an operation on device values", place);
-        for (const Operand<T>* o : operands) v[count++] = r.use(o->handles[n], place);
-        results[n] = r.handle(r.at(place).build.op(op, std::span<const ir::Value>(v, count)));
+        Recorder& r = Recorder::current("an operation on device values", location);
+        for (const Operand<T>* o : operands) v[count++] = r.use(o->handles[n], location);
+        results[n] = r.handle(r.at(location).build.op(op, std::span<const ir::Value>(v, count)));
     }
     HandleSource source{results.data()};
     return Val<T>(source);
@@ -154,8 +156,8 @@ Val<T> emit_each(ir::Op op, std::initializer_list<const Operand<T>*> operands, P
 /// The result of `old op by`, for compound assignments.
 template <class A, Composite T>
 Operand<T> updated(ir::Op op, const A& old, const Operand<T>& by) {
-    const Operand<T> first(old, by.place.file, by.place.line);
-    return Operand<T>(emit_each<T>(op, {&first, &by}, by.place), by.place.file, by.place.line);
+    const Operand<T> first(old, by.location.file, by.location.line);
+    return Operand<T>(emit_each<T>(op, {&first, &by}, by.location), by.location.file, by.location.line);
 }
 
 // ---- array members ----
@@ -175,19 +177,19 @@ void check_item(int64_t n, int count);
 /// A device index into `count` elements, as i32, clamped to them.
 Handle item_position(const IndexOperand& index, int count);
 /// Selects one of several scalars by position.
-Handle pick(std::span<const Handle> scalars, Handle position, Place place);
+Handle pick(std::span<const Handle> scalars, Handle position, SourceLocation location);
 /// The choice of one of `count` items with `leaves` scalars each, beginning at `whole` or, if that is itself a choice, within it.
-std::shared_ptr<const Choice> choice_within(const ElementPlace& whole, const IndexOperand& index, int count, int leaves);
+std::shared_ptr<const Choice> choice_within(const ElementAddress& whole, const IndexOperand& index, int count, int leaves);
 /// The same for variables.
 std::shared_ptr<const Choice> choice_of(std::vector<Handle> variables, const IndexOperand& index, int count, int leaves);
 
 /// The place of an element's first scalar.
 template <class T>
-const ElementPlace& first_place(const Ref<T>& element) {
+const ElementAddress& first_address(const Ref<T>& element) {
     if constexpr (ScalarType<T>) return element;
     else {
-        const ElementPlace* first = nullptr;
-        element.each([&]<class F>(const Ref<F>& member) { if (!first) first = &first_place(member); });
+        const ElementAddress* first = nullptr;
+        element.each([&]<class F>(const Ref<F>& member) { if (!first) first = &first_address(member); });
         return *first;
     }
 }
@@ -200,13 +202,13 @@ void append_variables(const Var<T>& variable, std::vector<Handle>& all) {
 template <class T>
 Val<array_item_t<T>> item_at(const Val<T>& values, const IndexOperand& index) {
     using Item = array_item_t<T>;
-    const Operand<T> all(values, index.place.file, index.place.line);
+    const Operand<T> all(values, index.location.file, index.location.line);
     const Handle position = item_position(index, array_size<T>);
     std::array<Handle, size_t(leaf_count<Item>())> picked;
     for (size_t leaf = 0; leaf < picked.size(); ++leaf) {
         std::array<Handle, size_t(array_size<T>)> scalars;
         for (size_t n = 0; n < scalars.size(); ++n) scalars[n] = all.handles[n * picked.size() + leaf];
-        picked[leaf] = pick(scalars, position, index.place);
+        picked[leaf] = pick(scalars, position, index.location);
     }
     HandleSource source{picked.data()};
     return Val<Item>(source);
@@ -215,15 +217,18 @@ template <class T>
 Ref<array_item_t<T>> item_at(const Var<T>& variables, const IndexOperand& index) {
     std::vector<Handle> all;
     append_variables(variables, all);
-    Recorder& r = Recorder::current("a subscript", index.place);
-    return Ref<array_item_t<T>>(ElementPlace({}, 0, {}, index.place, choice_of(std::move(all), index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+    Recorder& r = Recorder::current("a subscript", index.location);
+    return Ref<array_item_t<T>>(
+        ElementAddress({}, 0, {}, index.location, choice_of(std::move(all), index, array_size<T>, leaf_count<array_item_t<T>>())),
+        r);
 }
 template <class T>
 Ref<array_item_t<T>> item_at(const Ref<T>& elements, const IndexOperand& index) {
-    const ElementPlace& whole = first_place(elements);
-    Recorder& r = Recorder::current("a subscript", index.place);
-    return Ref<array_item_t<T>>(
-        ElementPlace(whole.memory, 0, whole.index_span(), index.place, choice_within(whole, index, array_size<T>, leaf_count<array_item_t<T>>())), r);
+    const ElementAddress& whole = first_address(elements);
+    Recorder& r = Recorder::current("a subscript", index.location);
+    return Ref<array_item_t<T>>(ElementAddress(whole.memory, 0, whole.index_span(), index.location,
+                                               choice_within(whole, index, array_size<T>, leaf_count<array_item_t<T>>())),
+                                r);
 }
 
 /// "[0]", "[1]", ...
@@ -272,7 +277,7 @@ struct ArrayStructure {
 
 #define PUMICE_INFIX(symbol, op, condition)                                                                   \
     friend auto operator symbol(Operand<T> a, Operand<T> b) requires(structure<T>::is_vector && (condition)) { \
-        return emit_each<T>(ir::Op::op, {&a, &b}, b.place);                                                   \
+        return emit_each<T>(ir::Op::op, {&a, &b}, b.location);                                                \
     }
 /// Shift counts of a composite T: integers of another type, a vector of the same length or one for all components.
 template <Composite T>
@@ -306,9 +311,13 @@ struct VectorInfix : found_through<T>::type {
     PUMICE_INFIX(^, xor_, integer)
     PUMICE_INFIX(<<, shl, integer)
     PUMICE_INFIX(>>, shr, integer)
-    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shl, {&a, &n}, n.place); }
-    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) { return emit_each<T>(ir::Op::shr, {&a, &n}, n.place); }
-    friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
+    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) {
+        return emit_each<T>(ir::Op::shl, {&a, &n}, n.location);
+    }
+    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) {
+        return emit_each<T>(ir::Op::shr, {&a, &n}, n.location);
+    }
+    friend auto operator-(Operand<T> a) requires(structure<T>::is_vector) { return emit_each<T>(ir::Op::neg, {&a}, a.location); }
 };
 #undef PUMICE_INFIX
 /// The operators of matrices: see matrix.h.
@@ -373,7 +382,7 @@ public:
     Var& operator/=(detail::Operand<T> v) requires(structure<T>::is_vector) { return set(detail::updated(ir::Op::div, *this, v)); }
 
 private:
-    Var(const detail::Operand<T>& o) : Var(detail::VarSource{o.handles.data(), o.place}) {}
+    Var(const detail::Operand<T>& o) : Var(detail::VarSource{o.handles.data(), o.location}) {}
     explicit Var(detail::VarSource&& source) : Members(source) {}
     Var& set(const detail::Operand<T>& v) {
         const detail::Handle* next = v.handles.data();
@@ -395,7 +404,7 @@ class Ref<T> : public structure<T>::template members<Ref>, public detail::Vector
     using Members = typename structure<T>::template members<Ref>;
 
 public:
-    Ref(detail::ElementPlace of, detail::Recorder& r) : Ref(detail::RefSource{std::move(of), r}) {}
+    Ref(detail::ElementAddress of, detail::Recorder& r) : Ref(detail::RefSource{std::move(of), r}) {}
     explicit Ref(detail::RefSource& source) : Members(source) {}
     Ref(const Ref&) = default;
     // Selected by the host's ?: between an element and a host value, to reject it.
@@ -411,7 +420,7 @@ public:
     template <std::integral I> const auto& operator[](I n) const& requires detail::ArrayMember<T> { return Members::operator[](n); }
     auto operator[](detail::IndexOperand n) && requires detail::ArrayMember<T> { return detail::item_at(*this, n); }
     auto operator[](detail::IndexOperand n) const& requires detail::ArrayMember<T> {
-        return detail::item_at(Val<T>(detail::Operand<T>(*this, n.place.file, n.place.line)), n);
+        return detail::item_at(Val<T>(detail::Operand<T>(*this, n.location.file, n.location.line)), n);
     }
     void operator+=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::add, *this, v)); }
     void operator-=(detail::Operand<T> v) && requires(structure<T>::is_vector) { store(detail::updated(ir::Op::sub, *this, v)); }
@@ -431,8 +440,10 @@ private:
     template <class M>
     static void assign(M& members, const detail::Handle*& next) {
         members.each([&]<class F>(Ref<F>& member) {
-            if constexpr (ScalarType<F>) std::move(member) = detail::Operand<F>(Val<F>(*next++), member.place.file, member.place.line);
-            else assign(member, next);
+            if constexpr (ScalarType<F>)
+                std::move(member) = detail::Operand<F>(Val<F>(*next++), member.location.file, member.location.line);
+            else
+                assign(member, next);
         });
     }
 };
@@ -440,7 +451,7 @@ private:
 template <class T> Val<T>::Val(detail::HandleSource& members) : handle(*members.next++) {}
 template <class T> Val<T>::Val(const detail::ParameterSource& source) : handle(detail::declare_scalar(source, *scalar_of<T>())) {}
 template <class T> Var<T>::Var(detail::VarSource& members) {
-    declare(detail::Operand<T>(Val<T>(*members.next++), members.place.file, members.place.line));
+    declare(detail::Operand<T>(Val<T>(*members.next++), members.location.file, members.location.line));
 }
 template <class T> Ref<T>::Ref(detail::RefSource& m) : Ref(m.next, m.recorder) { ++m.next.leaf; }
 

@@ -16,16 +16,16 @@ std::string repeated(const std::string& place, size_t times) {
 }  // namespace
 
 void emit_report(ir::Op op, const char* what, std::string_view given, const Handle* condition, std::span<const Shown> values,
-                 Place place) {
-    Recorder& r = Recorder::current(what, place);
+                 SourceLocation location) {
+    Recorder& r = Recorder::current(what, location);
     const auto wrong = [&](const std::string& problem) {
-        fail(what, " in kernel \"", r.kernel.name, "\" (", where(place), ") does not match: ", problem);
+        fail(what, " in kernel \"", r.kernel.name, "\" (", where(location), ") does not match: ", problem);
     };
     const Format format(given);
     if (values.size() != format.places() || format.flawed()) wrong(format.misfit(std::vector<Scalar>(values.size())));
     std::vector<Scalar> types;
     std::vector<ir::Value> operands;
-    if (condition) operands.push_back(r.use(*condition, place));
+    if (condition) operands.push_back(r.use(*condition, location));
     std::string text = format.between()[0];
     for (size_t n = 0; n < values.size(); ++n) {
         const Shown& value = values[n];
@@ -42,7 +42,7 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
         } else {
             text += value.composite ? repeated(spec, value.scalars.size()) : spec;
             for (const Handle& h : value.scalars) {
-                operands.push_back(r.use(h, place));
+                operands.push_back(r.use(h, location));
                 types.push_back(r.kernel.type_of(operands.back()));
                 if (const std::string problem = one.misfit({&types.back(), 1}); !problem.empty()) wrong(problem);
             }
@@ -51,7 +51,7 @@ void emit_report(ir::Op op, const char* what, std::string_view given, const Hand
     }
     if (types.size() > max_reported)
         wrong(pumice::text("it has ", types.size(), " values, the components of vectors counted; the limit is ", max_reported));
-    r.at(place).build.report(op, std::move(text), operands);
+    r.at(location).build.report(op, std::move(text), operands);
 }
 
 }  // namespace pumice::detail

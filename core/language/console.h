@@ -17,11 +17,11 @@ struct Shown {
 };
 
 template <class A>
-Shown shown(const A& value, Place place) {
+Shown shown(const A& value, SourceLocation location) {
     Shown s;
     if constexpr (DeviceValue<A>) {
         using T = device_type_t<A>;
-        const Operand<T> operand(value, place.file, place.line);
+        const Operand<T> operand(value, location.file, location.line);
         if constexpr (ScalarType<T>) s.scalars.push_back(operand.handle);
         else s.scalars.assign(operand.handles.begin(), operand.handles.end()), s.composite = true;
     } else if constexpr (ScalarType<A>) {
@@ -34,14 +34,15 @@ Shown shown(const A& value, Place place) {
     return s;
 }
 
-void emit_report(ir::Op op, const char* what, std::string_view format, const Handle* condition, std::span<const Shown> values, Place place);
+void emit_report(ir::Op op, const char* what, std::string_view format, const Handle* condition, std::span<const Shown> values,
+                 SourceLocation location);
 
 /// A format and its source line: a default argument can record the line here, but not after a pack of values.
 struct FormatAt {
     std::string_view text;
-    Place place;
+    SourceLocation location;
     template <class S> requires std::is_convertible_v<const S&, std::string_view>
-    FormatAt(const S& text, PUMICE_AT) : text(text), place(PUMICE_HERE) {}
+    FormatAt(const S& text, PUMICE_AT) : text(text), location(PUMICE_HERE) {}
 };
 
 }  // namespace detail
@@ -51,16 +52,16 @@ struct FormatAt {
 /// appear when the host waits for the device, ordered by groups and items. Throws Error if the values do not match the format.
 template <class... A>
 void print(detail::FormatAt format, const A&... values) {
-    const std::vector<detail::Shown> all{detail::shown(values, format.place)...};
-    detail::emit_report(ir::Op::print, "print", format.text, nullptr, all, format.place);
+    const std::vector<detail::Shown> all{detail::shown(values, format.location)...};
+    detail::emit_report(ir::Op::print, "print", format.text, nullptr, all, format.location);
 }
 
 /// If the condition is false, the host's next wait throws an Error with the kernel, the line, the item, and the message, which
 /// may have values as in print. The item continues.
 template <class... A>
 void require(detail::Operand<bool> condition, detail::FormatAt message, const A&... values) {
-    const std::vector<detail::Shown> all{detail::shown(values, message.place)...};
-    detail::emit_report(ir::Op::require, "require", message.text, &condition.handle, all, message.place);
+    const std::vector<detail::Shown> all{detail::shown(values, message.location)...};
+    detail::emit_report(ir::Op::require, "require", message.text, &condition.handle, all, message.location);
 }
 
 }  // namespace pumice

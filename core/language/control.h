@@ -14,14 +14,14 @@ namespace detail {
 /// One open construct. It is live() until leave(); if destroyed while live, the host jumped out of the body.
 class Scope {
 public:
-    explicit Scope(Place place) : place(place), exceptions(std::uncaught_exceptions()) {}
+    explicit Scope(SourceLocation location) : location(location), exceptions(std::uncaught_exceptions()) {}
     Scope(const Scope&) = delete;
     ~Scope();
     bool live() const { return is_live; }
     void leave();
 
 protected:
-    Place place;
+    SourceLocation location;
     bool is_live = true;
 
 private:
@@ -30,30 +30,39 @@ private:
 
 class IfScope : public Scope {
 public:
-    explicit IfScope(Operand<bool> condition) : Scope(condition.place) { Recorder::current("$if", place).begin_if(condition.handle, place); }
+    explicit IfScope(Operand<bool> condition) : Scope(condition.location) {
+        Recorder::current("$if", location).begin_if(condition.handle, location);
+    }
 };
 class ElseScope : public Scope {
 public:
-    explicit ElseScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$else", place).begin_else(false, place); }
+    explicit ElseScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$else", location).begin_else(false, location); }
 };
 /// The condition is recorded inside the else arm: live() && open(condition).
 class ElifScope : public Scope {
 public:
-    explicit ElifScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$elif", place).begin_else(true, place); }
-    bool open(Operand<bool> condition) const { Recorder::current("$elif", place).begin_if(condition.handle, place); return true; }
+    explicit ElifScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$elif", location).begin_else(true, location); }
+    bool open(Operand<bool> condition) const {
+        Recorder::current("$elif", location).begin_if(condition.handle, location);
+        return true;
+    }
 };
 /// The condition is recorded in the loop's test block.
 class WhileScope : public Scope {
 public:
-    explicit WhileScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$while", place).begin_while(place); }
-    bool open(Operand<bool> condition) const { Recorder::current("$while", place).while_condition(condition.handle, place); return true; }
+    explicit WhileScope(PUMICE_AT) : Scope(PUMICE_HERE) { Recorder::current("$while", location).begin_while(location); }
+    bool open(Operand<bool> condition) const {
+        Recorder::current("$while", location).while_condition(condition.handle, location);
+        return true;
+    }
 };
 
 /// The result of range(). Iterating over it once records the loop.
 template <class T>
 class LoopRange {
 public:
-    LoopRange(Handle from, Handle to, Handle step, Place place) : from(from), to(to), step(step), place(place) {}
+    LoopRange(Handle from, Handle to, Handle step, SourceLocation location)
+        : from(from), to(to), step(step), location(location) {}
     struct Iterator {
         LoopRange* loop;
         Val<T> index;
@@ -62,34 +71,34 @@ public:
         void operator++() { loop->close(); }
     };
     Iterator begin() {
-        Recorder& r = Recorder::current("$for", place);
-        const ir::Value a = r.use(from, place), b = r.use(to, place), s = r.use(step, place);
+        Recorder& r = Recorder::current("$for", location);
+        const ir::Value a = r.use(from, location), b = r.use(to, location), s = r.use(step, location);
         scope_live = true;
-        return {this, Val<T>(r.begin_for(a, b, s, unrolls, place))};
+        return {this, Val<T>(r.begin_for(a, b, s, unrolls, location))};
     }
     Iterator end() { return {this, Val<T>(Handle{})}; }
     /// Asks the device to unroll the loop, which pays if its bounds are constant.
     LoopRange unroll() const {
-        LoopRange r(from, to, step, place);
+        LoopRange r(from, to, step, location);
         r.unrolls = true;
         return r;
     }
     ~LoopRange() { if (scope_live) abandoned(); }
 
 private:
-    void close() { scope_live = false; Recorder::current("$for", place).end(); }
+    void close() { scope_live = false; Recorder::current("$for", location).end(); }
     void abandoned() {
-        if (std::uncaught_exceptions() == exceptions) left_by_host(place);
+        if (std::uncaught_exceptions() == exceptions) left_by_host(location);
     }
-    static void left_by_host(Place place);
+    static void left_by_host(SourceLocation location);
     Handle from, to, step;
-    Place place;
+    SourceLocation location;
     bool scope_live = false, unrolls = false;
     int exceptions = std::uncaught_exceptions();
 };
 
-void left_by_host(Place place);
-template <class T> void LoopRange<T>::left_by_host(Place place) { detail::left_by_host(place); }
+void left_by_host(SourceLocation location);
+template <class T> void LoopRange<T>::left_by_host(SourceLocation location) { detail::left_by_host(location); }
 
 /// The type of a loop's index: that of its device operands, else int.
 template <class A, class... Rest>
@@ -99,7 +108,7 @@ struct loop_type<A> { using type = std::conditional_t<DeviceValue<A>, device_typ
 template <class T, class A>
 concept LoopBound = OperandOf<A, T> && is_int(*scalar_of<T>());
 
-void leave_loop(ir::Op how, const char* what, Place place);
+void leave_loop(ir::Op how, const char* what, SourceLocation location);
 
 }  // namespace detail
 
@@ -135,7 +144,7 @@ void if_(detail::Operand<bool> condition, Then&& then) {
 template <class Then, class Else>
 void if_(detail::Operand<bool> condition, Then&& then, Else&& otherwise) {
     for (detail::IfScope scope(condition); scope.live(); scope.leave()) then();
-    for (detail::ElseScope scope(condition.place.file, condition.place.line); scope.live(); scope.leave()) otherwise();
+    for (detail::ElseScope scope(condition.location.file, condition.location.line); scope.live(); scope.leave()) otherwise();
 }
 /// Runs `body` while the condition holds. condition() gives a Val<bool> and is recorded in the loop.
 template <class Condition, class Body>

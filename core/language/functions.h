@@ -16,7 +16,7 @@ struct result_i32 { template <class T> using of = int32_t; };
 
 // The handle of an operand of device type T; host scalars adopt the type.
 template <class T, class A>
-Handle operand(const A& a, Place place) { return Operand<T>(a, place.file, place.line).handle; }
+Handle operand(const A& a, SourceLocation location) { return Operand<T>(a, location.file, location.line).handle; }
 
 template <TypeClass c, class T>
 constexpr bool in_class() {

@@ -13,26 +13,28 @@ namespace detail {
 
 /// The items of a group that take part, numbered without gaps by their linear indices. They form a box, the intersection of group
 /// and range.
-struct GroupPlace {
+struct GroupRank {
     Val<int> at, count;
 };
-GroupPlace group_place(Place place);
+GroupRank group_rank(SourceLocation location);
 
 /// Local memory for values of type T, one element an item; shared by all calls of a kernel with this T.
 template <class T>
-const Local<T>& group_scratch(Place place) {
-    Recorder& r = Recorder::current("a group operation", place);
+const Local<T>& group_scratch(SourceLocation location) {
+    Recorder& r = Recorder::current("a group operation", location);
     auto& held = r.scratch[&element_of<T>()];
-    if (!held) held = std::make_shared<Local<T>>(IndexOperand(group_size_linear(place.file, place.line), place.file, place.line));
+    if (!held)
+        held = std::make_shared<Local<T>>(
+            IndexOperand(group_size_linear(location.file, location.line), location.file, location.line));
     return *static_cast<const Local<T>*>(held.get());
 }
 
 /// Tree reduction of all items' x; f is associative and commutative.
 template <class T, class F>
-Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
-    const auto sync = [&] { synchronize(place.file, place.line); };
-    const Local<T>& scratch = group_scratch<T>(place);
-    const GroupPlace here = group_place(place);
+Val<T> group_reduce(const Val<T>& x, const F& f, SourceLocation location) {
+    const auto sync = [&] { synchronize(location.file, location.line); };
+    const Local<T>& scratch = group_scratch<T>(location);
+    const GroupRank here = group_rank(location);
     scratch[here.at] = x;
     sync();
     // Starts at the largest power of two below the count.
@@ -51,8 +53,8 @@ Val<T> group_reduce(const Val<T>& x, const F& f, Place place) {
 /// The inclusive scan in log2(items) steps; it also stays in the scratch memory. f is associative. Source: W. Hillis, G. Steele,
 /// "Data parallel algorithms", CACM 1986. The caller synchronises before the next call.
 template <class T, class F>
-Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const GroupPlace& here, Place place) {
-    const auto sync = [&] { synchronize(place.file, place.line); };
+Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const GroupRank& here, SourceLocation location) {
+    const auto sync = [&] { synchronize(location.file, location.line); };
     scratch[here.at] = x;
     sync();
     const Val<int> steps = 32 - cast<int>(clz(bitcast<unsigned>(max(here.count - 1, 0))));
@@ -68,41 +70,41 @@ Val<T> group_scan(const Val<T>& x, const F& f, const Local<T>& scratch, const Gr
 }
 
 template <class T, class F>
-Val<T> group_inclusive(const Val<T>& x, const F& f, Place place) {
-    const Val<T> result = group_scan<T>(x, f, group_scratch<T>(place), group_place(place), place);
-    synchronize(place.file, place.line);
+Val<T> group_inclusive(const Val<T>& x, const F& f, SourceLocation location) {
+    const Val<T> result = group_scan<T>(x, f, group_scratch<T>(location), group_rank(location), location);
+    synchronize(location.file, location.line);
     return result;
 }
 
 template <class T, class F>
-Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, Place place) {
-    const Local<T>& scratch = group_scratch<T>(place);
-    const GroupPlace here = group_place(place);
-    group_scan<T>(x, f, scratch, here, place);
+Val<T> group_exclusive(const Val<T>& x, const Val<T>& identity, const F& f, SourceLocation location) {
+    const Local<T>& scratch = group_scratch<T>(location);
+    const GroupRank here = group_rank(location);
+    group_scan<T>(x, f, scratch, here, location);
     Var<T> result = identity;
     if_(here.at > 0, [&] { result = Val<T>(scratch[here.at - 1]); });
-    synchronize(place.file, place.line);
+    synchronize(location.file, location.line);
     return Val<T>(result);
 }
 
 Val<bool> group_any(const Operand<bool>& condition, bool negated);
 
 /// A reduction or scan by an operation of ir::Subgroup.
-Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, Place place);
+Handle emit_group(ir::Subgroup what, ir::MemoryId scratch, const Handle& x, SourceLocation location);
 
 /// An operand as a value.
 template <class T, class A>
-Val<T> group_value(const A& x, Place place) {
-    const Operand<T> operand(x, place.file, place.line);
+Val<T> group_value(const A& x, SourceLocation location) {
+    const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) return Val<T>(operand.handle);
     else return Val<T>(operand);
 }
 
 /// Applies f to a scalar, or to each component of a vector.
 template <class A, class F>
-auto group_each(const A& x, Place place, const F& f) {
+auto group_each(const A& x, SourceLocation location, const F& f) {
     using T = device_type_t<A>;
-    const Operand<T> operand(x, place.file, place.line);
+    const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) {
         return f(Val<T>(operand.handle));
     } else {
@@ -161,13 +163,13 @@ auto exclusive_scan(const A& x, const B& identity, F&& f, PUMICE_AT) {
 template <detail::DeviceValue A>
 auto broadcast(const A& x, detail::Operand<int> item) {
     using T = detail::device_type_t<A>;
-    const detail::Place place = item.place;
-    const Local<T>& scratch = detail::group_scratch<T>(place);
-    const Val<T> value = detail::group_value<T>(x, place);
-    if_(local_index_linear(place.file, place.line) == Val<int>(item.handle), [&] { scratch[0] = value; });
-    synchronize(place.file, place.line);
+    const detail::SourceLocation location = item.location;
+    const Local<T>& scratch = detail::group_scratch<T>(location);
+    const Val<T> value = detail::group_value<T>(x, location);
+    if_(local_index_linear(location.file, location.line) == Val<int>(item.handle), [&] { scratch[0] = value; });
+    synchronize(location.file, location.line);
     const Val<T> result = scratch[0];
-    synchronize(place.file, place.line);
+    synchronize(location.file, location.line);
     return result;
 }
 /// True if the condition holds for at least one item; for all items.

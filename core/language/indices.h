@@ -6,24 +6,26 @@
 
 namespace pumice {
 namespace detail {
-Val<int> index_along(ir::Op which, int axis, Place place);
+Val<int> index_along(ir::Op which, int axis, SourceLocation location);
 /// The indices along the n > 3 dimensions of a range, of which the first n - 2 are folded into axis 2.
-std::vector<Val<int>> folded_indices(ir::Op which, int n, Place place);
+std::vector<Val<int>> folded_indices(ir::Op which, int n, SourceLocation location);
 
 template <int N>
-auto indices(ir::Op which, const char* name, Place place) {
+auto indices(ir::Op which, const char* name, SourceLocation location) {
     static_assert(N >= 1 && N <= ir::max_rank, "pumice: ranges have 1 to 6 dimensions");
-    Recorder::current(name, place).require_rank(N, name, place);
-    if constexpr (N == 1) return index_along(which, 0, place);
-    else if constexpr (N == 2) return std::array<Val<int>, 2>{index_along(which, 1, place), index_along(which, 0, place)};
+    Recorder::current(name, location).require_rank(N, name, location);
+    if constexpr (N == 1) return index_along(which, 0, location);
+    else if constexpr (N == 2) return std::array<Val<int>, 2>{index_along(which, 1, location), index_along(which, 0, location)};
     else if constexpr (N > 3) {
-        const std::vector<Val<int>> all = folded_indices(which, N, place);
+        const std::vector<Val<int>> all = folded_indices(which, N, location);
         return [&]<size_t... D>(std::index_sequence<D...>) { return std::array<Val<int>, size_t(N)>{all[D]...}; }(std::make_index_sequence<size_t(N)>());
-    } else return std::array<Val<int>, 3>{index_along(which, 2, place), index_along(which, 1, place), index_along(which, 0, place)};
+    } else
+        return std::array<Val<int>, 3>{index_along(which, 2, location), index_along(which, 1, location),
+                                       index_along(which, 0, location)};
 }
-Val<int> linear_index(ir::Op index, ir::Op size, Place place);
-Val<int> linear_size(ir::Op size, Place place);
-Val<int> global_linear(Place place);
+Val<int> linear_index(ir::Op index, ir::Op size, SourceLocation location);
+Val<int> linear_size(ir::Op size, SourceLocation location);
+Val<int> global_linear(SourceLocation location);
 }  // namespace detail
 
 // Each returns an int, or for N = 2 to 6 an array of them in the order of the range's dimensions.

@@ -4,7 +4,7 @@
 
 namespace pumice::detail {
 
-void check_place(int n, int count, const char* of) {
+void check_component(int n, int count, const char* of) {
     const std::string name = std::string(of).substr(std::string(of).rfind(':') + 1);
     if (n < 0 || n >= count)
         fail(name.starts_with("int") ? "an " : "a ", name, " is asked for its component ", n, "; they are 0 to ", count - 1);

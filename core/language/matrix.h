@@ -39,12 +39,12 @@ template <class A> concept MatrixValue = Matrix<device_type_t<A>>;
 /// A scalar with the source line of the operation that uses it.
 struct Term {
     Handle handle;
-    Place place;
-    friend Term operator+(Term a, Term b) { return {emit_op(ir::Op::add, {a.handle, b.handle}, a.place), a.place}; }
-    friend Term operator-(Term a, Term b) { return {emit_op(ir::Op::sub, {a.handle, b.handle}, a.place), a.place}; }
-    friend Term operator*(Term a, Term b) { return {emit_op(ir::Op::mul, {a.handle, b.handle}, a.place), a.place}; }
-    friend Term operator/(Term a, Term b) { return {emit_op(ir::Op::div, {a.handle, b.handle}, a.place), a.place}; }
-    Term operator-() const { return {emit_op(ir::Op::neg, {handle}, place), place}; }
+    SourceLocation location;
+    friend Term operator+(Term a, Term b) { return {emit_op(ir::Op::add, {a.handle, b.handle}, a.location), a.location}; }
+    friend Term operator-(Term a, Term b) { return {emit_op(ir::Op::sub, {a.handle, b.handle}, a.location), a.location}; }
+    friend Term operator*(Term a, Term b) { return {emit_op(ir::Op::mul, {a.handle, b.handle}, a.location), a.location}; }
+    friend Term operator/(Term a, Term b) { return {emit_op(ir::Op::div, {a.handle, b.handle}, a.location), a.location}; }
+    Term operator-() const { return {emit_op(ir::Op::neg, {handle}, location), location}; }
 };
 /// Determinant, and the adjugate: the inverse is adjugate / determinant. Row-major, `n` rows.
 Term determinant(const Term* m, int n);
@@ -53,9 +53,9 @@ void adjugate(const Term* m, int n, Term* result);
 /// The scalars of a vector or matrix as terms, and back.
 template <class T> using Terms = std::array<Term, size_t(leaf_count<T>())>;
 template <class T>
-Terms<T> terms(const Operand<T>& operand, Place place) {
+Terms<T> terms(const Operand<T>& operand, SourceLocation location) {
     Terms<T> all;
-    for (size_t n = 0; n < all.size(); ++n) all[n] = {operand.handles[n], place};
+    for (size_t n = 0; n < all.size(); ++n) all[n] = {operand.handles[n], location};
     return all;
 }
 template <class T>
@@ -90,21 +90,25 @@ struct MatrixInfix<T> {
     using Row = row_of<T>;
     using S = scalar_of_matrix<T>;
     static constexpr int n = matrix_size<T>;
-    friend auto operator+(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::add, {&a, &b}, b.place); }
-    friend auto operator-(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::sub, {&a, &b}, b.place); }
-    friend auto operator-(Operand<T> a) { return emit_each<T>(ir::Op::neg, {&a}, a.place); }
-    friend auto operator*(Operand<T> a, Operand<T> b) { return product<T>(terms(a, b.place), terms(b, b.place), n, n, n); }
+    friend auto operator+(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::add, {&a, &b}, b.location); }
+    friend auto operator-(Operand<T> a, Operand<T> b) { return emit_each<T>(ir::Op::sub, {&a, &b}, b.location); }
+    friend auto operator-(Operand<T> a) { return emit_each<T>(ir::Op::neg, {&a}, a.location); }
+    friend auto operator*(Operand<T> a, Operand<T> b) { return product<T>(terms(a, b.location), terms(b, b.location), n, n, n); }
     /// Matrix times column, and row times matrix.
-    friend auto operator*(Operand<T> a, Exactly<Row> b) { return product<Row>(terms(a, b.place), terms<Row>(b, b.place), n, n, 1); }
-    friend auto operator*(Exactly<Row> a, Operand<T> b) { return product<Row>(terms<Row>(a, b.place), terms(b, b.place), 1, n, n); }
-    friend auto operator*(Operand<T> a, Operand<S> b) { return scaled(ir::Op::mul, a, b, b.place); }
-    friend auto operator*(Operand<S> a, Operand<T> b) { return scaled(ir::Op::mul, b, a, b.place); }
-    friend auto operator/(Operand<T> a, Operand<S> b) { return scaled(ir::Op::div, a, b, b.place); }
+    friend auto operator*(Operand<T> a, Exactly<Row> b) {
+        return product<Row>(terms(a, b.location), terms<Row>(b, b.location), n, n, 1);
+    }
+    friend auto operator*(Exactly<Row> a, Operand<T> b) {
+        return product<Row>(terms<Row>(a, b.location), terms(b, b.location), 1, n, n);
+    }
+    friend auto operator*(Operand<T> a, Operand<S> b) { return scaled(ir::Op::mul, a, b, b.location); }
+    friend auto operator*(Operand<S> a, Operand<T> b) { return scaled(ir::Op::mul, b, a, b.location); }
+    friend auto operator/(Operand<T> a, Operand<S> b) { return scaled(ir::Op::div, a, b, b.location); }
 
 private:
-    static Val<T> scaled(ir::Op op, const Operand<T>& m, const Operand<S>& by, Place place) {
+    static Val<T> scaled(ir::Op op, const Operand<T>& m, const Operand<S>& by, SourceLocation location) {
         Operand<T> all = m;
-        for (Handle& h : all.handles) h = emit_op(op, {h, by.handle}, place);
+        for (Handle& h : all.handles) h = emit_op(op, {h, by.handle}, location);
         return Val<T>(all);
     }
 };

@@ -21,28 +21,28 @@ public:
     ir::MemoryId id;
     uint32_t recording = 0;
 
-    Recorder& recorder(Place place) const {
-        Recorder& r = Recorder::current("an array in a kernel", place);
-        r.use(Handle{{}, recording}, place);
+    Recorder& recorder(SourceLocation location) const {
+        Recorder& r = Recorder::current("an array in a kernel", location);
+        r.use(Handle{{}, recording}, location);
         return r;
     }
     template <class T>
     Val<T> load(std::initializer_list<IndexOperand> indices) const {
         ir::Value values[ir::max_rank];
-        Recorder& r = recorder(indices.begin()->place);
+        Recorder& r = recorder(indices.begin()->location);
         const auto used = collect(r, indices, values);
         std::array<Handle, size_t(leaf_count<T>())> handles;
         for (uint32_t leaf = 0; leaf < handles.size(); ++leaf)
-            handles[leaf] = r.handle(r.at(indices.begin()->place).build.load(id, leaf, used));
+            handles[leaf] = r.handle(r.at(indices.begin()->location).build.load(id, leaf, used));
         HandleSource source{handles.data()};
         return Val<T>(source);
     }
     template <class T>
     Ref<T> refer(std::initializer_list<IndexOperand> indices) const {
         ir::Value values[ir::max_rank];
-        Recorder& r = recorder(indices.begin()->place);
+        Recorder& r = recorder(indices.begin()->location);
         const auto used = collect(r, indices, values);
-        return Ref<T>(ElementPlace(id, 0, used, indices.begin()->place, nullptr), r);
+        return Ref<T>(ElementAddress(id, 0, used, indices.begin()->location, nullptr), r);
     }
     /// The extent along dimension d of an array parameter, dimension 0 the slowest.
     Val<int> extent(int d, int rank, PUMICE_AT) const {
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    static void check_dimension(const Recorder& r, int d, int rank, Place place);
+    static void check_dimension(const Recorder& r, int d, int rank, SourceLocation location);
     static std::span<const ir::Value> collect(Recorder& r, std::initializer_list<IndexOperand> indices, ir::Value* values) {
         size_t n = 0;
         for (const IndexOperand& i : indices) values[n++] = i.use(r);
@@ -61,7 +61,8 @@ private:
 };
 
 MemoryBase declare_array(const ParameterSource& source, const Element& element, int rank, ir::Access access);
-ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents, ir::Value size, Place place);
+ir::MemoryId add_array(Recorder& r, MemoryBase& memory, ir::MemoryKind kind, const Element& element, std::vector<int64_t> extents,
+                       ir::Value size, SourceLocation location);
 
 }  // namespace detail
 
@@ -138,8 +139,8 @@ public:
         id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {N...}, {}, PUMICE_HERE);
     }
     explicit Local(detail::IndexOperand size) requires(sizeof...(N) == 0) {
-        detail::Recorder& r = detail::Recorder::current("Local", size.place);
-        id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {}, size.use(r), size.place);
+        detail::Recorder& r = detail::Recorder::current("Local", size.location);
+        id = detail::add_array(r, *this, ir::MemoryKind::local, detail::element_of<T>(), {}, size.use(r), size.location);
     }
     Local(const Local&) = delete;
     PUMICE_SUBSCRIPTS(Ref<T>, refer, sizeof...(N))
@@ -164,8 +165,9 @@ public:
 void synchronize(PUMICE_AT);
 
 namespace detail {
-Handle emit_atomic(ir::Atomic what, const ElementPlace& element, Handle before, Handle value, Place place);
-Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle expected, Handle desired, Place place);
+Handle emit_atomic(ir::Atomic what, const ElementAddress& element, Handle before, Handle value, SourceLocation location);
+Handle emit_compare_exchange(const ElementAddress& element, Handle before, Handle expected, Handle desired,
+                             SourceLocation location);
 }  // namespace detail
 
 // Atomic read-modify-write of an element of global or local memory; each returns the old value. The order among work-items is
@@ -173,7 +175,7 @@ Handle emit_compare_exchange(const ElementPlace& element, Handle before, Handle 
 #define PUMICE_ATOMIC(name, what, condition)                                                                           \
     template <ScalarType T> requires(condition)                                                                        \
     Val<T> name(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> value) {                                    \
-        return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.place));       \
+        return Val<T>(detail::emit_atomic(ir::Atomic::what, element, element.value, value.handle, value.location));    \
     }
 PUMICE_ATOMIC(atomic_add, add, (!std::is_same_v<T, bool>))
 PUMICE_ATOMIC(atomic_sub, sub, (!std::is_same_v<T, bool>))
@@ -187,7 +189,7 @@ PUMICE_ATOMIC(atomic_exchange, exchange, true)
 /// Writes `desired` if the element's bits equal those of `expected`; returns the old value.
 template <ScalarType T>
 Val<T> atomic_compare_exchange(Ref<T>&& element, std::type_identity_t<detail::Operand<T>> expected, std::type_identity_t<detail::Operand<T>> desired) {
-    return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.place));
+    return Val<T>(detail::emit_compare_exchange(element, element.value, expected.handle, desired.handle, desired.location));
 }
 
 }  // namespace pumice

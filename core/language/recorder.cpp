@@ -19,16 +19,17 @@ std::string base_name(const std::string& file) { return file.substr(file.find_la
 
 }  // namespace
 
-std::string where(Place p) { return text(base_name(p.file), ":", p.line); }
+std::string where(SourceLocation p) { return text(base_name(p.file), ":", p.line); }
 
-Recorder::Recorder(std::string name, Place place, Nested nested) : build(kernel), serial(++serials), outer(recording) {
+Recorder::Recorder(std::string name, SourceLocation location, Nested nested)
+    : build(kernel), serial(++serials), outer(recording) {
     if (outer && nested == Nested::no)
         fail("kernel \"", name, "\" is recorded while kernel \"", outer->kernel.name,
-             "\" is being recorded: a kernel cannot launch or define another one (", where(place), ")");
+             "\" is being recorded: a kernel cannot launch or define another one (", where(location), ")");
     recording = this;
     kernel.name = std::move(name);
     build.enter(build.new_block());
-    at(place);
+    at(location);
     kernel.loc = build.loc;
 }
 
@@ -36,9 +37,9 @@ Recorder::~Recorder() { recording = outer; }
 
 Recorder* Recorder::current_or_null() { return recording; }
 
-Recorder& Recorder::current(const char* what, Place place) {
+Recorder& Recorder::current(const char* what, SourceLocation location) {
     if (!recording)
-        fail(what, " is used outside a kernel", place.line ? text(" (", where(place), ")") : "",
+        fail(what, " is used outside a kernel", location.line ? text(" (", where(location), ")") : "",
              ": device code stands in a lambda given to kernel() or function()");
     return *recording;
 }
@@ -53,14 +54,14 @@ uint32_t Recorder::file_index(const char* file) {
     return last_file_index;
 }
 
-Recorder& Recorder::at(Place place) {
-    if (!place.line) return *this;  // unknown line: keeps the line of the preceding operation
-    build.loc = {file_index(place.file), uint32_t(place.line)};
+Recorder& Recorder::at(SourceLocation location) {
+    if (!location.line) return *this;  // unknown line: keeps the line of the preceding operation
+    build.loc = {file_index(location.file), uint32_t(location.line)};
     return *this;
 }
 
-ir::Value Recorder::use(Handle h, Place place) {
-    const auto here = [&] { return place.line ? where(place) : kernel.where(build.loc); };  // or the preceding line
+ir::Value Recorder::use(Handle h, SourceLocation location) {
+    const auto here = [&] { return location.line ? where(location) : kernel.where(build.loc); };  // or the preceding line
     if (h.recording != serial)
         fail("a device value of another kernel is used in kernel \"", kernel.name, "\" (", here(), "): values, variables and "
              "local arrays live only while their own kernel is recorded");
@@ -76,8 +77,8 @@ ir::Value Recorder::use(Handle h, Place place) {
     return h.value;
 }
 
-ir::Value Recorder::whole_constant(Scalar type, Whole whole, Place place) {
-    at(place);
+ir::Value Recorder::whole_constant(Scalar type, Whole whole, SourceLocation location) {
+    at(location);
     if (is_float(type)) return build.constant_float(type, whole.negative ? double(int64_t(whole.bits)) : double(whole.bits));
     if (type == Scalar::boolean) return build.constant_bool(whole.bits != 0);
     const int value_bits = 8 * size_of(type) - is_signed_int(type);
@@ -86,42 +87,42 @@ ir::Value Recorder::whole_constant(Scalar type, Whole whole, Place place) {
         !whole.negative ? whole.bits <= largest : is_signed_int(type) && int64_t(whole.bits) >= -int64_t(largest) - 1;
     if (!fits)
         fail("the constant ", whole.negative ? text(int64_t(whole.bits)) : text(whole.bits), " does not fit into ", name_of(type),
-             ", which holds ", is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest, " (", where(place),
+             ", which holds ", is_signed_int(type) ? text(-int64_t(largest) - 1) : "0", " to ", largest, " (", where(location),
              ", kernel \"", kernel.name, "\")");
     return build.constant(type, whole.bits);
 }
 
-ir::Value Recorder::real_constant(Scalar type, double real, Place place) {
-    at(place);
+ir::Value Recorder::real_constant(Scalar type, double real, SourceLocation location) {
+    at(location);
     const double limit = type == Scalar::f16   ? 65504.0
                          : type == Scalar::f32 ? double(std::numeric_limits<float>::max())
                                                : HUGE_VAL;
     if (std::isfinite(real) && std::fabs(real) > limit)
-        fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (", where(place),
-             ", kernel \"", kernel.name, "\")");
+        fail("the constant ", real, " does not fit into ", name_of(type), ", whose largest number is ", limit, " (",
+             where(location), ", kernel \"", kernel.name, "\")");
     return build.constant_float(type, real);
 }
 
-void Recorder::require_rank(int rank, const char* what, Place place) {
+void Recorder::require_rank(int rank, const char* what, SourceLocation location) {
     if (kernel.rank != 0 && kernel.dimensions() != rank)
-        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(place), " but uses ",
+        fail("kernel \"", kernel.name, "\" asks for ", what, "<", rank, ">() at ", where(location), " but uses ",
              kernel.dimensions(),
              "-dimensional indices before: one kernel has one rank (the _linear functions work in every rank)");
     kernel.rank = std::min(rank, 3);
     kernel.folded = std::max(rank - 2, 1);
 }
 
-ir::Value Recorder::range_value(ir::Given what, int dimension) {
+ir::Value Recorder::range_value(ir::ParameterOrigin what, int dimension) {
     auto& params = kernel.params;
     const auto found = std::find_if(params.begin(), params.end(),
-                                    [&](const ir::Parameter& p) { return p.given == what && p.dimension == dimension; });
+                                    [&](const ir::Parameter& p) { return p.origin == what && p.dimension == dimension; });
     const int index = int(found - params.begin());
     if (found == params.end()) params.push_back({false, Scalar::i32, {}, "", what, dimension});
     return build.argument(index, Scalar::i32);
 }
 
-ir::MemoryId Recorder::add_memory(ir::Memory memory, Place place) {
-    at(place);
+ir::MemoryId Recorder::add_memory(ir::Memory memory, SourceLocation location) {
+    at(location);
     memory.loc = build.loc;
     if (memory.name.empty()) {
         int same = 1;
@@ -163,55 +164,56 @@ size_t Recorder::depth() const {
     return depth;
 }
 
-void Recorder::check_depth(size_t depth, Place place) {
+void Recorder::check_depth(size_t depth, SourceLocation location) {
     deepest = std::max(deepest, depth);
     if (depth > size_t(max_depth))
-        fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(place),
+        fail("kernel \"", kernel.name, "\" nests more than ", max_depth, " constructs at ", where(location),
              " (each $elif counts), which is the limit");
 }
 
-void Recorder::begin_if(Handle condition, Place place) {
-    at(place);
-    check_depth(depth() + 1, place);
-    const ir::Value c = use(condition, place);
+void Recorder::begin_if(Handle condition, SourceLocation location) {
+    at(location);
+    check_depth(depth() + 1, location);
+    const ir::Value c = use(condition, location);
     const ir::BlockId block = build.new_block();
-    open.push_back({Kind::if_, place, false, block, {}, {}, {}, {c, {}, {}}});
+    open.push_back({ConstructKind::if_, location, false, block, {}, {}, {}, {c, {}, {}}});
     build.enter(block);
 }
 
-void Recorder::begin_else(bool elif, Place place) {
-    at(place);
+void Recorder::begin_else(bool elif, SourceLocation location) {
+    at(location);
     const auto& insts = kernel[build.current()].insts;
     if (insts.empty() || last_if.else_blocks.empty() || insts.back() != last_if.chain)
-        fail(elif ? "$elif" : "$else", " at ", where(place), " does not follow a $if (kernel \"", kernel.name,
+        fail(elif ? "$elif" : "$else", " at ", where(location), " does not follow a $if (kernel \"", kernel.name,
              "\"): nothing may stand between them");
-    open.push_back({Kind::else_, place, elif, last_if.else_blocks.back(), {}, last_if.else_blocks, last_if.chain, {}});
+    open.push_back(
+        {ConstructKind::else_, location, elif, last_if.else_blocks.back(), {}, last_if.else_blocks, last_if.chain, {}});
     for (const ir::BlockId b : open.back().else_blocks) reopen(b);
 }
 
-void Recorder::begin_while(Place place) {
-    at(place);
-    check_depth(depth() + 1, place);
+void Recorder::begin_while(SourceLocation location) {
+    at(location);
+    check_depth(depth() + 1, location);
     const ir::BlockId test = build.new_block();
-    open.push_back({Kind::while_, place, false, {}, test, {}, {}, {}});
+    open.push_back({ConstructKind::while_, location, false, {}, test, {}, {}, {}});
     build.enter(test);
 }
 
-void Recorder::while_condition(Handle condition, Place place) {
-    at(place);
-    const ir::Value c = use(condition, place);
+void Recorder::while_condition(Handle condition, SourceLocation location) {
+    at(location);
+    const ir::Value c = use(condition, location);
     build.terminate(ir::Op::test, {&c, 1});
     build.leave();
     open.back().block = build.new_block();
     build.enter(open.back().block);
 }
 
-Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, Place place) {
-    at(place);
-    check_depth(depth() + 1, place);
+Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, SourceLocation location) {
+    at(location);
+    check_depth(depth() + 1, location);
     const Scalar type = kernel.type_of(from);
     const ir::BlockId block = build.new_block({&type, 1});
-    open.push_back({Kind::for_, place, false, block, {}, {}, {}, {from, to, step}, unroll});
+    open.push_back({ConstructKind::for_, location, false, block, {}, {}, {}, {from, to, step}, unroll});
     build.enter(block);
     return {kernel[block].params[0], serial, block.id};
 }
@@ -219,9 +221,9 @@ Handle Recorder::begin_for(ir::Value from, ir::Value to, ir::Value step, bool un
 void Recorder::end() {
     const Open top = std::move(open.back());
     open.pop_back();
-    at(top.place);
+    at(top.location);
     switch (top.kind) {
-        case Kind::if_: {
+        case ConstructKind::if_: {
             close_block();
             const ir::BlockId otherwise = build.new_block();
             build.enter(otherwise);
@@ -238,15 +240,15 @@ void Recorder::end() {
             }
             return;
         }
-        case Kind::else_:
+        case ConstructKind::else_:
             for ([[maybe_unused]] const ir::BlockId b : top.else_blocks) close_block();
             last_if = {};
             return;
-        case Kind::while_:
+        case ConstructKind::while_:
             close_block();
             build.control(ir::Op::while_, {}, {top.test, top.block});
             return;
-        case Kind::for_:
+        case ConstructKind::for_:
             close_block();
             kernel.insts[build.control(ir::Op::for_, {top.operands, 3}, {top.block}).id].immediate = top.unroll;
             return;
@@ -255,16 +257,16 @@ void Recorder::end() {
 
 int Recorder::loops_open() const {
     int loops = 0;
-    for (const Open& o : open) loops += o.kind == Kind::while_ || o.kind == Kind::for_;
+    for (const Open& o : open) loops += o.kind == ConstructKind::while_ || o.kind == ConstructKind::for_;
     return loops;
 }
 
-void Recorder::leave(ir::Op how, const char* what, Place place) {
-    at(place);
+void Recorder::leave(ir::Op how, const char* what, SourceLocation location) {
+    at(location);
     if (how != ir::Op::return_ && loops_open() == 0)
-        fail(what, " at ", where(place), " stands outside a $for or $while (kernel \"", kernel.name, "\")");
+        fail(what, " at ", where(location), " stands outside a $for or $while (kernel \"", kernel.name, "\")");
     if (how == ir::Op::return_ && !frames.empty())
-        fail(what, " at ", where(place), " stands in function \"", frames.back().function->name,
+        fail(what, " at ", where(location), " stands in function \"", frames.back().function->name,
              "\": a function ends where its lambda does, with what that returns");
     build.terminate(how);
     // The rest of this block is unreachable: it is recorded into a block without owner.
@@ -275,28 +277,28 @@ void Recorder::leave(ir::Op how, const char* what, Place place) {
 // ---- functions ----------------------------------------------------------------------------------------------------
 
 std::vector<Handle> Recorder::call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments,
-                                   Place place) {
-    at(place);
+                                   SourceLocation location) {
+    at(location);
     std::vector<ir::Value> operands;
-    for (const Handle& h : arguments) operands.push_back(use(h, place));
-    const uint32_t index = record_function(function, place);
-    check_depth(depth() + functions.at(function.get()).deepest, place);
-    at(place);
+    for (const Handle& h : arguments) operands.push_back(use(h, location));
+    const uint32_t index = record_function(function, location);
+    check_depth(depth() + functions.at(function.get()).deepest, location);
+    at(location);
     const ir::Inst called = kernel[build.call(index, operands)];
     std::vector<Handle> results;
     for (const ir::Value v : results_of(kernel, called)) results.push_back(handle(v));
     return results;
 }
 
-uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& function, Place place) {
+uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& function, SourceLocation location) {
     if (const auto found = functions.find(function.get()); found != functions.end()) return found->second.index;
     for (size_t f = 0; f < frames.size(); ++f)
         if (frames[f].function == function.get())
-            fail("function \"", function->name, "\" (", where(function->place), ") calls itself",
+            fail("function \"", function->name, "\" (", where(function->location), ") calls itself",
                  f + 1 < frames.size() ? text(" through function \"", frames.back().function->name, "\"") : "",
-                 place.line ? " at " + where(place) : "", ": there is no recursion on devices; write a loop");
+                 location.line ? " at " + where(location) : "", ": there is no recursion on devices; write a loop");
     ir::Function made;
-    at(function->place);
+    at(function->location);
     made.loc = build.loc;
     made.body = build.new_block(function->params);
     frames.push_back(
@@ -308,9 +310,10 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     try {
         for (const Handle& h : function->record(*this, params)) results.push_back(use(h, {}));
     } catch (const Error& e) {
-        throw e.within(text("while recording function \"", function->name, "\" (", where(function->place), ")"));
+        throw e.within(text("while recording function \"", function->name, "\" (", where(function->location), ")"));
     }
-    if (!open.empty()) fail("function \"", function->name, "\" ends inside the construct opened at ", where(open.back().place));
+    if (!open.empty())
+        fail("function \"", function->name, "\" ends inside the construct opened at ", where(open.back().location));
     for (const ir::Value v : results) made.results.push_back(kernel.type_of(v));
     build.terminate(ir::Op::yield, results);
     build.leave_function();
@@ -328,8 +331,8 @@ uint32_t Recorder::record_function(const std::shared_ptr<const FunctionBody>& fu
     kernel.functions.push_back(std::move(made));
     functions[function.get()] = {function, index, its_depth};
     // Rules are recorded after their function, which they may call.
-    const uint32_t reverse = function->reverse ? record_function(function->reverse, place) : ir::none;
-    const uint32_t forward = function->forward ? record_function(function->forward, place) : ir::none;
+    const uint32_t reverse = function->reverse ? record_function(function->reverse, location) : ir::none;
+    const uint32_t forward = function->forward ? record_function(function->forward, location) : ir::none;
     kernel.functions[index].reverse = reverse;
     kernel.functions[index].forward = forward;
     return index;
@@ -346,7 +349,7 @@ std::string Recorder::unique_name(const std::string& name) const {
 
 std::shared_ptr<const ir::Kernel> Recorder::finish() {
     if (!first_misuse.empty()) throw Error(first_misuse);
-    if (!open.empty()) fail("kernel \"", kernel.name, "\" ends inside the construct opened at ", where(open.back().place));
+    if (!open.empty()) fail("kernel \"", kernel.name, "\" ends inside the construct opened at ", where(open.back().location));
     if (!build.terminated()) build.terminate(ir::Op::return_);
     build.leave();
     if (const std::string broken = ir::verify(kernel); !broken.empty())

@@ -12,20 +12,20 @@
 
 #include "core/ir/builder.h"
 
-/// The source line of a call, as trailing default arguments (see detail::Place).
+/// The source line of a call, as trailing default arguments (see detail::SourceLocation).
 #define PUMICE_AT const char *pm_file = __builtin_FILE(), int pm_line = __builtin_LINE()
-#define PUMICE_HERE ::pumice::detail::Place{pm_file, pm_line}
+#define PUMICE_HERE ::pumice::detail::SourceLocation{pm_file, pm_line}
 
 namespace pumice::detail {
 
 /// A line of the user's source.
-struct Place {
+struct SourceLocation {
     const char* file = "";
     int line = 0;
 };
 
 /// "saxpy.cpp:12": the file without its folders.
-std::string where(Place place);
+std::string where(SourceLocation location);
 
 /// A value of a recording: the recording's serial number, and the value's.
 struct Handle {
@@ -37,7 +37,7 @@ struct Handle {
 /// The recorder of a device function. Parameters and results are scalars; those of structs follow one another.
 struct FunctionBody {
     std::string name;
-    Place place;
+    SourceLocation location;
     std::vector<Scalar> params;
     /// Records the body over the parameters; returns the results.
     std::function<std::vector<Handle>(class Recorder&, std::span<const Handle>)> record;
@@ -50,12 +50,12 @@ class Recorder {
 public:
     /// With yes, a device function called on the host is recorded while a kernel is; the kernel's recording continues afterwards.
     enum class Nested { no, yes };
-    Recorder(std::string name, Place place, Nested nested = Nested::no);
+    Recorder(std::string name, SourceLocation location, Nested nested = Nested::no);
     ~Recorder();
     Recorder(const Recorder&) = delete;
 
     /// The recording of this thread. Throws Error if `what` is used outside a kernel.
-    static Recorder& current(const char* what, Place place);
+    static Recorder& current(const char* what, SourceLocation location);
     static Recorder* current_or_null();
 
     /// Limit of nesting, each elif counted. The parser of kernel text reads 256 levels; passes may add a few.
@@ -66,24 +66,28 @@ public:
     uint32_t serial;
 
     /// Sets the source line of the instructions that follow.
-    Recorder& at(Place place);
+    Recorder& at(SourceLocation location);
     Handle handle(ir::Value v) const { return {v, serial, build.current().id}; }
     /// The value of a handle; throws Error if it belongs to another (finished) recording, or to a closed block.
-    ir::Value use(Handle h, Place place);
+    ir::Value use(Handle h, SourceLocation location);
 
     /// A host number as a constant; throws Error if the type cannot hold it. Reals convert to floats only.
-    ir::Value constant(Scalar type, std::integral auto whole, Place place) {
+    ir::Value constant(Scalar type, std::integral auto whole, SourceLocation location) {
         bool negative = false;
         if constexpr (std::is_signed_v<decltype(whole)>) negative = whole < 0;
-        return whole_constant(type, {negative, uint64_t(whole)}, place);
+        return whole_constant(type, {negative, uint64_t(whole)}, location);
     }
-    ir::Value constant(Scalar type, std::floating_point auto real, Place place) { return real_constant(type, double(real), place); }
-    ir::Value constant(Scalar type, half real, Place place) { return real_constant(type, double(float(real)), place); }
+    ir::Value constant(Scalar type, std::floating_point auto real, SourceLocation location) {
+        return real_constant(type, double(real), location);
+    }
+    ir::Value constant(Scalar type, half real, SourceLocation location) {
+        return real_constant(type, double(float(real)), location);
+    }
     /// N-dimensional indices make an N-dimensional kernel; throws Error if the kernel already has another rank.
-    void require_rank(int rank, const char* what, Place place);
+    void require_rank(int rank, const char* what, SourceLocation location);
     /// Start or extent of the range along a dimension: a parameter that the launch fills in.
-    ir::Value range_value(ir::Given what, int dimension);
-    ir::MemoryId add_memory(ir::Memory memory, Place place);
+    ir::Value range_value(ir::ParameterOrigin what, int dimension);
+    ir::MemoryId add_memory(ir::Memory memory, SourceLocation location);
     /// An index operand as i32 or i64.
     ir::Value index_value(ir::Value v);
 
@@ -91,16 +95,17 @@ public:
     std::map<const void*, std::shared_ptr<void>> scratch;
 
     // Control flow; constructs are closed in reverse order.
-    void begin_if(Handle condition, Place place);
+    void begin_if(Handle condition, SourceLocation location);
     /// Reopens the else arm of the if that was just closed. For an elif, the if that follows in this arm closes both.
-    void begin_else(bool elif, Place place);
-    void begin_while(Place place);
-    void while_condition(Handle condition, Place place);
-    Handle begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, Place place);
+    void begin_else(bool elif, SourceLocation location);
+    void begin_while(SourceLocation location);
+    void while_condition(Handle condition, SourceLocation location);
+    Handle begin_for(ir::Value from, ir::Value to, ir::Value step, bool unroll, SourceLocation location);
     void end();                                  ///< closes the innermost construct
-    void leave(ir::Op how, const char* what, Place place);  ///< $break, $continue, $return
+    void leave(ir::Op how, const char* what, SourceLocation location);  ///< $break, $continue, $return
     /// Calls a device function; its body is recorded at the first call in the kernel.
-    std::vector<Handle> call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments, Place place);
+    std::vector<Handle> call(const std::shared_ptr<const FunctionBody>& function, std::span<const Handle> arguments,
+                             SourceLocation location);
     /// Records a misuse found where throwing is impossible. Later errors are its consequence: the recording fails with this
     /// message whatever else is thrown.
     void misuse(const std::string& sentence) { if (first_misuse.empty()) first_misuse = sentence; }
@@ -115,13 +120,13 @@ private:
         bool negative;
         uint64_t bits;
     };
-    ir::Value whole_constant(Scalar type, Whole whole, Place place);
-    ir::Value real_constant(Scalar type, double real, Place place);
+    ir::Value whole_constant(Scalar type, Whole whole, SourceLocation location);
+    ir::Value real_constant(Scalar type, double real, SourceLocation location);
 
-    enum class Kind { if_, else_, while_, for_ };
+    enum class ConstructKind { if_, else_, while_, for_ };
     struct Open {
-        Kind kind;
-        Place place;
+        ConstructKind kind;
+        SourceLocation location;
         bool elif = false;                     // an else arm that holds only the if of an elif
         ir::BlockId block, test;               // the block being filled; a while's test block
         std::vector<ir::BlockId> else_blocks;  // of the chain that this arm ends, outermost first
@@ -130,8 +135,8 @@ private:
         bool unroll = false;
     };
     size_t depth() const;
-    void check_depth(size_t depth, Place place);
-    uint32_t record_function(const std::shared_ptr<const FunctionBody>& function, Place place);
+    void check_depth(size_t depth, SourceLocation location);
+    uint32_t record_function(const std::shared_ptr<const FunctionBody>& function, SourceLocation location);
     std::string unique_name(const std::string& name) const;
     void close_block();
     void reopen(ir::BlockId block);

@@ -7,19 +7,19 @@
 namespace pumice {
 namespace detail {
 
-Val<int> subgroup_place(ir::Op which, Place place);
-Handle emit_subgroup(ir::Subgroup what, const Handle* x, const Handle* lane, int word, Place place);
+Val<int> subgroup_index_value(ir::Op which, SourceLocation location);
+Handle emit_subgroup(ir::Subgroup what, const Handle* x, const Handle* lane, int word, SourceLocation location);
 
 /// One operation for each scalar of x.
 template <DeviceValue A>
-auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, Place place) {
+auto subgroup_each(ir::Subgroup what, const A& x, const Handle* lane, SourceLocation location) {
     using T = device_type_t<A>;
-    const Operand<T> operand(x, place.file, place.line);
+    const Operand<T> operand(x, location.file, location.line);
     if constexpr (ScalarType<T>) {
-        return Val<T>(emit_subgroup(what, &operand.handle, lane, 0, place));
+        return Val<T>(emit_subgroup(what, &operand.handle, lane, 0, location));
     } else {
         std::array<Handle, size_t(leaf_count<T>())> results;
-        for (size_t n = 0; n < results.size(); ++n) results[n] = emit_subgroup(what, &operand.handles[n], lane, 0, place);
+        for (size_t n = 0; n < results.size(); ++n) results[n] = emit_subgroup(what, &operand.handles[n], lane, 0, location);
         HandleSource source{results.data()};
         return Val<T>(source);
     }
@@ -44,13 +44,13 @@ template <class A> concept BitwiseValue = DeviceValue<A> && bitwise<device_type_
 namespace subgroup {
 
 /// Lanes of a subgroup: the same for the whole launch.
-inline Val<int> size(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_size, PUMICE_HERE); }
+inline Val<int> size(PUMICE_AT) { return detail::subgroup_index_value(ir::Op::subgroup_size, PUMICE_HERE); }
 /// The item's lane, from 0.
-inline Val<int> lane(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_lane, PUMICE_HERE); }
+inline Val<int> lane(PUMICE_AT) { return detail::subgroup_index_value(ir::Op::subgroup_lane, PUMICE_HERE); }
 /// The number of the item's subgroup in its group, from 0.
-inline Val<int> index(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_index, PUMICE_HERE); }
+inline Val<int> index(PUMICE_AT) { return detail::subgroup_index_value(ir::Op::subgroup_index, PUMICE_HERE); }
 /// Subgroups of a group.
-inline Val<int> count(PUMICE_AT) { return detail::subgroup_place(ir::Op::subgroup_count, PUMICE_HERE); }
+inline Val<int> count(PUMICE_AT) { return detail::subgroup_index_value(ir::Op::subgroup_count, PUMICE_HERE); }
 
 // reduce_ combines x of all items, inclusive_ up to the item in lane order, exclusive_ before the item. Componentwise for
 // vectors.
@@ -72,7 +72,7 @@ PUMICE_SUBGROUP(xor, BitwiseValue)
 #define PUMICE_SHUFFLE(name, lane)                                                                    \
     template <detail::DeviceValue A>                                                                  \
     auto name(const A& x, detail::Operand<int> lane) {                                                \
-        return detail::subgroup_each(ir::Subgroup::name, x, &lane.handle, lane.place);                \
+        return detail::subgroup_each(ir::Subgroup::name, x, &lane.handle, lane.location);             \
     }
 PUMICE_SHUFFLE(broadcast, lane)
 PUMICE_SHUFFLE(shuffle, lane)
@@ -85,12 +85,17 @@ template <detail::DeviceValue A>
 auto broadcast_first(const A& x, PUMICE_AT) { return detail::subgroup_each(ir::Subgroup::broadcast_first, x, nullptr, PUMICE_HERE); }
 
 /// True if the condition holds for at least one active item; for all active items.
-inline Val<bool> any(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::any, &condition.handle, nullptr, 0, condition.place)); }
-inline Val<bool> all(detail::Operand<bool> condition) { return Val<bool>(detail::emit_subgroup(ir::Subgroup::all, &condition.handle, nullptr, 0, condition.place)); }
+inline Val<bool> any(detail::Operand<bool> condition) {
+    return Val<bool>(detail::emit_subgroup(ir::Subgroup::any, &condition.handle, nullptr, 0, condition.location));
+}
+inline Val<bool> all(detail::Operand<bool> condition) {
+    return Val<bool>(detail::emit_subgroup(ir::Subgroup::all, &condition.handle, nullptr, 0, condition.location));
+}
 /// Bit b of word w (x, y, z, w) is the condition of lane 32 w + b; 0 if that lane is inactive.
 inline Val<uint4> ballot(detail::Operand<bool> condition) {
     detail::Handle words[4];
-    for (int w = 0; w < 4; ++w) words[w] = detail::emit_subgroup(ir::Subgroup::ballot, &condition.handle, nullptr, w, condition.place);
+    for (int w = 0; w < 4; ++w)
+        words[w] = detail::emit_subgroup(ir::Subgroup::ballot, &condition.handle, nullptr, w, condition.location);
     detail::HandleSource source{words};
     return Val<uint4>(source);
 }

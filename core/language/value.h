@@ -50,32 +50,32 @@ template <class A, class T> concept OtherType = (DeviceValue<A> || HostScalar<A>
 template <class A, class B> concept Clash = (DeviceValue<A> || DeviceValue<B>) && (ScalarType<device_type_t<A>> || HostScalar<A>) &&
                                             (ScalarType<device_type_t<B>> || HostScalar<B>) && !Mix<A, B>;
 
-template <class T> Handle handle_of(const Val<T>& v, Place);
-template <class T> Handle handle_of(const Var<T>& v, Place);
-template <class T> Handle handle_of(const Ref<T>& v, Place);
+template <class T> Handle handle_of(const Val<T>& v, SourceLocation);
+template <class T> Handle handle_of(const Var<T>& v, SourceLocation);
+template <class T> Handle handle_of(const Ref<T>& v, SourceLocation);
 
 /// An operand of device type T, with the source line of its operation.
 template <class T>
 struct Operand {
     Handle handle;
-    Place place;
+    SourceLocation location;
 
     template <class A> requires OperandOf<A, T>
-    Operand(const A& a, PUMICE_AT) : place(PUMICE_HERE) {
+    Operand(const A& a, PUMICE_AT) : location(PUMICE_HERE) {
         if constexpr (DeviceValue<A>) {
-            handle = handle_of(a, place);
+            handle = handle_of(a, location);
         } else {
-            Recorder& r = Recorder::current("an operation on device values", place);
-            handle = r.handle(r.constant(*scalar_of<T>(), a, place));
+            Recorder& r = Recorder::current("an operation on device values", location);
+            handle = r.handle(r.constant(*scalar_of<T>(), a, location));
         }
     }
-    ir::Value use(Recorder& r) const { return r.use(handle, place); }
+    ir::Value use(Recorder& r) const { return r.use(handle, location); }
 };
 
-Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, Place place);
-Handle emit_cast(Scalar to, Handle x, Place place);
+Handle emit_op(ir::Op op, std::initializer_list<Handle> operands, SourceLocation location);
+Handle emit_cast(Scalar to, Handle x, SourceLocation location);
 /// A cast of a host number, given by its bits.
-Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, Place place);
+Handle emit_host_cast(Scalar to, Scalar from, uint64_t bits, SourceLocation location);
 
 /// The language's functions (functions.h): friends of a base of all device values, found by argument-dependent lookup only, so
 /// that a user's own `dot` or `length` is compatible with `using namespace pumice`. The base depends on T since it is complete
@@ -89,33 +89,34 @@ template <class T> concept Integer = ScalarType<T> && is_int(*scalar_of<T>());
 template <class T>
 struct OtherCount {
     Handle handle;
-    Place place;
+    SourceLocation location;
     template <class A> requires(Integer<T> && Integer<device_type_t<A>> && !std::is_same_v<device_type_t<A>, T>)
-    OtherCount(const A& a, PUMICE_AT) : handle(emit_cast(*scalar_of<T>(), handle_of(a, PUMICE_HERE), PUMICE_HERE)), place(PUMICE_HERE) {}
+    OtherCount(const A& a, PUMICE_AT)
+        : handle(emit_cast(*scalar_of<T>(), handle_of(a, PUMICE_HERE), PUMICE_HERE)), location(PUMICE_HERE) {}
 };
 /// A variable that ++ or -- changes, with the source line.
 template <class T>
 struct Stepped {
     Var<T>& variable;
-    Place place;
-    Stepped(Var<T>& variable, PUMICE_AT) : variable(variable), place(PUMICE_HERE) {}
+    SourceLocation location;
+    Stepped(Var<T>& variable, PUMICE_AT) : variable(variable), location(PUMICE_HERE) {}
 };
 
 /// An index: any integer device value or host integer, as i32 (64-bit types as i64).
 struct IndexOperand {
     Handle handle;
-    Place place;
+    SourceLocation location;
     template <class A> requires Integer<device_type_t<A>>
-    IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), place(PUMICE_HERE) {}
+    IndexOperand(const A& a, PUMICE_AT) : handle(handle_of(a, PUMICE_HERE)), location(PUMICE_HERE) {}
     template <std::integral A> requires(!std::is_same_v<A, bool>)
-    IndexOperand(A a, PUMICE_AT) : place(PUMICE_HERE) {
-        Recorder& r = Recorder::current("a subscript", place);
+    IndexOperand(A a, PUMICE_AT) : location(PUMICE_HERE) {
+        Recorder& r = Recorder::current("a subscript", location);
         const bool wide = int64_t(a) != int64_t(int32_t(a));
-        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, a, place));
+        handle = r.handle(r.constant(wide ? Scalar::i64 : Scalar::i32, a, location));
     }
     ir::Value use(Recorder& r) const {
-        const ir::Value v = r.use(handle, place);
-        return r.at(place).index_value(v);
+        const ir::Value v = r.use(handle, location);
+        return r.at(location).index_value(v);
     }
 };
 
@@ -126,9 +127,10 @@ struct Choice {
     std::vector<Handle> variables;  ///< empty if the choice is among an element's leaves
 };
 /// The place of an element, or of a part of it.
-struct ElementPlace {
-    ElementPlace(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, Place place, std::shared_ptr<const Choice> choice)
-        : memory(memory), leaf(leaf), index_count(int(indices.size())), place(place), choice(std::move(choice)) {
+struct ElementAddress {
+    ElementAddress(ir::MemoryId memory, uint32_t leaf, std::span<const ir::Value> indices, SourceLocation location,
+                   std::shared_ptr<const Choice> choice)
+        : memory(memory), leaf(leaf), index_count(int(indices.size())), location(location), choice(std::move(choice)) {
         for (size_t d = 0; d < indices.size(); ++d) this->indices[d] = indices[d];
     }
     std::span<const ir::Value> index_span() const { return {indices, size_t(index_count)}; }
@@ -137,20 +139,20 @@ struct ElementPlace {
     uint32_t leaf = 0;  ///< the scalar of the element, or of the chosen member
     ir::Value indices[ir::max_rank];
     int index_count;
-    Place place;
+    SourceLocation location;
     std::shared_ptr<const Choice> choice;  ///< null if the leaf is known
 };
 /// Returns the result of `access` for the leaf, or for the number of the variable. If the device selects, records `access` for
 /// each position in a tree of ifs, so that only the selected scalar is touched.
-ir::Value access_element(Recorder& r, const ElementPlace& at, const std::function<ir::Value(uint32_t)>& access);
-ir::Value load_element(Recorder& r, const ElementPlace& from);
-void store_element(Recorder& r, const ElementPlace& to, ir::Value value);
+ir::Value access_element(Recorder& r, const ElementAddress& at, const std::function<ir::Value(uint32_t)>& access);
+ir::Value load_element(Recorder& r, const ElementAddress& from);
+void store_element(Recorder& r, const ElementAddress& to, ir::Value value);
 
 // Infix operators are hidden friends of a common base, found through each of Val, Var and Ref alike; their parameters are
 // Operands, whose converting constructor knows the line. (auto: Val<T> is not complete where its base is.)
 #define PUMICE_INFIX(symbol, op, result, condition)                                                         \
     friend auto operator symbol(Operand<T> a, Operand<T> b) requires(condition) {                           \
-        return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.place));                             \
+        return Val<result>(emit_op(ir::Op::op, {a.handle, b.handle}, b.location));                          \
     }
 template <class T>
 struct Infix : found_through<T>::type {
@@ -165,17 +167,21 @@ struct Infix : found_through<T>::type {
     PUMICE_INFIX(^, xor_, T, integer || boolean)
     PUMICE_INFIX(<<, shl, T, integer)
     PUMICE_INFIX(>>, shr, T, integer)
-    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) { return Val<T>(emit_op(ir::Op::shl, {a.handle, n.handle}, n.place)); }
-    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) { return Val<T>(emit_op(ir::Op::shr, {a.handle, n.handle}, n.place)); }
+    friend auto operator<<(Operand<T> a, OtherCount<T> n) requires(integer) {
+        return Val<T>(emit_op(ir::Op::shl, {a.handle, n.handle}, n.location));
+    }
+    friend auto operator>>(Operand<T> a, OtherCount<T> n) requires(integer) {
+        return Val<T>(emit_op(ir::Op::shr, {a.handle, n.handle}, n.location));
+    }
     PUMICE_INFIX(==, eq, bool, true)
     PUMICE_INFIX(!=, ne, bool, true)
     PUMICE_INFIX(<, lt, bool, number)
     PUMICE_INFIX(<=, le, bool, number)
     PUMICE_INFIX(>, gt, bool, number)
     PUMICE_INFIX(>=, ge, bool, number)
-    friend auto operator-(Operand<T> a) requires(number) { return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.place)); }
+    friend auto operator-(Operand<T> a) requires(number) { return Val<T>(emit_op(ir::Op::neg, {a.handle}, a.location)); }
     friend auto operator+(Operand<T> a) requires(number) { return Val<T>(a.handle); }
-    friend auto operator~(Operand<T> a) requires(integer) { return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.place)); }
+    friend auto operator~(Operand<T> a) requires(integer) { return Val<T>(emit_op(ir::Op::not_, {a.handle}, a.location)); }
 };
 #undef PUMICE_INFIX
 
@@ -276,18 +282,26 @@ public:
     Var& operator^=(detail::Operand<T> v) requires(!is_float(*scalar_of<T>())) { return update(ir::Op::xor_, v); }
     Var& operator<<=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, v); }
     Var& operator>>=(detail::Operand<T> v) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, v); }
-    Var& operator<<=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shl, {Val<T>(n.handle), n.place.file, n.place.line}); }
-    Var& operator>>=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) { return update(ir::Op::shr, {Val<T>(n.handle), n.place.file, n.place.line}); }
-    friend Var& operator++(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) { return v.variable.step(ir::Op::add, v.place); }
-    friend Var& operator--(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) { return v.variable.step(ir::Op::sub, v.place); }
+    Var& operator<<=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) {
+        return update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
+    }
+    Var& operator>>=(detail::OtherCount<T> n) requires(is_int(*scalar_of<T>())) {
+        return update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line});
+    }
+    friend Var& operator++(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) {
+        return v.variable.step(ir::Op::add, v.location);
+    }
+    friend Var& operator--(detail::Stepped<T> v) requires(!std::is_same_v<T, bool>) {
+        return v.variable.step(ir::Op::sub, v.location);
+    }
     friend Val<T> operator++(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
-        const Val<T> before(detail::handle_of(v.variable, v.place));
-        v.variable.step(ir::Op::add, v.place);
+        const Val<T> before(detail::handle_of(v.variable, v.location));
+        v.variable.step(ir::Op::add, v.location);
         return before;
     }
     friend Val<T> operator--(detail::Stepped<T> v, int) requires(!std::is_same_v<T, bool>) {
-        const Val<T> before(detail::handle_of(v.variable, v.place));
-        v.variable.step(ir::Op::sub, v.place);
+        const Val<T> before(detail::handle_of(v.variable, v.location));
+        v.variable.step(ir::Op::sub, v.location);
         return before;
     }
     explicit operator bool() const { return detail::host_condition<T>(); }
@@ -298,21 +312,22 @@ public:
 
 private:
     void declare(const detail::Operand<T>& initial) {
-        detail::Recorder& r = detail::Recorder::current("a Var", initial.place);
+        detail::Recorder& r = detail::Recorder::current("a Var", initial.location);
         const ir::Value v = initial.use(r);
-        handle = r.handle(r.at(initial.place).build.var(v));
+        handle = r.handle(r.at(initial.location).build.var(v));
     }
     Var& set(const detail::Operand<T>& v) {
-        detail::Recorder& r = detail::Recorder::current("an assignment to a Var", v.place);
-        const ir::Value variable = r.use(handle, v.place), value = v.use(r);
-        if (v.place.line) r.at(v.place);
+        detail::Recorder& r = detail::Recorder::current("an assignment to a Var", v.location);
+        const ir::Value variable = r.use(handle, v.location), value = v.use(r);
+        if (v.location.line) r.at(v.location);
         r.build.set(variable, value);
         return *this;
     }
     Var& update(ir::Op op, const detail::Operand<T>& v) {
-        return set(detail::Operand<T>(Val<T>(detail::emit_op(op, {detail::handle_of(*this, v.place), v.handle}, v.place)), v.place.file, v.place.line));
+        return set(detail::Operand<T>(Val<T>(detail::emit_op(op, {detail::handle_of(*this, v.location), v.handle}, v.location)),
+                                      v.location.file, v.location.line));
     }
-    Var& step(ir::Op op, detail::Place at) { return update(op, detail::Operand<T>(1, at.file, at.line)); }
+    Var& step(ir::Op op, detail::SourceLocation at) { return update(op, detail::Operand<T>(1, at.file, at.line)); }
 };
 template <> class Var<void> {
 public:
@@ -327,19 +342,20 @@ template <class T> Var(const Var<T>&) -> Var<T>;
 /// The result of subscripting writable memory: the element's value at that point, assignable only as `a[i] = v`. A named copy
 /// cannot be assigned.
 template <class T>
-class Ref : public detail::Infix<T>, public detail::ElementPlace {
+class Ref : public detail::Infix<T>, public detail::ElementAddress {
 public:
     /// Loads a scalar of the element.
-    Ref(detail::ElementPlace of, detail::Recorder& r) : detail::ElementPlace(std::move(of)), value(r.handle(detail::load_element(r, *this))) {}
+    Ref(detail::ElementAddress of, detail::Recorder& r)
+        : detail::ElementAddress(std::move(of)), value(r.handle(detail::load_element(r, *this))) {}
     explicit Ref(detail::RefSource& members);
     Ref(const Ref&) = default;
     // Selected by the host's ?: between an element and a number, to reject it.
     template <class U> requires detail::Adopts<T, U>
-    Ref(U) : detail::ElementPlace({}, 0, {}, {}, nullptr) { detail::host_condition<U>(); }
+    Ref(U) : detail::ElementAddress({}, 0, {}, {}, nullptr) { detail::host_condition<U>(); }
 
-    void operator=(detail::Operand<T> v) && { store(v.handle, v.place); }
+    void operator=(detail::Operand<T> v) && { store(v.handle, v.location); }
     // A template, so that numbers become Operands and not Refs.
-    template <std::same_as<Ref> R> void operator=(const R& v) && { store(v.value, place); }
+    template <std::same_as<Ref> R> void operator=(const R& v) && { store(v.value, location); }
     void operator=(const Ref&) & {
         static_assert(detail::never<T>, "pumice: a named copy of an element cannot be assigned: write a[i] = v, or Var x = a[i] for a local");
     }
@@ -357,8 +373,12 @@ public:
     void operator^=(detail::Operand<T> v) && requires(!is_float(*scalar_of<T>())) { update(ir::Op::xor_, v); }
     void operator<<=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, v); }
     void operator>>=(detail::Operand<T> v) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, v); }
-    void operator<<=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shl, {Val<T>(n.handle), n.place.file, n.place.line}); }
-    void operator>>=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) { update(ir::Op::shr, {Val<T>(n.handle), n.place.file, n.place.line}); }
+    void operator<<=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) {
+        update(ir::Op::shl, {Val<T>(n.handle), n.location.file, n.location.line});
+    }
+    void operator>>=(detail::OtherCount<T> n) && requires(is_int(*scalar_of<T>())) {
+        update(ir::Op::shr, {Val<T>(n.handle), n.location.file, n.location.line});
+    }
     // +a[i] returns the new value, a[i]++ the old one.
     Val<T> operator++() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::add); }
     Val<T> operator--() && requires(!std::is_same_v<T, bool>) { return step(ir::Op::sub); }
@@ -374,27 +394,27 @@ public:
     detail::Handle value;  ///< the element when it was subscripted
 
 private:
-    void store(detail::Handle v, detail::Place at) {
+    void store(detail::Handle v, detail::SourceLocation at) {
         detail::Recorder& r = detail::Recorder::current("an assignment to an element", at);
         r.use(value, at);
         const ir::Value stored = r.use(v, at);
         detail::store_element(r.at(at), *this, stored);
     }
     detail::Handle update(ir::Op op, const detail::Operand<T>& v) {
-        const detail::Handle now = detail::emit_op(op, {value, v.handle}, v.place);
-        store(now, v.place);
+        const detail::Handle now = detail::emit_op(op, {value, v.handle}, v.location);
+        store(now, v.location);
         return now;
     }
-    Val<T> step(ir::Op op) { return Val<T>(update(op, detail::Operand<T>(1, place.file, place.line))); }
+    Val<T> step(ir::Op op) { return Val<T>(update(op, detail::Operand<T>(1, location.file, location.line))); }
 };
 
 namespace detail {
-template <class T> Handle handle_of(const Val<T>& v, Place) { return v.handle; }
-template <class T> Handle handle_of(const Ref<T>& v, Place) { return v.value; }
-template <class T> Handle handle_of(const Var<T>& v, Place place) {
-    Recorder& r = Recorder::current("a Var", place);
-    const ir::Value variable = r.use(v.handle, place);
-    if (place.line) r.at(place);
+template <class T> Handle handle_of(const Val<T>& v, SourceLocation) { return v.handle; }
+template <class T> Handle handle_of(const Ref<T>& v, SourceLocation) { return v.value; }
+template <class T> Handle handle_of(const Var<T>& v, SourceLocation location) {
+    Recorder& r = Recorder::current("a Var", location);
+    const ir::Value variable = r.use(v.handle, location);
+    if (location.line) r.at(location);
     return r.handle(r.build.get(variable));
 }
 }  // namespace detail

@@ -142,7 +142,7 @@ private:
     Value to_result(InstId i, size_t c) const { return to.result(to[i], int(c)); }
 
     const Uniformity uniformity;
-    const Affine affine;
+    const LinearIndex affine;
     bool returns = false;  ///< the kernel has an early return, so some items might miss the barriers
 };
 

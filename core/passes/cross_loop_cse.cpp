@@ -141,7 +141,7 @@ private:
         const auto& insts = from[from[id].blocks[0]].insts;
         std::set<uint32_t> used;
         std::vector<uint32_t> unused;
-        std::vector<Value> recalled;
+        std::vector<Value> reused;
         int64_t step = 0;
         int saved = 0;
         for (auto at = insts.rbegin(); at != insts.rend(); ++at) {
@@ -151,7 +151,7 @@ private:
             if (dead) unused.push_back(at->id);
             const Value source = computes && !dead ? earlier(id, *at, loops, step) : Value{};
             if (source) {
-                recalled.push_back(from.result(i)), sources[from.result(i).id] = source;
+                reused.push_back(from.result(i)), sources[from.result(i).id] = source;
                 step = like.step(where.around(from[source].inst));
             }
             if (dead || source) {
@@ -164,10 +164,10 @@ private:
             use(*at);
             each_inside(from, i, use);
         }
-        if (saved >= least_saved * int(recalled.size())) {
-            if (!recalled.empty()) left_out.insert(unused.begin(), unused.end());
+        if (saved >= least_saved * int(reused.size())) {
+            if (!reused.empty()) left_out.insert(unused.begin(), unused.end());
         } else {
-            for (const Value v : recalled) sources[v.id] = {};
+            for (const Value v : reused) sources[v.id] = {};
         }
     }
 
@@ -242,9 +242,9 @@ private:
         const Inst& i = from[id];
         const bool computes = is_pure(i.op) || i.op == Op::load;
         if (is_loop(i.op)) return loop(id);
-        if (recalling && left_out.count(id.id)) return;
+        if (reusing && left_out.count(id.id)) return;
         b.loc = i.loc;
-        if (recalling && computes && sources[from.result(i).id])
+        if (reusing && computes && sources[from.result(i).id])
             return map(from.result(i), load(sources[from.result(i).id], from[from[where.around(id)].blocks[0]].params[0]));
         copy(id);
         if (computes && kept.count(from.result(i).id)) keep(from.result(i));
@@ -262,10 +262,10 @@ private:
             firsts.insert(first.id);
             all = all && like.covers(first, id) && like.trips(first) <= iterations;
         }
-        const bool before = std::exchange(recalling, all && !firsts.empty());
+        const bool before = std::exchange(reusing, all && !firsts.empty());
         if (all) copy(id);
         else part(id, firsts);
-        recalling = before;
+        reusing = before;
     }
 
     /// The number of the iteration with this index, in a loop that keeps values. Modulo 2^32, also for an index the loop does
@@ -318,7 +318,7 @@ private:
         for (const Value p : from[i.blocks[0]].params) types.push_back(from.type_of(p));
         std::vector<Value> operands = given;
         for (int which = 0; which < 2; ++which) {
-            recalling = (which == 1) == along;
+            reusing = (which == 1) == along;
             operands[0] = which == 0 ? first : between, operands[1] = which == 0 ? between : limit;
             const InstId made = control(i, operands, types, [&](int, std::span<const Value> now) {
                 for (size_t p = 0; p < now.size(); ++p) map(from[i.blocks[0]].params[p], now[p]);
@@ -354,7 +354,7 @@ private:
     std::map<uint32_t, Kept> kept;  ///< by value
     std::map<Scalar, Room> rooms;
     int64_t iterations = 0;  ///< that the ring buffer holds, a power of two
-    bool recalling = false;  ///< the loop being emitted loads kept values
+    bool reusing = false;    ///< the loop being emitted loads kept values
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ private:
         std::vector<Value> indices;  ///< of `to`
         Value value;
         uint32_t serial;  ///< tells entries apart
-        Location place() const { return {memory, leaf, indices}; }
+        MemoryLocation location() const { return {memory, leaf, indices}; }
     };
 
     void inst(InstId id) override {
@@ -76,9 +76,9 @@ private:
     void load(InstId id) {
         const Inst& i = from[id];
         const auto indices = of(indices_of(from, i));
-        const Location place{i.memory, i.leaf, indices};
+        const MemoryLocation location{i.memory, i.leaf, indices};
         for (const Known& entry : known)
-            if (same_place(entry.place(), place)) return map(from.result(i), entry.value);
+            if (must_alias(entry.location(), location)) return map(from.result(i), entry.value);
         copy(id);
         learn(i, indices, of(from.result(i)));
     }
@@ -88,8 +88,8 @@ private:
         known.push_back({i.memory, i.leaf, indices, value, serial++});
     }
 
-    void overwrite(const Location& place) {
-        std::erase_if(known, [&](const Known& entry) { return may_alias(to, entry.place(), place); });
+    void overwrite(const MemoryLocation& location) {
+        std::erase_if(known, [&](const Known& entry) { return may_alias(to, entry.location(), location); });
     }
     void forget_memory(MemoryId m) {
         std::erase_if(known, [&](const Known& entry) { return entry.memory == m; });
@@ -149,17 +149,17 @@ public:
 private:
     /// Walks a block backwards. `later` holds the places that are overwritten further down before anything may read them.
     void scan(const Block& block) {
-        std::vector<Location> later;
+        std::vector<MemoryLocation> later;
         for (auto at = block.insts.rbegin(); at != block.insts.rend(); ++at) {
             const Inst& i = k[*at];
             if (i.op == Op::store) {
-                const Location place = place_of(k, i);
+                const MemoryLocation location = location_of(k, i);
                 const bool found =
-                    std::any_of(later.begin(), later.end(), [&](const Location& l) { return same_place(l, place); });
+                    std::any_of(later.begin(), later.end(), [&](const MemoryLocation& l) { return must_alias(l, location); });
                 dead[at->id] = found;
                 if (found) continue;
                 if (later.size() == window) later.erase(later.begin());
-                later.push_back(place);
+                later.push_back(location);
             } else {
                 look(i, later);
                 each_inside(k, i, [&](InstId inner) { look(k[inner], later); });
@@ -168,12 +168,12 @@ private:
     }
 
     /// Removes from `later` the places that the instruction may read, and all of them if it may leave the block.
-    void look(const Inst& i, std::vector<Location>& later) const {
+    void look(const Inst& i, std::vector<MemoryLocation>& later) const {
         if (i.op == Op::load) {
-            const Location place = place_of(k, i);
-            std::erase_if(later, [&](const Location& l) { return may_alias(k, l, place); });
+            const MemoryLocation location = location_of(k, i);
+            std::erase_if(later, [&](const MemoryLocation& l) { return may_alias(k, l, location); });
         } else if (is_barrier(i.op) || is_atomic(i.op)) {
-            std::erase_if(later, [&](const Location& l) { return k[l.memory].kind != MemoryKind::private_; });
+            std::erase_if(later, [&](const MemoryLocation& l) { return k[l.memory].kind != MemoryKind::private_; });
         } else if (has_trait(i.op, traits::effect) || i.op == Op::break_ || i.op == Op::continue_ || i.op == Op::return_) {
             later.clear();
         }

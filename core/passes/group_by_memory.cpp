@@ -38,7 +38,7 @@ private:
         b.loc = i.loc;
         scratch = of(i.memory);
         combine = *combines(Subgroup(i.immediate));
-        find_place();
+        number_items();
         const Value x = of(from.operands(i)[0]);
         const bool flags = i.type == Scalar::boolean && !is_scan(Subgroup(i.immediate)) && combine != Op::xor_;
         if (!flags) set(at, x), b.barrier();
@@ -51,7 +51,7 @@ private:
     void set(Value index, Value x) { b.store(scratch, 0, {&index, 1}, x); }
 
     /// Numbers the items in the range consecutively, in the order of their linear indices. These items form a box of the group.
-    void find_place() {
+    void number_items() {
         const Value nx = members_along(0), ny = members_along(1);
         const auto local = [&](int axis) { return b.index(Op::local_index, axis); };
         const Value row = b.op(Op::add, {b.op(Op::mul, {local(2), ny}), local(1)});
@@ -120,7 +120,7 @@ private:
             b.barrier();
         });
         if (Subgroup(i.immediate) < Subgroup::exclusive_add) return get(at);
-        const Value first = b.constant(i.type, identity(combine, i.type));
+        const Value first = b.constant(i.type, neutral_element(combine, i.type));
         return choose(b.op(Op::gt, {at, number(0)}), first, [&] { return get(b.op(Op::sub, {at, number(1)})); });
     }
 

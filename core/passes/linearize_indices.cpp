@@ -26,7 +26,7 @@ namespace pumice::ir {
 namespace {
 
 /// An index as base + constant, modulo 2^32. A constant index has no base.
-struct Split {
+struct BasePlusConstant {
     Value base;
     uint32_t constant = 0;
 };
@@ -58,15 +58,15 @@ private:
     Value offset(MemoryId array, std::span<const Value> indices) {
         const int rank = int(indices.size());
         Value whole;  // row-major offset of the bases; none while there is no base
-        std::vector<Split> splits;
+        std::vector<BasePlusConstant> decomposed;
         for (int d = 0; d < rank; ++d) {
-            splits.push_back(split(indices[size_t(d)]));
+            decomposed.push_back(decompose(indices[size_t(d)]));
             if (whole) whole = b.op(Op::mul, {whole, b.extent(array, rank - 1 - d)});
-            if (const Value base = splits.back().base) whole = whole ? b.op(Op::add, {whole, base}) : base;
+            if (const Value base = decomposed.back().base) whole = whole ? b.op(Op::add, {whole, base}) : base;
         }
         Value stride = b.constant_int(Scalar::i32, 1);  // elements from one index to the next
         for (int d = rank - 1; d >= 0; --d) {
-            whole = moved(whole, splits[size_t(d)].constant, stride);
+            whole = moved(whole, decomposed[size_t(d)].constant, stride);
             if (d > 0) stride = b.op(Op::mul, {b.extent(array, rank - 1 - d), stride});
         }
         return whole ? whole : b.constant_int(Scalar::i32, 0);
@@ -82,8 +82,8 @@ private:
 
     /// Splits a value of `from`. Offsets wrap modulo 2^32 as i32 does, so sums of i32 may be split; a sum of another type may
     /// not, and is cast to i32.
-    Split split(Value v) {
-        Split s;
+    BasePlusConstant decompose(Value v) {
+        BasePlusConstant s;
         uint64_t bits = 0;
         while (from.type_of(v) == Scalar::i32) {
             if (from.constant(v, bits)) return {{}, s.constant + uint32_t(bits)};

@@ -33,9 +33,7 @@
 #include "core/passes/passes.h"
 #include "core/support/error.h"
 
-namespace pumice::codegen {
-
-using namespace ir;
+namespace pumice::ir {
 
 namespace {
 
@@ -47,9 +45,9 @@ constexpr int64_t most_items = 1024;       ///< of a group; the size of kept val
 
 bool adds(const Inst& i) { return i.op == Op::atomic && (Atomic(i.immediate) == Atomic::add || Atomic(i.immediate) == Atomic::sub); }
 
-class Transposing : public Rewriter {
+class OwnerComputesAtomics : public Rewriter {
 public:
-    explicit Transposing(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), uses(k) {
+    explicit OwnerComputesAtomics(const Kernel& k) : Rewriter(k), uniformity(k), where(uniformity.structure()), uses(k) {
         if (k.rank >= 2 && !returns_early()) find();
     }
 
@@ -59,9 +57,9 @@ private:
         int axis;    ///< the items along this axis share the place
         bool alone;  ///< after the rewrite, only the owner accesses the place until the next barrier
         bool rows;   ///< loads may conflict in banks and rows cannot be padded: each item starts at itself
-        Needs place, value;
-        std::vector<MemoryId> longer;  ///< whose rows should be padded
-        std::optional<OwnPlace> own;   ///< set if each sum is read back by its owner alone
+        RematerialisableSlice address, value;
+        std::vector<MemoryId> longer;           ///< whose rows should be padded
+        std::optional<PrivateAccumulator> own;  ///< set if each sum is read back by its owner alone
     };
 
     // ---- finding additions to rewrite ----
@@ -79,7 +77,7 @@ private:
                 auto found = shared(loop, id);
                 if (!found || !make_room(found->value.kept, {})) continue;
                 found->rows = found->rows || !make_room({}, found->longer);
-                turned[loop.id].push_back(*found);
+                rewritten[loop.id].push_back(*found);
                 left_out.push_back(id);
                 if (found->own) left_out.insert(left_out.end(), found->own->clears.begin(), found->own->clears.end());
             }
@@ -114,39 +112,40 @@ private:
         if (!adds(i) || from[i.memory].kind != MemoryKind::local || uses.any(from.result(i))) return {};
         Shared s{id, -1, false, false, {from, uniformity, loop}, {from, uniformity, loop}, {}, {}};
         const auto indices = indices_of(from, i);
-        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.place.add(v); })) return {};
-        if (!s.place.index || !s.place.memories.empty() || !s.place.kept.empty()) return {};
+        if (!std::all_of(indices.begin(), indices.end(), [&](Value v) { return s.address.add(v); })) return {};
+        if (!s.address.index || !s.address.memories.empty() || !s.address.kept.empty()) return {};
         for (int axis = 0; axis < from.rank; ++axis) {
-            if (s.place.axes[size_t(axis)]) continue;
+            if (s.address.axes[size_t(axis)]) continue;
             if (s.axis >= 0) return {};  // several axes share the place: subgroup_aggregated_atomics adds those up
             s.axis = axis;
         }
-        const Needs& value = s.value;
+        const RematerialisableSlice& value = s.value;
         if (s.axis < 0 || !s.value.add(from.operands(i).back())) return {};
-        if (value.memories.size() + value.kept.size() > most_loads || value.anew.size() > most_loads + most_operations) return {};
+        if (value.memories.size() + value.kept.size() > most_loads || value.recomputed.size() > most_loads + most_operations)
+            return {};
         if (!between_barriers(loop, i.memory, adds)) return {};
         const auto loads = [](const Inst& other) { return other.op == Op::load; };
         for (const MemoryId m : value.memories)
             if (!between_barriers(loop, m, loads)) return {};
         s.rows = loads_rows(loop, value, s.longer);
         s.alone = apart(loop, indices) && between_barriers(loop, i.memory, [&](const Inst& other) { return &other == &i; });
-        if (s.alone) s.own = own_place(from, where, loop, id, s.axis);
+        if (s.alone) s.own = private_accumulator(from, where, loop, id, s.axis);
         return s;
     }
 
     /// Finds bank conflicts: if the loop's index selects a row, adjacent items load from the same column of different rows, and
     /// rows of even length map these to few banks. Collects in `longer` the memories whose rows can be padded by an element;
     /// returns true if there are other conflicts.
-    bool loads_rows(InstId loop, const Needs& value, std::vector<MemoryId>& longer) const {
+    bool loads_rows(InstId loop, const RematerialisableSlice& value, std::vector<MemoryId>& longer) const {
         const Value index = from[from[loop].blocks[0]].params[0];
         const std::function<bool(Value)> follows = [&](Value v) {
             if (v == index) return true;
-            if (!has(value.anew, v)) return false;
+            if (!has(value.recomputed, v)) return false;
             const auto operands = from.operands(from[from[v].inst]);
             return std::any_of(operands.begin(), operands.end(), follows);
         };
         bool others = false;
-        for (const Value v : value.anew) {
+        for (const Value v : value.recomputed) {
             const Inst& load = from[from[v].inst];
             if (load.op != Op::load) continue;
             const auto places = indices_of(from, load);
@@ -218,7 +217,7 @@ private:
 
     void inst(InstId id) override {
         if (has(left_out, id)) return;
-        if (const auto found = turned.find(id.id); found != turned.end())
+        if (const auto found = rewritten.find(id.id); found != rewritten.end())
             for (const Shared& s : found->second) turn(from[id], s);
         copy(id);
         if (const auto found = taken.find(id.id); found != taken.end()) {
@@ -287,13 +286,13 @@ private:
     Value add_up(const Inst& loop, const Shared& s, Value iteration, Value count, Value own) {
         const Inst& i = from[s.atomic];
         std::vector<std::pair<Value, Value>> before;
-        for (const Needs* needs : {&s.place, &s.value})
-            for (const auto* values : {&needs->anew, &needs->kept})
+        for (const RematerialisableSlice* needs : {&s.address, &s.value})
+            for (const auto* values : {&needs->recomputed, &needs->kept})
                 for (const Value v : *values)
                     if (knows(v)) before.emplace_back(v, of(v));
         const Value first = of(from.operands(loop)[0]), step = of(from.operands(loop)[2]);
         map(from[loop.blocks[0]].params[0], b.op(Op::add, {first, b.op(Op::mul, {iteration, step})}));
-        for (const Value v : s.place.anew) copy(from[v].inst);
+        for (const Value v : s.address.recomputed) copy(from[v].inst);
         const std::vector<Value> indices = of(indices_of(from, i));
         // If each item loads from a row of its own, it starts with the member at its own position, so that adjacent items
         // access different banks.
@@ -347,7 +346,7 @@ private:
             const Value at = place(s.axis, who);
             map(v, b.load(memories_of.at(v.id), 0, {&at, 1}));
         }
-        for (const Value v : s.value.anew) {
+        for (const Value v : s.value.recomputed) {
             const Inst& i = from[from[v].inst];
             if (i.op == Op::local_index && int(i.immediate) == s.axis) map(v, who);
             else copy(from[v].inst);
@@ -357,7 +356,7 @@ private:
     const Uniformity uniformity;
     const Structure& where;
     const Uses uses;
-    std::map<uint32_t, std::vector<Shared>> turned;  ///< by loop: additions to rewrite
+    std::map<uint32_t, std::vector<Shared>> rewritten;  ///< by loop: additions to rewrite
     std::vector<InstId> left_out;
     std::vector<Value> kept;
     std::vector<MemoryId> lengthened;                ///< memories with padded rows
@@ -375,7 +374,7 @@ Kernel owner_computes_atomics(const Kernel& kernel) {
     if (std::none_of(kernel.insts.begin(), kernel.insts.end(), adds_to_local)) return kernel;
     // Recording leaves an unused load of each element that is added to; `dead` removes it.
     const Kernel tidy = dead(kernel);
-    return Transposing(tidy).run();
+    return OwnerComputesAtomics(tidy).run();
 }
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

@@ -2,12 +2,12 @@
 #pragma once
 #include "core/ir/ir.h"
 
-namespace pumice::codegen {
+namespace pumice::ir {
 
 /// Rewrites a loop in which the items along one axis of the group add to the same places of local memory. Afterwards each of
 /// these items owns some of the places, recomputes the addends of all items along the axis, and adds their sum at once. Values
 /// that other items need for this are kept in local memory. For loops with constant bounds between two barriers, whose addends
 /// are cheap to recompute. After hoist; before predicate_range_tail, which must see the barriers.
-ir::Kernel owner_computes_atomics(const ir::Kernel& kernel);
+Kernel owner_computes_atomics(const Kernel& kernel);
 
-}  // namespace pumice::codegen
+}  // namespace pumice::ir

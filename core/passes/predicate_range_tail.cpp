@@ -117,9 +117,9 @@ private:
     std::vector<Value> pending;
 };
 
-class Guarding : public Rewriter {
+class PredicateRangeTail : public Rewriter {
 public:
-    explicit Guarding(const Kernel& kernel)
+    explicit PredicateRangeTail(const Kernel& kernel)
         : Rewriter(kernel), where(kernel), slice(kernel, where), uses(kernel),
           in_run(kernel.insts.size()), was_in_run(kernel.insts.size()) {
     }
@@ -183,7 +183,7 @@ private:
     void contribute(const Inst& i) {
         b.loc = i.loc;
         const Subgroup what = Subgroup(i.immediate);
-        const uint64_t neutral = identity(*combines(what), i.type);
+        const uint64_t neutral = neutral_element(*combines(what), i.type);
         Value x = of(from.operands(i)[0]);
         // The result of a run is zero past the range, so a neutral element of zero needs no select.
         if (neutral != 0 || !guarded_zero(from.operands(i)[0])) {
@@ -292,7 +292,7 @@ Kernel predicate_range_tail(const Kernel& kernel) {
     for (const Block& b : kernel.blocks)
         for (const InstId i : b.insts)
             if (kernel[i].op == Op::var) library_bug("guard met a variable; promote must run first\n" + print(kernel));
-    return Guarding(kernel).run();
+    return PredicateRangeTail(kernel).run();
 }
 
 }  // namespace pumice::ir

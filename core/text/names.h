@@ -19,7 +19,9 @@ inline constexpr std::string_view access_names[] = {"in", "out", "inout"};
 
 inline std::string_view atomic_name(Atomic a) { return int(a) < int(std::size(atomic_names)) ? atomic_names[int(a)] : "?"; }
 inline std::string_view subgroup_name(Subgroup s) { return size_t(s) < std::size(subgroup_names) ? subgroup_names[int(s)] : "?"; }
-inline std::string_view given_name(Given g) { return g == Given::range_start ? "range_start" : g == Given::range_extent ? "range_extent" : "argument"; }
+inline std::string_view origin_name(ParameterOrigin g) {
+    return g == ParameterOrigin::range_start ? "range_start" : g == ParameterOrigin::range_extent ? "range_extent" : "argument";
+}
 inline std::string_view access_name(Access a) { return access_names[int(a)]; }
 
 /// The bits of a literal; false if it is none of the type, or out of the type's range.

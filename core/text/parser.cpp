@@ -87,8 +87,9 @@ void Parser::parameter() {
     else if (!in.accept_word("inout")) {
         p.type = in.scalar();
         if (in.accept("=")) {
-            p.given = in.accept_word(given_name(Given::range_start)) ? Given::range_start : Given::range_extent;
-            if (p.given == Given::range_extent) in.expect_word(given_name(p.given));
+            p.origin = in.accept_word(origin_name(ParameterOrigin::range_start)) ? ParameterOrigin::range_start
+                                                                                 : ParameterOrigin::range_extent;
+            if (p.origin == ParameterOrigin::range_extent) in.expect_word(origin_name(p.origin));
             p.dimension = int(in.number("a dimension", max_rank));
         }
         if (!scalars.emplace(name, k.params.size()).second || memories.count(name))

@@ -82,7 +82,7 @@ private:
             if (i) out += ", ";
             if (!p.is_array)
                 out += text("arg", i + 1, ": ", name_of(p.type),
-                            p.given == Given::argument ? "" : text(" = ", given_name(p.given), " ", p.dimension));
+                            p.origin == ParameterOrigin::argument ? "" : text(" = ", origin_name(p.origin), " ", p.dimension));
             else if (p.memory.id >= k.memories.size())
                 out += "?";
             else {

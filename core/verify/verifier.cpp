@@ -24,7 +24,7 @@ namespace pumice::ir {
 namespace {
 
 /// The role of a block, which decides which terminators may end it.
-enum class Place { body, function, arm, loop, test };
+enum class BlockRole { body, function, arm, loop, test };
 
 class Verifier {
 public:
@@ -34,7 +34,7 @@ public:
     void whole() {
         verify_tables(k);
         for (in_function = 0; in_function < k.functions.size(); ++in_function) function(k.functions[in_function]);
-        block(BlockId{0}, Place::body);
+        block(BlockId{0}, BlockRole::body);
         for (const Memory& m : k.memories)
             if (m.size) size(m);
     }
@@ -72,7 +72,7 @@ private:
     // ---- functions ----
 
     void function(const Function& f) {
-        block(f.body, Place::function);
+        block(f.body, BlockRole::function);
         if (last_of(f.body).op != Op::yield) wrong(last_of(f.body), "a function must end in a yield");
         expect_types(last_of(f.body), types(k.operands(last_of(f.body))), f.results, "the function gives");
     }
@@ -90,7 +90,7 @@ private:
 
     // ---- blocks ----
 
-    void block(BlockId id, Place place) {
+    void block(BlockId id, BlockRole role) {
         if (entered[id.id]) broken("block ", id.id, " belongs to two instructions");
         entered[id.id] = true;
         const Block& b = k[id];
@@ -111,7 +111,7 @@ private:
             placed[i.id] = true;
             operands_visible(k[i]);
             if (last)
-                terminator(k[i], place);
+                terminator(k[i], role);
             else
                 inst(k[i]);
             for (int r = 0; r < k[i].result_count; ++r) {
@@ -122,7 +122,7 @@ private:
             }
         }
         // The body of a while sees the values of its test block, so while_ hides them later.
-        if (place == Place::test)
+        if (role == BlockRole::test)
             test_values = defined;
         else
             hide(defined);
@@ -154,31 +154,31 @@ private:
         if (got != want) wrong(i, what, " ", listed(got), "; expected ", listed(want));
     }
 
-    void terminator(const Inst& i, Place place) {
+    void terminator(const Inst& i, BlockRole role) {
         const auto v = types(k.operands(i));
         switch (i.op) {
             case Op::yield:
-                if (place == Place::arm)
+                if (role == BlockRole::arm)
                     yields.push_back(v);
-                else if (place == Place::loop)
+                else if (role == BlockRole::loop)
                     expect_types(i, v, loops.back().carried, "the iteration ends with");
-                else if (place != Place::function)
+                else if (role != BlockRole::function)
                     wrong(i, "a yield must end an if's arm, a loop's body or a function");
                 return;
             case Op::test:
-                if (place != Place::test) wrong(i, "a test must end the first block of a while");
+                if (role != BlockRole::test) wrong(i, "a test must end the first block of a while");
                 if (v.empty() || v[0] != Scalar::boolean) wrong(i, "the condition must be bool");
                 expect_types(i, Types(v.begin() + 1, v.end()), loops.back().results, "the test gives");
                 return;
             case Op::break_:
             case Op::continue_:
-                if (place == Place::test) break;
+                if (role == BlockRole::test) break;
                 if (loops.empty() || loops.back().in_test) wrong(i, name_of(i.op), " must stand in the body of a loop");
                 expect_types(i, v, i.op == Op::break_ ? loops.back().results : loops.back().carried,
                              i.op == Op::break_ ? "the loop is left with" : "the iteration ends with");
                 return;
             default:
-                if (place == Place::test) break;
+                if (role == BlockRole::test) break;
                 if (in_function < k.functions.size()) wrong(i, "a function must not end the work-item");
                 expect_types(i, v, {}, "return has operands");
                 return;
@@ -340,7 +340,7 @@ private:
         const size_t before = yields.size();
         for (const BlockId arm : i.blocks) {
             if (!k[arm].params.empty()) wrong(i, "the arms of an if have no parameters");
-            block(arm, Place::arm);
+            block(arm, BlockRole::arm);
         }
         const Types want = results(i);
         for (size_t y = before; y < yields.size(); ++y) expect_types(i, yields[y], want, "an arm yields");
@@ -358,7 +358,7 @@ private:
         params.insert(params.end(), loop.carried.begin(), loop.carried.end());
         expect_types(i, types(k[i.blocks[0]].params), params, "the block's parameters are");
         loops.push_back(std::move(loop));
-        block(i.blocks[0], Place::loop);
+        block(i.blocks[0], BlockRole::loop);
         loops.pop_back();
     }
 
@@ -367,10 +367,10 @@ private:
         expect_types(i, types(k[i.blocks[0]].params), v, "the block's parameters are");
         if (!k[i.blocks[1]].params.empty()) wrong(i, "the body of a while has no parameters");
         loops.push_back({v, v, true});
-        block(i.blocks[0], Place::test);
+        block(i.blocks[0], BlockRole::test);
         const std::vector<Value> seen = std::move(test_values);
         loops.back().in_test = false;
-        block(i.blocks[1], Place::loop);
+        block(i.blocks[1], BlockRole::loop);
         loops.pop_back();
         hide(seen);
     }

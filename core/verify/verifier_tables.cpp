@@ -73,9 +73,9 @@ private:
         }
         for (size_t p = 0; p < k.params.size(); ++p) {
             const Parameter& param = k.params[p];
-            if (param.given != Given::argument &&
+            if (param.origin != ParameterOrigin::argument &&
                 (param.is_array || param.type != Scalar::i32 || param.dimension < 0 || param.dimension >= k.dimensions()))
-                broken("parameter ", p + 1, " is given ", given_name(param.given), " ", param.dimension,
+                broken("parameter ", p + 1, " is given ", origin_name(param.origin), " ", param.dimension,
                        ", and is not an i32, or the range has no such dimension");
             if (!param.is_array) {
                 if (names.count(text("arg", p + 1))) broken("a memory is called \"arg", p + 1, "\" as a scalar parameter is");

@@ -102,16 +102,16 @@ void Emitter::each_lane(const std::vector<Lanes>& vectors, bool straight, const 
 }
 
 void Emitter::atomic(const Inst& i) {
-    if (sum_lanes[i.memory.id] > 1) return in_lanes(i);
-    if (sum_rows.count(&i)) return add_to_row(i);
-    const Place a = access(i);
+    if (sum_lanes[i.memory.id] > 1) return lane_private_add(i);
+    if (deferred_reductions.count(&i)) return defer_addend(i);
+    const Address a = access(i);
     const Value r = k.result(i);
     const auto v = k.operands(i);
     const bool swaps = i.op == Op::compare_exchange, own = of_thread(i.memory);
-    if (a.how == Place::How::scalar && width > 1 && !uses.any(r) && !swaps && Atomic(i.immediate) != Atomic::exchange)
+    if (a.how == Address::How::scalar && width > 1 && !uses.any(r) && !swaps && Atomic(i.immediate) != Atomic::exchange)
         return reduced_atomic(i, a.pointer);
     const bool is_bool = i.type == Scalar::boolean;
-    if (a.how == Place::How::contiguous && own && !uses.any(r) && !swaps && !is_bool &&
+    if (a.how == Address::How::contiguous && own && !uses.any(r) && !swaps && !is_bool &&
         Atomic(i.immediate) != Atomic::exchange) {
         prefetch(k[r].inst, a);
         return side_by_side(i, a);
@@ -122,13 +122,13 @@ void Emitter::atomic(const Inst& i) {
         const std::string given = width == 1 ? scalar(v[o]) : vector(v[o]);
         vectors.push_back({type, is_bool ? let(text("zext ", vector_type("i1"), " ", given, " to ", vector_type("i8"))) : given});
     }
-    if (a.how == Place::How::scattered) vectors.push_back({"ptr", a.pointer});
+    if (a.how == Address::How::scattered) vectors.push_back({"ptr", a.pointer});
     each_lane(vectors, own, [&](const std::string& lane, const std::vector<std::string>& of_lane) {
-        std::string place = a.pointer;
-        if (a.how == Place::How::scattered) place = of_lane.back();
-        if (a.how == Place::How::contiguous)
-            place = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", i32 ", lane), "p");
-        const std::string old = scalar_atomic(i, place, of_lane);
+        std::string address = a.pointer;
+        if (a.how == Address::How::scattered) address = of_lane.back();
+        if (a.how == Address::How::contiguous)
+            address = let(text("getelementptr ", memory_type(i.type), ", ptr ", a.pointer, ", i32 ", lane), "p");
+        const std::string old = scalar_atomic(i, address, of_lane);
         if (!uses.any(r)) return;
         const std::string at = width == 1 ? result : let(text("getelementptr ", type, ", ptr ", result, ", i32 ", lane));
         line(text("store ", type, " ", old, ", ptr ", at));
@@ -141,13 +141,14 @@ void Emitter::atomic(const Inst& i) {
 }
 
 /// Contiguous lanes in memory that belongs to the thread: a vector load, the operation, a vector store.
-void Emitter::side_by_side(const Inst& i, const Place& a) {
+void Emitter::side_by_side(const Inst& i, const Address& a) {
     const std::string type = scalar_type(i.type), whole = vector_type(type);
     const std::string suffix = intrinsic_suffix(type, true), mask = text(vector_type("i1"), " ", mask_text(running));
     const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
     declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
-    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask), apart = ", !noalias " + of_packets();
+    const std::string where = text("ptr ", a.pointer, ", i32 ", a.align, ", ", mask),
+                      apart = ", !noalias " + packets_alias_scope();
     const std::string old = let(text("call ", whole, " ", load, "(", where, ", ", whole, " zeroinitializer)", apart));
     const Op op = op_of(Atomic(i.immediate));
     const Value given = k.operands(i).back();

@@ -53,26 +53,27 @@ std::optional<int64_t> Emitter::index_step(const Inst& i, Value index, size_t ax
 /// True if the active lanes of a packet access adjacent elements of one row: the last index has step 1, the others are uniform.
 bool Emitter::lies_in_row(const Inst& i) const {
     const auto indices = indices_of(k, i);
-    return kind_of(indices.back()) == Kind::affine && index_step(i, indices.back()) == 1 &&
-           std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == Kind::uniform; });
+    return kind_of(indices.back()) == ValueKind::affine && index_step(i, indices.back()) == 1 &&
+           std::all_of(indices.begin(), indices.end() - 1, [&](Value v) { return kind_of(v) == ValueKind::uniform; });
 }
 
 /// An index as i32, or as i64 with wide offsets. In narrow arrays a valid index is below 2^31 and fits i32 whatever its type is;
 /// the value of an invalid index does not matter.
-Held Emitter::integer(Value v, bool wide) {
-    const Held h = held(v);
+ValueRep Emitter::integer(Value v, bool wide) {
+    const ValueRep h = rep_of(v);
     const Scalar from = k.type_of(v), to = wide ? Scalar::i64 : Scalar::i32;
     const bool same = size_of(from) == size_of(to);
     if (same) return h;
-    Held now;
+    ValueRep now;
     // A signed 32-bit index that is valid does not wrap between lanes, so it stays affine when it is widened.
-    const bool counts = h.kind == Kind::uniform || (h.kind == Kind::affine && (size_of(from) > size_of(to) || from == Scalar::i32));
+    const bool counts =
+        h.kind == ValueKind::uniform || (h.kind == ValueKind::affine && (size_of(from) > size_of(to) || from == Scalar::i32));
     if (counts) {
         now.kind = h.kind;
         now.step = h.step;  // the affine analysis does not know the step of a boundary index
         now.scalar = cast(from, to, h.scalar, false);
     } else {
-        now.kind = Kind::vector;
+        now.kind = ValueKind::vector;
         now.vector = cast(from, to, vector(v), width > 1);
     }
     return now;
@@ -90,8 +91,9 @@ std::string Emitter::extent_along(MemoryId m, size_t dimension, bool wide) {
 /// smaller.
 Value Emitter::without_constant(Value v, int64_t& more) const {
     constexpr uint64_t most = 1024;
-    const Kind kind = kind_of(v);
-    if (kind == Kind::affine || (kind == Kind::vector && affine.of(v).step(32))) return v;  // a row access handles these
+    const ValueKind kind = kind_of(v);
+    // A row access handles these.
+    if (kind == ValueKind::affine || (kind == ValueKind::vector && affine.of(v).step(32))) return v;
     while (k[v].inst.id != none && k[k[v].inst].op == Op::add && size_of(k.type_of(v)) == 4) {
         const auto terms = k.operands(k[k[v].inst]);
         uint64_t bits = 0;
@@ -105,16 +107,16 @@ Value Emitter::without_constant(Value v, int64_t& more) const {
 
 /// The element's row-major index minus `more`: an i32, or an i64 if `wide`. `contiguous`: the index has step 1 over the active
 /// lanes.
-Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
+ValueRep Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) {
     const auto indices = indices_of(k, i);
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
-    Held whole = integer(indices.size() == 1 && !wide ? without_constant(indices[0], more) : indices[0], wide);
+    ValueRep whole = integer(indices.size() == 1 && !wide ? without_constant(indices[0], more) : indices[0], wide);
     for (size_t d = 1; d < indices.size(); ++d) {
         const std::string extent = extent_along(i.memory, d, wide);
-        const Held next = integer(indices[d], wide);
-        Held sum;
-        if (whole.kind == Kind::uniform && next.kind != Kind::vector) {
+        const ValueRep next = integer(indices[d], wide);
+        ValueRep sum;
+        if (whole.kind == ValueKind::uniform && next.kind != ValueKind::vector) {
             const std::string row = let(text("mul ", t, " ", whole.scalar, ", ", extent));
             sum.kind = next.kind;
             sum.step = next.step;
@@ -122,14 +124,14 @@ Held Emitter::offset(const Inst& i, bool wide, bool& contiguous, int64_t& more) 
         } else {
             const std::string v = vector_type(t);
             const std::string row = let(text("mul ", v, " ", vector_of(whole, type), ", ", splat(t, extent)));
-            sum.kind = Kind::vector;
+            sum.kind = ValueKind::vector;
             sum.vector = let(text("add ", v, " ", row, ", ", vector_of(next, type)));
         }
         whole = sum;
     }
-    contiguous = whole.kind == Kind::affine && whole.step == 1;
+    contiguous = whole.kind == ValueKind::affine && whole.step == 1;
     // A widened index may wrap as a number, but not as a valid index: the access is contiguous although the value is a vector.
-    if (whole.kind == Kind::vector && indices.size() == 1 && width > 1) contiguous = index_step(i, indices[0]) == 1;
+    if (whole.kind == ValueKind::vector && indices.size() == 1 && width > 1) contiguous = index_step(i, indices[0]) == 1;
     return whole;
 }
 
@@ -142,23 +144,24 @@ std::string Emitter::pointer_to(const Inst& i, const std::string& index_type, co
         return more == 0 ? from : let(text("getelementptr ", element, ", ptr ", from, ", i64 ", more), "p");
     };
     const std::string base = many ? on(memory_text(i.memory)) : memory_text(i.memory);
-    std::string place = let(text("getelementptr ", element, ", ptr ", base, ", ", index_type, " ", index), "p");
-    if (!many) place = on(place);
+    std::string address = let(text("getelementptr ", element, ", ptr ", base, ", ", index_type, " ", index), "p");
+    if (!many) address = on(address);
     const uint32_t leaf = m.element.leaves[i.leaf].offset;
-    if (leaf == 0) return place;
-    return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", place, ", i64 ", leaf), "p");
+    if (leaf == 0) return address;
+    return let(text("getelementptr i8, ", many ? vector_type("ptr") : "ptr", " ", address, ", i64 ", leaf), "p");
 }
 
 /// The value of an index for the first item of the row, an i32. It is invariant in the loop over the row's packets, so LLVM
 /// hoists it. "" if the index is not made of sums and products.
 std::string Emitter::at_row_begin(Value v, int depth) {
     constexpr int most_depth = 8;
-    if (rests.count(v.id)) return "";
-    if (const auto bend = straightened.find(v.id); bend != straightened.end()) return at_row_begin(bend->second, depth);
+    if (remainders.count(v.id)) return "";
+    if (const auto boundary = interior_values.find(v.id); boundary != interior_values.end())
+        return at_row_begin(boundary->second, depth);
     if (!is_int(k.type_of(v)) || size_of(k.type_of(v)) != 4 || depth > most_depth) return "";
-    if (has_value[v.id] && values[v.id].kind == Kind::uniform) return values[v.id].scalar;
+    if (has_value[v.id] && values[v.id].kind == ValueKind::uniform) return values[v.id].scalar;
     if (is_index(v, Op::global_index)) return origin[0];
-    if (is_index(v, Op::local_index)) return std::to_string(main ? -most_lead : 0);
+    if (is_index(v, Op::local_index)) return std::to_string(main ? -most_peeled : 0);
     const InstId source = k[v].inst;
     if (source.id == none) return "";
     const Op op = k[source].op;
@@ -180,62 +183,63 @@ std::string Emitter::pointer_along(const Inst& i, const std::string& index_type,
     return let(text("getelementptr [", k[i.memory].element.size, " x i8], ptr ", pointer_to(i, index_type, row), ", i64 ", x), "p");
 }
 
-Place Emitter::access(const Inst& i) {
+Address Emitter::access(const Inst& i) {
     const Memory& m = k[i.memory];
     if (m.kind == MemoryKind::private_) return lane_access(i);
-    if (const auto walk = walking.find(&i); walk != walking.end() && !bringing_in)
-        return {Place::How::contiguous, place_in_walk(i, walk->second), alignment(m.element, m.element.leaves[i.leaf])};
+    if (const auto pointer = incremented_pointers.find(&i); pointer != incremented_pointers.end() && !restoring)
+        return {Address::How::contiguous, incremented_address(i, pointer->second),
+                alignment(m.element, m.element.leaves[i.leaf])};
     const bool wide = m.kind == MemoryKind::array && variant.wide_offsets;
     const std::string t = wide ? "i64" : "i32";
     bool contiguous = false;
     int64_t more = 0;
-    const Held index = offset(i, wide, contiguous, more);
+    const ValueRep index = offset(i, wide, contiguous, more);
     const Leaf& leaf = m.element.leaves[i.leaf];
-    Place a;
+    Address a;
     a.align = alignment(m.element, leaf);
-    if (index.kind == Kind::uniform || width == 1) {
+    if (index.kind == ValueKind::uniform || width == 1) {
         a.pointer = pointer_to(i, t, index.scalar, more);
     } else if (contiguous && int(m.element.size) == size_of(leaf.type)) {
-        a.how = Place::How::contiguous;
+        a.how = Address::How::contiguous;
         std::string first = index.scalar;
-        if (index.kind == Kind::vector) {
+        if (index.kind == ValueKind::vector) {
             // Inactive lanes hold arbitrary values: lane 0's index is computed back from the first active lane.
             const std::string lane = first_lane(running);
             first = extract(t, index.vector, lane);
             if (lane != "0")
                 first = let(text("sub ", t, " ", first, ", ", wide ? let(text("zext i32 ", lane, " to i64")) : lane));
         }
-        a.pointer = index.kind == Kind::vector ? pointer_to(i, t, first) : pointer_along(i, t, first);
+        a.pointer = index.kind == ValueKind::vector ? pointer_to(i, t, first) : pointer_along(i, t, first);
     } else {
-        a.how = Place::How::scattered;
+        a.how = Address::How::scattered;
         a.pointer = pointer_to(i, vector_type(t), vector_of(index, wide ? Scalar::i64 : Scalar::i32), more);
     }
     return a;
 }
 
 /// Private memory is lane-interleaved: for each element, the lanes are adjacent.
-Place Emitter::lane_access(const Inst& i) {
+Address Emitter::lane_access(const Inst& i) {
     const Memory& m = k[i.memory];
     const Leaf& leaf = m.element.leaves[i.leaf];
     const int bytes = size_of(leaf.type);
     bool contiguous = false;
     int64_t more = 0;
-    const Held index = offset(i, false, contiguous, more);
-    Place a;
+    const ValueRep index = offset(i, false, contiguous, more);
+    Address a;
     a.align = bytes;
     std::string base = private_text(i.memory, i.leaf);
     if (more != 0) base = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i64 ", more), "p");
-    if (index.kind == Kind::uniform || width == 1) {
-        a.how = width == 1 ? Place::How::scalar : Place::How::contiguous;
+    if (index.kind == ValueKind::uniform || width == 1) {
+        a.how = width == 1 ? Address::How::scalar : Address::How::contiguous;
         a.pointer = let(text("getelementptr [", bytes * width, " x i8], ptr ", base, ", i32 ", index.scalar), "p");
         return a;
     }
-    a.how = Place::How::scattered;
+    a.how = Address::How::scattered;
     const std::string v = vector_type("i32");
     const std::string scaled =
         let(text("mul ", v, " ", vector_of(index, Scalar::i32), ", ", splat("i32", std::to_string(width))));
-    const std::string place = let(text("add ", v, " ", scaled, ", ", lanes("i32", 1)));
-    a.pointer = let(text("getelementptr ", memory_type(leaf.type), ", ptr ", base, ", ", v, " ", place), "p");
+    const std::string lane_index = let(text("add ", v, " ", scaled, ", ", lanes("i32", 1)));
+    a.pointer = let(text("getelementptr ", memory_type(leaf.type), ", ptr ", base, ", ", v, " ", lane_index), "p");
     return a;
 }
 
@@ -262,23 +266,23 @@ void Emitter::load(InstId id) {
         if (tile->second.empty()) return define_lanes(r, is_float(i.type) ? text("splat (", scalar, " -0.0)") : "zeroinitializer");
         return define_lanes(r, let(text("load ", whole, ", ptr ", tile->second)));
     }
-    if (loads_strided(id)) return;
-    const Place a = access(i);
+    if (loads_interleaved(id)) return;
+    const Address a = access(i);
     prefetch(id, a);
-    if (a.how == Place::How::scalar) {
+    if (a.how == Address::How::scalar) {
         const std::string one = from_memory(i.type, let(text("load ", scalar, ", ptr ", a.pointer, ", align ", a.align)), false);
-        if (kind_of(r) == Kind::vector) return define(r, splat(scalar_type(i.type), one));
+        if (kind_of(r) == ValueKind::vector) return define(r, splat(scalar_type(i.type), one));
         return define(r, one);
     }
     std::string loaded;
     const bool own = k[i.memory].kind == MemoryKind::private_;
-    if (a.how == Place::How::contiguous && (running.all() || own)) {
+    if (a.how == Address::How::contiguous && (running.all() || own)) {
         loaded = let(text("load ", whole, ", ptr ", a.pointer, ", align ", own ? a.align * width : a.align));
-    } else if (a.how == Place::How::contiguous && short_packet()) {
+    } else if (a.how == Address::How::contiguous && short_packet()) {
         const std::string part = let(text("load volatile <", running.first, " x ", scalar, ">, ptr ", a.pointer, ", align ", a.align));
         loaded = resized(scalar, part, running.first, width);
     } else {
-        const bool gathers = a.how == Place::How::scattered;
+        const bool gathers = a.how == Address::How::scattered;
         const std::string suffix = intrinsic_suffix(scalar, true), pointers = gathers ? vector_type("ptr") : "ptr";
         const std::string function =
             gathers ? text("@llvm.masked.gather.", suffix, ".v", width, "p0") : text("@llvm.masked.load.", suffix, ".p0");
@@ -292,7 +296,7 @@ void Emitter::load(InstId id) {
 /// Defines a value by a vector with an element for each lane. If the value is not of kind vector, the first active lane's is
 /// kept.
 void Emitter::define_lanes(Value v, const std::string& lanes) {
-    if (kind_of(v) == Kind::vector) return define(v, lanes);
+    if (kind_of(v) == ValueKind::vector) return define(v, lanes);
     define(v, extract(scalar_type(k.type_of(v)), lanes, first_lane(running)));
 }
 
@@ -302,11 +306,11 @@ void Emitter::store(InstId id) {
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
     if (const auto tile = in_tiles.find(&i); tile != in_tiles.end())
         return line(text("store ", whole, " ", vector(given), ", ptr ", tile->second));
-    if (stores_strided(id)) return;
-    const Place a = access(i);
-    if (a.how == Place::How::scalar) {
+    if (stores_interleaved(id)) return;
+    const Address a = access(i);
+    if (a.how == Address::How::scalar) {
         std::string value;
-        if (held(given).kind == Kind::uniform) {
+        if (rep_of(given).kind == ValueKind::uniform) {
             value = to_memory(i.type, scalar(given), false);
         } else {
             // All lanes store to one address: any active lane may be the last. Under a mask often only one lane is active.
@@ -317,7 +321,7 @@ void Emitter::store(InstId id) {
     }
     const std::string value = to_memory(i.type, vector(given), true);
     const bool own = k[i.memory].kind == MemoryKind::private_;
-    if (a.how == Place::How::contiguous && own) {
+    if (a.how == Address::How::contiguous && own) {
         std::string now = value;
         if (!running.all()) {
             const std::string old = let(text("load ", whole, ", ptr ", a.pointer, ", align ", a.align * width));
@@ -325,18 +329,18 @@ void Emitter::store(InstId id) {
         }
         return line(text("store ", whole, " ", now, ", ptr ", a.pointer, ", align ", a.align * width));
     }
-    if (a.how == Place::How::contiguous && streams(i)) return past_cache(i, value, a);
-    if (a.how == Place::How::contiguous && running.all())
+    if (a.how == Address::How::contiguous && streams(i)) return streaming_store(i, value, a);
+    if (a.how == Address::How::contiguous && running.all())
         return line(text("store ", whole, " ", value, ", ptr ", a.pointer, ", align ", a.align));
-    if (a.how == Place::How::contiguous && short_packet()) {
+    if (a.how == Address::How::contiguous && short_packet()) {
         const std::string part = resized(scalar_text, value, width, running.first);
         return line(text("store <", running.first, " x ", scalar_text, "> ", part, ", ptr ", a.pointer, ", align ", a.align));
     }
     masked_store(i, value, a);
 }
 
-void Emitter::masked_store(const Inst& i, const std::string& value, const Place& a) {
-    const bool scatters = a.how == Place::How::scattered;
+void Emitter::masked_store(const Inst& i, const std::string& value, const Address& a) {
+    const bool scatters = a.how == Address::How::scattered;
     const std::string scalar_text = memory_type(i.type), whole = vector_type(scalar_text);
     const std::string suffix = intrinsic_suffix(scalar_text, true), pointers = scatters ? vector_type("ptr") : "ptr";
     const std::string function =

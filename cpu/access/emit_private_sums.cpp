@@ -8,7 +8,7 @@
 //                                                 vector of 8 sums, then one contiguous vector add to m[k - 7 .. k]
 //
 // The transpose-add takes 7 vector adds for 8 sums instead of 24. sum_lanes holds the places of an element in a copy (0: not
-// privatised); sum_rows the deferred adds.
+// privatised); deferred_reductions the deferred adds.
 // Cost: copies `width` times as large (lane-private); 8 vectors of stack, or registers in unrolled loops (deferred).
 // Limits: add and sub whose old value is unused, at an address that the packet shares; deferred only in `for` loops without
 // jumps whose address moves by one element an iteration, with no other access to that memory; lane-private only if every add in a
@@ -51,52 +51,52 @@ bool Emitter::adds_together(const Inst& i) const {
 /// Plan: which arrays are private copies, and where horizontal adds are deferred. A copy is lane-private if the variant allows it
 /// and all adds to it in loops go to addresses that the packet shares; its lanes are summed after the launch, and adds outside of
 /// loops become gathers and scatters. Other loops along a row of elements defer their horizontal adds.
-void Emitter::plan_sums() {
+void Emitter::plan_private_sums() {
     sum_lanes.assign(k.memories.size(), 0);
     const auto& order = uniformity.structure().order();
-    if (variant.sums != SumsIn::array)
+    if (variant.sums != Privatisation::none)
         for (const MemoryId m : only_added_to(k)) sum_lanes[m.id] = 1;
     for (const InstId id : order)
-        if (k[id].op == Op::for_) plan_rows(id);
-    for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == SumsIn::lanes; ++m) {
+        if (k[id].op == Op::for_) plan_deferred_reductions(id);
+    for (uint32_t m = 0; m < sum_lanes.size() && variant.sums == Privatisation::lanes; ++m) {
         bool together = false, apart = false;
         for (const InstId id : order)
             if (k[id].op == Op::atomic && k[id].memory.id == m && in_loop(id))
                 (adds_together(k[id]) ? together : apart) = true;
         if (!sum_lanes[m] || !together || apart) continue;
         sum_lanes[m] = std::min(width, target.width);
-        std::erase_if(sum_rows, [&](const auto& row) { return row.first->memory.id == m; });
+        std::erase_if(deferred_reductions, [&](const auto& deferred) { return deferred.first->memory.id == m; });
     }
 }
 
 /// Finds the adds of a loop that can be deferred: the address moves by one element an iteration, and it is the memory's only
 /// access in the loop.
-void Emitter::plan_rows(InstId id) {
+void Emitter::plan_deferred_reductions(InstId id) {
     const Inst& loop = k[id];
     const Structure& where = uniformity.structure();
     const int64_t trips = constant_trips(id);
-    bool leaves = parts(id) || loop_masks(id) || !where.jumps_to(id).empty() || (trips >= 0 && trips < width / 2);
+    bool leaves = diverges(id) || loop_masks(id) || !where.jumps_to(id).empty() || (trips >= 0 && trips < width / 2);
     std::vector<bool> other(k.memories.size());
-    std::map<const Inst*, Row> found;
+    std::map<const Inst*, DeferredReduction> found;
     each_inside(k, loop, [&](InstId inner) {
         const Inst& i = k[inner];
         leaves = leaves || i.op == Op::return_ || i.op == Op::barrier;
         if (i.memory.id == none || i.op == Op::extent) return;
         const Element& e = k[i.memory].element;
         const bool owned = of_thread(i.memory) && k[i.memory].kind != MemoryKind::private_ && int(e.size) == size_of(i.type);
-        Row row;
-        row.loop = id;
+        DeferredReduction deferred;
+        deferred.loop = id;
         if (owned && where.around(inner) == id && adds_together(i)) {
             const auto indices = indices_of(k, i);
-            row.step = growth(indices.back(), id, index_bits(i, indices.back())).value_or(0);
+            deferred.step = growth(indices.back(), id, index_bits(i, indices.back())).value_or(0);
             for (const Value v : indices.first(indices.size() - 1))
-                if (growth(v, id, index_bits(i, v)) != 0) row.step = 0;
+                if (growth(v, id, index_bits(i, v)) != 0) deferred.step = 0;
         }
-        if (row.step == 1 || row.step == -1) found[&i] = row;
+        if (deferred.step == 1 || deferred.step == -1) found[&i] = deferred;
         else other[i.memory.id] = true;
     });
-    for (const auto& [inst, row] : found)
-        if (!leaves && !other[inst->memory.id]) sum_rows[inst] = row;
+    for (const auto& [inst, deferred] : found)
+        if (!leaves && !other[inst->memory.id]) deferred_reductions[inst] = deferred;
 }
 
 /// The step of an integer, modulo 2^bits, from one iteration of a `for` to the next, if it is a constant. The loop's index does
@@ -149,23 +149,23 @@ std::optional<int64_t> Emitter::growth(Value v, InstId loop, int bits) const {
 
 /// A lane-private add: each lane adds to its own place of its element. Packets of several vectors add one vector after the other,
 /// as an element has places for one vector.
-void Emitter::in_lanes(const Inst& i) {
-    const int packet = width, places = sum_lanes[i.memory.id], bytes = size_of(i.type);
+void Emitter::lane_private_add(const Inst& i) {
+    const int packet = width, copies = sum_lanes[i.memory.id], bytes = size_of(i.type);
     const std::string type = scalar_type(i.type);
     const bool wide = variant.wide_offsets;
     bool contiguous = false;
     int64_t more = 0;
-    const Held index = offset(i, wide, contiguous, more);
-    std::string at, place;
-    if (index.kind == Kind::uniform) {
-        place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
-        if (places == packet) return side_by_side(i, {Place::How::contiguous, place, bytes * width});
+    const ValueRep index = offset(i, wide, contiguous, more);
+    std::string at, address;
+    if (index.kind == ValueKind::uniform) {
+        address = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+        if (copies == packet) return side_by_side(i, {Address::How::contiguous, address, bytes * width});
     } else {
         // One base and 32-bit offsets, which suffice for a lane-private copy: gather instructions take this form.
         at = vector_of(index, wide ? Scalar::i64 : Scalar::i32);
         if (wide) at = let(text("trunc ", vector_type("i64"), " ", at, " to ", vector_type("i32")));
-        place = memory_text(i.memory);
-        if (more != 0) place = let(text("getelementptr [", bytes * places, " x i8], ptr ", place, ", i64 ", more), "p");
+        address = memory_text(i.memory);
+        if (more != 0) address = let(text("getelementptr [", bytes * copies, " x i8], ptr ", address, ", i64 ", more), "p");
     }
     Op op = Atomic(i.immediate) == Atomic::sub ? Op::sub : Op::add;
     std::vector<std::string> given;  // the addend, or the factors of a product that is contracted into an fma
@@ -178,33 +178,34 @@ void Emitter::in_lanes(const Inst& i) {
         given.push_back(vector(last));
     }
     const Mask all = running;
-    for (int first = 0; first < packet; first += places) {
+    for (int first = 0; first < packet; first += copies) {
         const auto part = [&](const std::string& element, const std::string& whole) {
-            return packet == places ? whole : vector_part(element, whole, first, places);
+            return packet == copies ? whole : vector_part(element, whole, first, copies);
         };
         std::vector<std::string> operands;
         for (const std::string& g : given) operands.push_back(part(type, g));
         const std::string own = at.empty() ? "" : part("i32", at), mask = all.all() ? "" : part("i1", all.text);
-        width = places;
-        add_in_lanes(i, op, operands, place, own, mask);
+        width = copies;
+        lane_private_add_vector(i, op, operands, address, own, mask);
         width = packet;
     }
     define(k.result(i), splat_constant(i.type, 0, true));
 }
 
-/// The lane-private add of one vector. `at`: the lanes' element offsets from `place`; empty if all lanes add to the element at
-/// `place`. `mask`: empty if all lanes are active.
-void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
-                           const std::string& mask) {
+/// The lane-private add of one vector. `at`: the lanes' element offsets from `address`; empty if all lanes add to the element at
+/// `address`. `mask`: empty if all lanes are active.
+void Emitter::lane_private_add_vector(const Inst& i, Op op, std::vector<std::string> operands, const std::string& address,
+                                      const std::string& at, const std::string& mask) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), numbers = vector_type("i32"), bits = vector_type("i1");
     const std::string lanes_that_run = text(bits, " ", mask.empty() ? mask_text({}) : mask);
-    std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = place, load = "load", store = "store";
+    std::string suffix = text(intrinsic_suffix(type, true), ".p0"), pointers = "ptr", to = address, load = "load",
+                store = "store";
     int align = size_of(i.type) * width;
     if (!at.empty()) {
         const std::string first = let(text("mul ", numbers, " ", at, ", ", splat("i32", std::to_string(width))));
         const std::string own = let(text("or ", numbers, " ", first, ", ", lanes("i32", 1)));
         pointers = vector_type("ptr"), suffix = text(intrinsic_suffix(type, true), ".v", width, "p0"), load = "gather", store = "scatter";
-        to = let(text("getelementptr ", type, ", ptr ", place, ", ", numbers, " ", own), "p");
+        to = let(text("getelementptr ", type, ", ptr ", address, ", ", numbers, " ", own), "p");
         align = size_of(i.type);
     }
     load = text("@llvm.masked.", load, ".", suffix), store = text("@llvm.masked.", store, ".", suffix);
@@ -218,43 +219,44 @@ void Emitter::add_in_lanes(const Inst& i, Op op, std::vector<std::string> operan
 
 // ---- deferred horizontal adds ----
 
-void Emitter::open_rows(InstId loop) {
+void Emitter::open_deferred_reductions(InstId loop) {
     std::string filled;
-    for (auto& [inst, row] : sum_rows) {
-        if (row.loop != loop) continue;
+    for (auto& [inst, deferred] : deferred_reductions) {
+        if (deferred.loop != loop) continue;
         if (filled.empty()) filled = alloca_of("i32", "filled"), line(text("store i32 0, ptr ", filled));
-        row.filled = filled;
-        row.last = alloca_of("ptr", "last");
-        row.vectors = alloca_of(text("[", width, " x ", vector_type(scalar_type(inst->type)), "]"), "row");
+        deferred.filled = filled;
+        deferred.last = alloca_of("ptr", "last");
+        deferred.vectors = alloca_of(text("[", width, " x ", vector_type(scalar_type(inst->type)), "]"), "row");
     }
 }
 
 /// Stores the addend in the row buffer, in the order of addresses: a loop that counts down fills the buffer from its end.
-void Emitter::add_to_row(const Inst& i) {
-    const Row& row = sum_rows.at(&i);
+void Emitter::defer_addend(const Inst& i) {
+    const DeferredReduction& deferred = deferred_reductions.at(&i);
     const std::string whole = vector_type(scalar_type(i.type));
-    line(text("store ptr ", access(i).pointer, ", ptr ", row.last));
+    line(text("store ptr ", access(i).pointer, ", ptr ", deferred.last));
     define(k.result(i), splat_constant(i.type, 0, true));
-    if (!row.lines.empty() && running.all()) return;
+    if (!deferred.lines.empty() && running.all()) return;
     std::string given = vector(k.operands(i).back());
     if (Atomic(i.immediate) == Atomic::sub) given = operation(Op::neg, i.type, {given}, true, false);
     if (!running.all()) given = let(text("select ", vector_type("i1"), " ", running.text, ", ", whole, " ", given, ", ", whole, " zeroinitializer"));
-    std::string at = let(text("load i32, ptr ", row.filled));
-    if (row.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
-    line(text("store ", whole, " ", given, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", at), "p")));
+    std::string at = let(text("load i32, ptr ", deferred.filled));
+    if (deferred.step < 0) at = let(text("sub i32 ", width - 1, ", ", at));
+    line(text("store ", whole, " ", given, ", ptr ",
+              let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", at), "p")));
 }
 
-void Emitter::next_in_rows(InstId loop) {
+void Emitter::next_deferred_iteration(InstId loop) {
     std::string filled;
-    for (const auto& [inst, row] : sum_rows)
-        if (row.loop == loop) filled = row.filled;
+    for (const auto& [inst, deferred] : deferred_reductions)
+        if (deferred.loop == loop) filled = deferred.filled;
     if (filled.empty()) return;
     const std::string full = label("full"), on = label("on"), count = let(text("add i32 ", let(text("load i32, ptr ", filled)), ", 1"));
     line(text("store i32 ", count, ", ptr ", filled));
     branch(let(text("icmp eq i32 ", count, ", ", width)), full, on);
     start(full);
-    for (const auto& [inst, row] : sum_rows)
-        if (row.loop == loop) add_row(*inst, row, "");
+    for (const auto& [inst, deferred] : deferred_reductions)
+        if (deferred.loop == loop) add_deferred(*inst, deferred, "");
     line(text("store i32 0, ptr ", filled));
     start(on);
 }
@@ -270,31 +272,33 @@ int64_t Emitter::constant_trips(InstId loop) const {
 /// True for loops of a few full row buffers: unrolled in full, they keep the buffer in registers.
 bool Emitter::unrolls(InstId loop) const {
     const int64_t trips = constant_trips(loop);
-    const bool has_row = std::any_of(sum_rows.begin(), sum_rows.end(), [&](const auto& row) { return row.second.loop == loop; });
+    const bool has_row = std::any_of(deferred_reductions.begin(), deferred_reductions.end(),
+                                     [&](const auto& deferred) { return deferred.second.loop == loop; });
     return has_row && trips > 0 && trips % width == 0 && trips <= most_unrolled && k[k[loop].blocks[0]].insts.size() <= most_unrolled_insts;
 }
 
-void Emitter::close_rows(InstId loop) {
+void Emitter::close_deferred_reductions(InstId loop) {
     if (const int64_t trips = constant_trips(loop); trips >= 0 && trips % width == 0) return;
     std::string filled;
-    for (const auto& [inst, row] : sum_rows)
-        if (row.loop == loop) filled = row.filled;
+    for (const auto& [inst, deferred] : deferred_reductions)
+        if (deferred.loop == loop) filled = deferred.filled;
     if (filled.empty()) return;
     const std::string some = label("some"), end = label("end"), count = let(text("load i32, ptr ", filled));
     branch(let(text("icmp ne i32 ", count, ", 0")), some, end);
     start(some);
-    for (const auto& [inst, row] : sum_rows)
-        if (row.loop == loop) add_row(*inst, row, count);
+    for (const auto& [inst, deferred] : deferred_reductions)
+        if (deferred.loop == loop) add_deferred(*inst, deferred, count);
     start(end);
 }
 
 /// Transpose-add: lane l of the result is the sum of the lanes of vector l. In step d, pairs of vectors are added into one; the
 /// lanes of the result whose number has bit d set come from the second vector.
-std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
+std::string Emitter::transpose_add(const Inst& i, const DeferredReduction& deferred) {
     const std::string whole = vector_type(scalar_type(i.type)), indices = vector_type("i32");
     std::vector<std::string> v;
     for (int n = 0; n < width; ++n)
-        v.push_back(let(text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", row.vectors, ", i32 ", n), "p"))));
+        v.push_back(let(
+            text("load ", whole, ", ptr ", let(text("getelementptr ", whole, ", ptr ", deferred.vectors, ", i32 ", n), "p"))));
     for (int d = width / 2; d >= 1; d /= 2) {
         std::string own, other;
         for (int l = 0; l < width; ++l) {
@@ -312,25 +316,27 @@ std::string Emitter::sum_of_row(const Inst& i, const Row& row) {
 }
 
 /// Adds the sums of the buffer to memory: the first `count`, or all if `count` is empty.
-void Emitter::add_row(const Inst& i, const Row& row, const std::string& count) {
+void Emitter::add_deferred(const Inst& i, const DeferredReduction& deferred, const std::string& count) {
     const std::string type = scalar_type(i.type), whole = vector_type(type), indices = vector_type("i32");
-    const std::string sums = !row.lines.empty() && running.all() ? row_of_products(row) : sum_of_row(i, row);
+    const std::string sums = !deferred.lines.empty() && running.all() ? gemv_row(deferred) : transpose_add(i, deferred);
     // The address of the lowest element, and the mask of the lanes that have a sum.
     const int bytes = size_of(i.type);
-    std::string place = let(text("load ptr, ptr ", row.last)), mask = "splat (i1 true)";
-    const std::string before = row.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))
+    std::string address = let(text("load ptr, ptr ", deferred.last)), mask = "splat (i1 true)";
+    const std::string before = deferred.step < 0 ? count.empty() ? "0" : let(text("sub i32 ", width, ", ", count))
                                : count.empty() ? std::to_string(width - 1) : let(text("sub i32 ", count, ", 1"));
-    place = let(text("getelementptr [", bytes, " x i8], ptr ", place, ", i32 ", let(text("sub i32 0, ", before))), "p");
+    address = let(text("getelementptr [", bytes, " x i8], ptr ", address, ", i32 ", let(text("sub i32 0, ", before))), "p");
     if (!count.empty())
-        mask = let(text("icmp ", row.step < 0 ? "uge " : "ult ", indices, " ", lanes("i32", 1), ", ", splat("i32", row.step < 0 ? before : count)));
+        mask = let(text("icmp ", deferred.step < 0 ? "uge " : "ult ", indices, " ", lanes("i32", 1), ", ",
+                        splat("i32", deferred.step < 0 ? before : count)));
     const std::string suffix = intrinsic_suffix(type, true);
     const std::string load = text("@llvm.masked.load.", suffix, ".p0"), store = text("@llvm.masked.store.", suffix, ".p0");
     declare(text("declare ", whole, " ", load, "(ptr, i32, ", vector_type("i1"), ", ", whole, ")"));
     declare(text("declare void ", store, "(", whole, ", ptr, i32, ", vector_type("i1"), ")"));
     mask = text(vector_type("i1"), " ", mask);
-    const std::string old = let(text("call ", whole, " ", load, "(ptr ", place, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
+    const std::string old =
+        let(text("call ", whole, " ", load, "(ptr ", address, ", i32 ", bytes, ", ", mask, ", ", whole, " zeroinitializer)"));
     const std::string now = operation(Op::add, i.type, {old, sums}, true, false);
-    line(text("call void ", store, "(", whole, " ", now, ", ptr ", place, ", i32 ", bytes, ", ", mask, ")"));
+    line(text("call void ", store, "(", whole, " ", now, ", ptr ", address, ", i32 ", bytes, ", ", mask, ")"));
 }
 
 }  // namespace pumice::cpu

@@ -38,10 +38,10 @@ constexpr int words_an_access = 4;  ///< most words of stride per word that is u
 /// The stride between lanes in bytes, if it is a constant and the access may join a group; else 0.
 int64_t Emitter::stride_of(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind == MemoryKind::private_ || sum_lanes[i.memory.id] > 0) return 0;
-    if (in_tiles.count(&i) || walking.count(&i)) return 0;
+    if (in_tiles.count(&i) || incremented_pointers.count(&i)) return 0;
     const auto indices = indices_of(k, i);
-    const auto uniform = [&](Value v) { return kind_of(v) == Kind::uniform; };
-    if (kind_of(indices.back()) != Kind::affine) return 0;
+    const auto uniform = [&](Value v) { return kind_of(v) == ValueKind::uniform; };
+    if (kind_of(indices.back()) != ValueKind::affine) return 0;
     const auto step = index_step(i, indices.back());
     if (!step || *step <= 0 || *step > most_words) return 0;
     if (!std::all_of(indices.begin(), indices.end() - 1, uniform)) return 0;
@@ -55,7 +55,7 @@ std::optional<int64_t> Emitter::bytes_between(const Inst& from, const Inst& to) 
     const auto a = indices_of(k, from), b = indices_of(k, to);
     int64_t elements = 0;
     for (size_t d = 0; d < a.size(); ++d) {
-        const Terms apart = difference(k, b[d], a[d]);
+        const IndexPolynomial apart = difference(k, b[d], a[d]);
         if (!apart.is_constant() || (apart.constant != 0 && d + 1 < a.size())) return std::nullopt;
         elements = apart.constant;
     }
@@ -68,9 +68,9 @@ bool Emitter::masks_words(int bytes) const {
     return follow && (target.isa == Isa::avx512 || (target.isa == Isa::avx2 && bytes >= 4));
 }
 
-/// Strided: an interleaved access group. Collects the access and the later ones of its block that access other words at the same
+/// An interleaved access group: collects the access and the later ones of its block that access other words at the same
 /// stride. Loads move up to the first of them, stores down to the last: legal, because nothing in between touches the same words.
-std::optional<Strided> Emitter::strided(InstId id) const {
+std::optional<InterleavedGroup> Emitter::interleaved_group(InstId id) const {
     const Inst& i = k[id];
     const int64_t stride = stride_of(i), word = size_of(i.type), lanes = std::min<int64_t>(width, 4 * target.width / word);
     if (stride == 0 || width < quad || lanes < 2 || !(running.all() || masks_words(int(word)))) return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<Strided> Emitter::strided(InstId id) const {
             if (same && fits) members.push_back(member);
         }
     }
-    Strided s;
+    InterleavedGroup s;
     for (const Member& m : members) s.first = std::min(s.first, m.at);
     std::set<int> words;
     for (const Member& m : members) {
@@ -133,19 +133,21 @@ std::string Emitter::concatenated(const std::string& type, int lanes, std::vecto
 
 /// True if all words of the group fit into one machine vector, which then moves as a whole: shuffles of small words across
 /// several vectors take several instructions each.
-bool Emitter::in_one_vector(const Strided& s) const {
+bool Emitter::in_one_vector(const InterleavedGroup& s) const {
     return running.all() && s.bytes < 4 && std::bit_ceil(unsigned(s.stride)) * unsigned(s.lanes * s.bytes) <= unsigned(4 * target.width);
 }
 
 /// A shuffle of two vectors: index `lanes` is lane 0 of `b`.
-std::string Emitter::mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of) {
+std::string Emitter::shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
+                                    const std::function<int(int)>& of) {
     if (a == "poison" && b == "poison") return a;
     return shuffled(text("i", 8 * s.bytes), s.lanes, a, b, s.lanes, of);
 }
 
 /// Deinterleave: `v` is `stride` vectors of adjacent words; the result has, for each wanted word, a vector with that word of each
 /// lane.
-std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted) {
+std::vector<std::string> Emitter::deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
+                                                const std::vector<bool>& wanted) {
     const int stride = int(v.size()), lanes = s.lanes;
     if (stride == 1) return v;
     std::vector<std::string> result(v.size(), "poison");
@@ -155,10 +157,10 @@ std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std
             std::vector<std::string> half;
             std::vector<bool> wanted_half;
             for (int j = 0; j < stride; j += 2) {
-                half.push_back(mixed(s, v[size_t(j)], v[size_t(j + 1)], [&](int lane) { return 2 * lane + odd; }));
+                half.push_back(shuffled_words(s, v[size_t(j)], v[size_t(j + 1)], [&](int lane) { return 2 * lane + odd; }));
                 wanted_half.push_back(wanted[size_t(j + odd)]);
             }
-            half = parted(s, half, wanted_half);
+            half = deinterleaved(s, half, wanted_half);
             for (int j = 0; j < stride; j += 2) result[size_t(j + odd)] = half[size_t(j / 2)];
         }
         return result;
@@ -167,7 +169,7 @@ std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std
         if (!wanted[size_t(r)]) continue;
         std::string& all = result[size_t(r)] = v[0];
         for (int j = 1; j < stride; ++j)
-            all = mixed(s, all, v[size_t(j)], [&](int lane) {
+            all = shuffled_words(s, all, v[size_t(j)], [&](int lane) {
                 const int word = lane * stride + r, from = word / lanes;
                 return from == j ? lanes + word % lanes : j == 1 && from == 0 ? word : lane;
             });
@@ -176,24 +178,24 @@ std::vector<std::string> Emitter::parted(const Strided& s, const std::vector<std
 }
 
 /// Interleave, the inverse: vectors of adjacent words. Words without a value are poison.
-std::vector<std::string> Emitter::joined(const Strided& s, const std::vector<std::string>& words) {
+std::vector<std::string> Emitter::interleaved(const InterleavedGroup& s, const std::vector<std::string>& words) {
     const int stride = int(words.size()), lanes = s.lanes;
     if (stride == 1) return words;
     std::vector<std::string> result(words.size(), "poison");
     if (stride % 2 == 0) {
         std::vector<std::string> halves[2];
         for (int j = 0; j < stride; ++j) halves[j % 2].push_back(words[size_t(j)]);
-        for (auto& half : halves) half = joined(s, half);
+        for (auto& half : halves) half = interleaved(s, half);
         for (int j = 0; j < stride; ++j)
-            result[size_t(j)] = mixed(s, halves[0][size_t(j / 2)], halves[1][size_t(j / 2)],
-                                      [&](int lane) { return (lane + j % 2 * lanes) / 2 + lane % 2 * lanes; });
+            result[size_t(j)] = shuffled_words(s, halves[0][size_t(j / 2)], halves[1][size_t(j / 2)],
+                                               [&](int lane) { return (lane + j % 2 * lanes) / 2 + lane % 2 * lanes; });
         return result;
     }
     for (int j = 0; j < stride; ++j) {
         std::string& all = result[size_t(j)];
         for (int r = 0; r < stride; ++r)
             if (words[size_t(r)] != "poison")
-                all = mixed(s, all, words[size_t(r)], [&](int lane) {
+                all = shuffled_words(s, all, words[size_t(r)], [&](int lane) {
                     const int word = j * lanes + lane;
                     return word % stride == r ? lanes + word / stride : lane;
                 });
@@ -203,25 +205,25 @@ std::vector<std::string> Emitter::joined(const Strided& s, const std::vector<std
 
 // ---- the accesses ----
 
-/// The address `words` words after `place`.
-std::string Emitter::words_on(const Strided& s, const std::string& place, int words) {
-    return words == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", int64_t(words) * s.bytes), "p");
+/// The address `words` words after `address`.
+std::string Emitter::words_after(const InterleavedGroup& s, const std::string& address, int words) {
+    return words == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", int64_t(words) * s.bytes), "p");
 }
 
 /// The address of the first lane's first word.
-std::string Emitter::first_word(const Strided& s) {
+std::string Emitter::first_word(const InterleavedGroup& s) {
     const Inst& i = *s.accesses[0].first;
     const bool wide = k[i.memory].kind == MemoryKind::array && variant.wide_offsets;
     bool contiguous = false;
     int64_t more = 0;
-    const Held index = offset(i, wide, contiguous, more);
-    const std::string place = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
-    return s.first == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", s.first), "p");
+    const ValueRep index = offset(i, wide, contiguous, more);
+    const std::string address = pointer_to(i, wide ? "i64" : "i32", index.scalar, more);
+    return s.first == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", s.first), "p");
 }
 
 /// The mask, <lanes x i1>, of the vector that starts at word `first`: the words of active lanes, of each lane those up to word
 /// `last`, and only those in `words` if `words` is not empty.
-std::string Emitter::word_mask(const Strided& s, int first, int last, const std::vector<bool>& words) {
+std::string Emitter::word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words) {
     const std::string v = text("<", s.lanes, " x i32>"), b = text("<", s.lanes, " x i1>");
     const auto list = [&](const char* type, const auto& of) {
         std::string all;
@@ -246,30 +248,30 @@ std::string Emitter::word_mask(const Strided& s, int first, int last, const std:
 }
 
 /// Loads the group. Reads no byte before the first lane's first word, and none after the last lane's last word.
-void Emitter::load_strided(const Strided& s) {
-    const std::string place = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
+void Emitter::load_interleaved(const InterleavedGroup& s) {
+    const std::string address = first_word(s), t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<bool> wanted(static_cast<size_t>(s.stride));
     int last = 0;
     for (const auto& [inst, word] : s.accesses) wanted[size_t(word)] = true, last = std::max(last, word);
     const int words = (s.lanes - 1) * s.stride + last + 1;
     std::vector<std::vector<std::string>> parts(wanted.size());  // vectors, by word
-    prefetch_strided(s, place);
+    prefetch_interleaved(s, address);
     const auto vector_at = [&](int first, int at) {
         const int late = first - at;
-        const std::string v = let(text("load ", whole, ", ptr ", words_on(s, place, at), ", align ", s.bytes));
-        return late == 0 ? v : mixed(s, v, "poison", [&](int lane) { return std::min(lane + late, s.lanes - 1); });
+        const std::string v = let(text("load ", whole, ", ptr ", words_after(s, address, at), ", align ", s.bytes));
+        return late == 0 ? v : shuffled_words(s, v, "poison", [&](int lane) { return std::min(lane + late, s.lanes - 1); });
     };
     const auto part_at = [&](int first) {
         const std::string mask = word_mask(s, first, last, {}), bits = text("<", s.lanes, " x i1>");
         const std::string function = text("@llvm.masked.load.v", s.lanes, t, ".p0");
         declare(text("declare ", whole, " ", function, "(ptr, i32, ", bits, ", ", whole, ")"));
-        return let(text("call ", whole, " ", function, "(ptr ", words_on(s, place, first), ", i32 ", s.bytes, ", ", bits, " ", mask,
-                        ", ", whole, " zeroinitializer)"));
+        return let(text("call ", whole, " ", function, "(ptr ", words_after(s, address, first), ", i32 ", s.bytes, ", ", bits,
+                        " ", mask, ", ", whole, " zeroinitializer)"));
     };
     for (int part = 0; part < width; part += s.lanes) {
         std::vector<std::string> v(wanted.size(), "poison");
         if (in_one_vector(s) && words == s.lanes * s.stride) {
-            const std::string from = words_on(s, place, part * s.stride);
+            const std::string from = words_after(s, address, part * s.stride);
             const std::string all = let(text("load <", words, " x ", t, ">, ptr ", from, ", align ", s.bytes));
             for (int r = 0; r < s.stride; ++r)
                 if (wanted[size_t(r)])
@@ -278,7 +280,7 @@ void Emitter::load_strided(const Strided& s) {
             const int begin = part * s.stride, end = begin + words;
             for (int at = begin; at < end; at += s.lanes)
                 v[size_t((at - begin) / s.lanes)] = running.all() ? vector_at(at, std::min(at, end - s.lanes)) : part_at(at);
-            v = parted(s, v, wanted);
+            v = deinterleaved(s, v, wanted);
         }
         for (size_t r = 0; r < v.size(); ++r) parts[r].push_back(v[r]);
     }
@@ -290,7 +292,7 @@ void Emitter::load_strided(const Strided& s) {
 }
 
 /// Stores the group. Words of a gap between the members are not written.
-void Emitter::store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given) {
+void Emitter::store_interleaved(const InterleavedGroup& s, const std::string& address, const std::vector<std::string>& given) {
     const std::string t = text("i", 8 * s.bytes), whole = text("<", s.lanes, " x ", t, ">");
     std::vector<std::string> of_word(static_cast<size_t>(s.stride), "poison");
     for (size_t a = 0; a < given.size(); ++a) {
@@ -307,19 +309,20 @@ void Emitter::store_strided(const Strided& s, const std::string& place, const st
             if (w != "poison" && s.lanes < width)
                 w = shuffled(t, width, w, "poison", s.lanes, [&](int lane) { return part + lane; });
         if (!full || !in_one_vector(s)) {
-            for (const std::string& v : joined(s, words)) all.push_back(v);
+            for (const std::string& v : interleaved(s, words)) all.push_back(v);
             continue;
         }
         const int lanes = s.lanes * s.stride, from = int(std::bit_ceil(unsigned(s.stride))) * s.lanes;
         const std::string together = shuffled(t, from, concatenated(t, s.lanes, words), "poison", lanes,
                                               [&](int word) { return word % s.stride * s.lanes + word / s.stride; });
-        line(text("store <", lanes, " x ", t, "> ", together, ", ptr ", words_on(s, place, part * s.stride), ", align ", s.bytes));
+        line(text("store <", lanes, " x ", t, "> ", together, ", ptr ", words_after(s, address, part * s.stride), ", align ",
+                  s.bytes));
     }
     if (all.empty()) return;
-    const auto each = [&](const std::function<void(const std::string& value, const std::string& place, int first)>& store) {
+    const auto each = [&](const std::function<void(const std::string& value, const std::string& address, int first)>& store) {
         for (size_t n = 0; n < all.size(); ++n) {
             const int first = int(n) * s.lanes;
-            if (all[n] != "poison") store(all[n], words_on(s, place, first), first);
+            if (all[n] != "poison") store(all[n], words_after(s, address, first), first);
         }
     };
     const auto plain = [&](const std::string& value, const std::string& to, int) {
@@ -338,7 +341,7 @@ void Emitter::store_strided(const Strided& s, const std::string& place, const st
     if (!streams(i)) return each(plain);
     const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
     const int vector = s.lanes * s.bytes;
-    branch(let(text("icmp eq i64 ", let(text("and i64 ", address(place), ", ", vector - 1)), ", 0")), aligned, other);
+    branch(let(text("icmp eq i64 ", let(text("and i64 ", integer_address(address), ", ", vector - 1)), ", 0")), aligned, other);
     start(aligned);
     each([&](const std::string& value, const std::string& to, int) {
         line(text("store ", whole, " ", value, ", ptr ", to, ", align ", vector, nontemporal()));
@@ -350,12 +353,12 @@ void Emitter::store_strided(const Strided& s, const std::string& place, const st
 }
 
 /// If a load belongs to a group: loads the group at its first member, defines the result, and returns true.
-bool Emitter::loads_strided(InstId id) {
+bool Emitter::loads_interleaved(InstId id) {
     const Inst& i = k[id];
     if (!loaded_before.count(&i)) {
-        const auto s = strided(id);
+        const auto s = interleaved_group(id);
         if (!s) return false;
-        load_strided(*s);
+        load_interleaved(*s);
     }
     const std::string lanes = loaded_before[&i];
     loaded_before.erase(&i);
@@ -364,23 +367,23 @@ bool Emitter::loads_strided(InstId id) {
 }
 
 /// If a store belongs to a group: records its value, stores the group at its last member, and returns true.
-bool Emitter::stores_strided(InstId id) {
+bool Emitter::stores_interleaved(InstId id) {
     const Inst& i = k[id];
-    const auto holds = [&](const Joining& j) {
+    const auto holds = [&](const PendingGroupStore& j) {
         return std::any_of(j.all.accesses.begin(), j.all.accesses.end(), [&](const auto& a) { return a.first == &i; });
     };
-    auto join = std::find_if(joining.begin(), joining.end(), holds);
-    if (join == joining.end()) {
-        const auto s = strided(id);
+    auto join = std::find_if(pending_stores.begin(), pending_stores.end(), holds);
+    if (join == pending_stores.end()) {
+        const auto s = interleaved_group(id);
         if (!s) return false;
-        joining.push_back({*s, first_word(*s), {}});
-        join = joining.end() - 1;
+        pending_stores.push_back({*s, first_word(*s), {}});
+        join = pending_stores.end() - 1;
     }
     join->given.push_back(to_memory(i.type, vector(k.operands(i).back()), true));
     if (join->given.size() < join->all.accesses.size()) return true;
-    const Joining complete = *join;
-    joining.erase(join);
-    store_strided(complete.all, complete.place, complete.given);
+    const PendingGroupStore complete = *join;
+    pending_stores.erase(join);
+    store_interleaved(complete.all, complete.address, complete.given);
     return true;
 }
 

@@ -22,34 +22,34 @@ namespace pumice::cpu {
 
 using namespace ir;
 
-/// Legality: matches the addend as a product of an invariant factor and a load; sets `row.factor` and `row.load` and returns
-/// true.
-bool Emitter::finds_product(const Inst& add, Row& row) const {
+/// Legality: matches the addend as a product of an invariant factor and a load; sets `deferred.factor` and `deferred.load` and
+/// returns true.
+bool Emitter::matches_gemv(const Inst& add, DeferredReduction& deferred) const {
     const Structure& where = uniformity.structure();
-    const BlockId body = k[row.loop].blocks[0];
+    const BlockId body = k[deferred.loop].blocks[0];
     const Value given = k.operands(add).back();
     const InstId product = k[given].inst;
     if (product.id == none || k[product].op != Op::mul || where.block_of(product) != body || uses.count(given) != 1) return false;
     if (Atomic(add.immediate) != Atomic::add || size_of(add.type) != 4 || width % quad != 0) return false;
-    if (constant_trips(row.loop) != width || variant.group[0] != width) return false;
+    if (constant_trips(deferred.loop) != width || variant.group[0] != width) return false;
     for (size_t o = 0; o < 2; ++o) {
         const Value x = k.operands(k[product])[o], factor = k.operands(k[product])[1 - o];
         const InstId load = k[x].inst;
         if (load.id == none || k[load].op != Op::load || where.block_of(load) != body) continue;
         const Memory& m = k[k[load].memory];
         if (m.kind != MemoryKind::local || int(m.element.size) != size_of(add.type)) continue;
-        if (growth(factor, row.loop, 32) != 0 || kind_of(factor) != Kind::vector) continue;
+        if (growth(factor, deferred.loop, 32) != 0 || kind_of(factor) != ValueKind::vector) continue;
         const auto indices = indices_of(k, k[load]);
-        bool same = kind_of(indices.back()) == Kind::affine && index_step(k[load], indices.back()) == 1;
-        for (const Value v : indices) same = same && same_in_packets(v, k[row.loop]);
-        if (same) return row.factor = factor, row.load = load, true;
+        bool same = kind_of(indices.back()) == ValueKind::affine && index_step(k[load], indices.back()) == 1;
+        for (const Value v : indices) same = same && same_in_packets(v, k[deferred.loop]);
+        if (same) return deferred.factor = factor, deferred.load = load, true;
     }
     return false;
 }
 
 /// True if a value has, lane by lane, the same contents in all packets of the group. Each packet is one row of items here.
 bool Emitter::same_in_packets(Value v, const Inst& loop) const {
-    if (keeps[v.id].outer || v == k[loop.blocks[0]].params[0]) return true;
+    if (context_saves[v.id].outer || v == k[loop.blocks[0]].params[0]) return true;
     if (k[v].inst.id == none) return false;
     const Inst& i = k[k[v].inst];
     if (i.op == Op::local_index || i.op == Op::global_index) return i.immediate == 0;
@@ -59,7 +59,7 @@ bool Emitter::same_in_packets(Value v, const Inst& loop) const {
 }
 
 /// Code before the packets of a region: transposes the matrices that its loops read.
-void Emitter::transpose_products(std::span<const InstId> insts) {
+void Emitter::transpose_gemv_matrices(std::span<const InstId> insts) {
     const auto writes = [&](MemoryId m) {
         bool any = false;
         const auto look = [&](InstId id) { any = any || (k[id].memory == m && k[id].op != Op::load && k[id].op != Op::extent); };
@@ -67,26 +67,27 @@ void Emitter::transpose_products(std::span<const InstId> insts) {
         return any;
     };
     const std::vector<InstId> run = executed(insts);
-    for (auto& [add, row] : sum_rows) {
-        const bool here = std::find(run.begin(), run.end(), row.loop) != run.end();
-        if (here && finds_product(*add, row) && !writes(k[row.load].memory)) row.lines = transposed_product(row);
+    for (auto& [add, deferred] : deferred_reductions) {
+        const bool here = std::find(run.begin(), run.end(), deferred.loop) != run.end();
+        if (here && matches_gemv(*add, deferred) && !writes(k[deferred.load].memory))
+            deferred.lines = transposed_matrix(deferred);
     }
 }
 
 /// For each lane, a vector of the elements that it reads in the loop's iterations, in the order of the target's addresses.
-std::vector<std::string> Emitter::transposed_product(const Row& row) {
-    const Inst &loop = k[row.loop], &load = k[row.load];
+std::vector<std::string> Emitter::transposed_matrix(const DeferredReduction& deferred) {
+    const Inst &loop = k[deferred.loop], &load = k[deferred.load];
     const Value index = k[loop.blocks[0]].params[0];
-    const auto before = std::make_tuple(values, has_value, bringing_in, local_at);
-    bringing_in = true;  // values computed here are not saved for other regions
+    const auto before = std::make_tuple(values, has_value, restoring, local_at);
+    restoring = true;  // values computed here are not saved for other regions
     local_at = {"0", "0", "0"};
     uint64_t first = 0, step = 0;
     k.constant(k.operands(loop)[0], first), k.constant(k.operands(loop)[2], step);
-    std::vector<Place> lines;
+    std::vector<Address> lines;
     for (int n = 0; n < width; ++n) {
         std::tie(values, has_value, std::ignore, std::ignore) = before;
-        const int iteration = row.step > 0 ? n : width - 1 - n;
-        values[index.id] = {Kind::uniform, constant(k.type_of(index), first + step * uint64_t(iteration)), "", 0};
+        const int iteration = deferred.step > 0 ? n : width - 1 - n;
+        values[index.id] = {ValueKind::uniform, constant(k.type_of(index), first + step * uint64_t(iteration)), "", 0};
         has_value[index.id] = true;
         const std::function<void(Value)> compute = [&](Value of) {
             if (has_value[of.id]) return;
@@ -96,42 +97,42 @@ std::vector<std::string> Emitter::transposed_product(const Row& row) {
         for (const Value of : indices_of(k, load)) compute(of);
         lines.push_back(access(load));
     }
-    std::tie(values, has_value, bringing_in, local_at) = before;
+    std::tie(values, has_value, restoring, local_at) = before;
     const std::string type = scalar_type(load.type);
     return transposed(type, width, width, [&](int line, int column) {
-        const Place& place = lines[size_t(line)];
-        const std::string there = let(text("getelementptr ", type, ", ptr ", place.pointer, ", i32 ", column));
-        return let(text("load <", quad, " x ", type, ">, ptr ", there, ", align ", place.align));
+        const Address& address = lines[size_t(line)];
+        const std::string there = let(text("getelementptr ", type, ", ptr ", address.pointer, ", i32 ", column));
+        return let(text("load <", quad, " x ", type, ">, ptr ", there, ", align ", address.align));
     });
 }
 
 /// The alias scope of the packets' context save area, for accesses whose pointer LLVM cannot trace: reduction targets do not
 /// alias it.
-std::string Emitter::of_packets() {
+std::string Emitter::packets_alias_scope() {
     if (packets_scope.empty()) packets_scope = metadata(text("distinct !{$, ", metadata("distinct !{$}"), "}"));
     return metadata(text("!{", packets_scope, "}"));
 }
 
 /// The sum over lanes l of splat(factor[l]) * line l, in two independent chains of multiply-adds.
-std::string Emitter::row_of_products(const Row& row) {
-    const Scalar type = k.type_of(row.factor);
+std::string Emitter::gemv_row(const DeferredReduction& deferred) {
+    const Scalar type = k.type_of(deferred.factor);
     const std::string t = scalar_type(type), whole = vector_type(t);
-    const int64_t kept = keeps[row.factor.id].place;
+    const int64_t kept = context_saves[deferred.factor.id].offset;
     // If the factor is saved in memory, a load broadcasts an element without a shuffle. The empty asm hides from LLVM that the
     // vector was stored there; otherwise LLVM would extract the elements from the vector, at one instruction each.
     std::string memory;
     if (kept >= 0) {
-        const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));
-        memory = let(text("call ptr asm \"\", \"=r,0\"(ptr ", place, ") nounwind willreturn memory(none)"));
+        const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", kept));
+        memory = let(text("call ptr asm \"\", \"=r,0\"(ptr ", address, ") nounwind willreturn memory(none)"));
     }
     const auto element = [&](int lane) {
-        if (kept < 0) return extract(t, vector(row.factor), std::to_string(lane));
-        const std::string place = let(text("getelementptr ", t, ", ptr ", memory, ", i32 ", lane));
-        return let(text("load ", t, ", ptr ", place, ", !alias.scope ", of_packets()));
+        if (kept < 0) return extract(t, vector(deferred.factor), std::to_string(lane));
+        const std::string address = let(text("getelementptr ", t, ", ptr ", memory, ", i32 ", lane));
+        return let(text("load ", t, ", ptr ", address, ", !alias.scope ", packets_alias_scope()));
     };
     std::string parts[2];
     for (int lane = 0; lane < width; ++lane) {
-        const std::string term = operation(Op::mul, type, {splat(t, element(lane)), row.lines[size_t(lane)]}, true, false);
+        const std::string term = operation(Op::mul, type, {splat(t, element(lane)), deferred.lines[size_t(lane)]}, true, false);
         std::string& part = parts[lane % 2];
         part = part.empty() ? term : operation(Op::add, type, {part, term}, true, false);
     }

@@ -7,7 +7,7 @@
 //     after, each row:   %p = load ptr, ptr %walk;  store ptr (%p + %pitch), ptr %walk      (a register after mem2reg)
 //
 // Since base and pitch are known before the rows, one test decides whether all streaming stores of the rows take whole aligned
-// lines; the rows are written in two versions by that (along_walks).
+// lines; the rows are written in two versions by that (with_incremented_pointers).
 // Cost: one register for each pointer, so at most 8; code for rows twice if there are streaming stores.
 // Limits: contiguous loads and stores of arrays whose address is affine in the row (axis 1) and cheap to recompute.
 // Textbook: operator strength reduction (Allen, Cocke, Kennedy 1981; Cooper, Simpson, Vick 2001).
@@ -22,61 +22,62 @@ using namespace ir;
 
 namespace {
 constexpr int line_bytes = 64;
-constexpr int most_steps = 16;    ///< instructions that an index may take to recompute
-constexpr size_t most_walks = 8;  ///< pointers for which there are registers
+constexpr int most_steps = 16;       ///< instructions that an index may take to recompute
+constexpr size_t most_pointers = 8;  ///< pointers for which there are registers
 }  // namespace
 
 /// True if an access is contiguous in a packet and its address grows by a constant pitch from row to row.
-bool Emitter::walks(const Inst& i) const {
+bool Emitter::is_incremented(const Inst& i) const {
     if ((i.op != Op::load && i.op != Op::store) || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
     if (int(k[i.memory].element.size) != size_of(i.type)) return false;
     const auto indices = indices_of(k, i);
     int steps = most_steps;
     return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) {
                const AffineForm& f = affine.of(v);
-               return f.known && f.bits >= index_bits(i, v) && f.rest <= Scope::group && follows(v, steps);
+               return f.known && f.bits >= index_bits(i, v) && f.rest <= Scope::group && is_rematerialisable(v, steps);
            });
 }
 
 /// Computes base and pitch of such accesses among the instructions, from the row at local_at and the row after it.
-void Emitter::open_walks(std::span<const InstId> insts) {
+void Emitter::open_incremented_pointers(std::span<const InstId> insts) {
     std::vector<const Inst*> found;
     for (const InstId id : executed(insts))
-        if (walks(k[id]) && !in_tiles.count(&k[id]) && found.size() < most_walks) found.push_back(&k[id]);
+        if (is_incremented(k[id]) && !in_tiles.count(&k[id]) && found.size() < most_pointers) found.push_back(&k[id]);
     if (found.empty()) return;
-    const auto places = [&] {
+    const auto addresses = [&] {
         std::vector<std::string> all;
         packet({}, [&] {
-            const bool before = std::exchange(bringing_in, true);  // values computed here are not saved for other regions
+            const bool before = std::exchange(restoring, true);  // values computed here are not saved for other regions
             for (const Inst* i : found) {
-                for (const Value v : indices_of(k, *i)) follow(v);
+                for (const Value v : indices_of(k, *i)) rematerialise(v);
                 all.push_back(access(*i).pointer);
             }
-            bringing_in = before;
+            restoring = before;
         });
         return all;
     };
-    const std::vector<std::string> here = places();
+    const std::vector<std::string> here = addresses();
     const std::string row = local_at[1];
     local_at[1] = let(text("add i32 ", row, ", 1"));
-    const std::vector<std::string> next = places();
+    const std::vector<std::string> next = addresses();
     local_at[1] = row;
     for (size_t n = 0; n < found.size(); ++n) {
-        Walk& w = walking[found[n]];
-        w = {here[n], let(text("sub i64 ", address(next[n]), ", ", address(here[n])), "pitch"), alloca_of("ptr", "walk"), local_at[0]};
+        IncrementedPointer& w = incremented_pointers[found[n]];
+        w = {here[n], let(text("sub i64 ", integer_address(next[n]), ", ", integer_address(here[n])), "pitch"),
+             alloca_of("ptr", "walk"), local_at[0]};
         line(text("store ptr ", w.first, ", ptr ", w.slot));
     }
 }
 
-void Emitter::next_in_walks() {
-    for (const auto& [access, w] : walking) {
+void Emitter::increment_pointers() {
+    for (const auto& [access, w] : incremented_pointers) {
         const std::string now = let(text("load ptr, ptr ", w.slot), "p");
-        line(text("store ptr ", let(text("getelementptr i8, ptr ", now, ", i64 ", w.pitch), "p"), ", ptr ", w.slot));
+        line(text("store ptr ", let(text("getelementptr i8, ptr ", now, ", i64 ", w.row_stride), "p"), ", ptr ", w.slot));
     }
 }
 
-/// The current address of a bumped pointer (Walk), for the packet at local_at.
-std::string Emitter::place_in_walk(const Inst& i, const Walk& w) {
+/// The current address of a bumped pointer, for the packet at local_at.
+std::string Emitter::incremented_address(const Inst& i, const IncrementedPointer& w) {
     const std::string now = let(text("load ptr, ptr ", w.slot), "p");
     if (w.x == local_at[0]) return now;
     const std::string on = let(text("sub i32 ", local_at[0], ", ", w.x));
@@ -85,12 +86,12 @@ std::string Emitter::place_in_walk(const Inst& i, const Walk& w) {
 
 /// An i1: all streaming stores are aligned to whole lines, or to whole vectors if these are shorter. "" if there are no streaming
 /// stores.
-std::string Emitter::walks_on_lines() {
+std::string Emitter::incremented_stores_on_lines() {
     running = {};
     std::string low;
-    for (const auto& [access, w] : walking) {
+    for (const auto& [access, w] : incremented_pointers) {
         if (access->op != Op::store || !streams(*access)) continue;
-        const std::string either = let(text("or i64 ", address(w.first), ", ", w.pitch));
+        const std::string either = let(text("or i64 ", integer_address(w.first), ", ", w.row_stride));
         const int bytes = std::min(size_of(access->type) * width, line_bytes);
         const std::string here = let(text("and i64 ", either, ", ", bytes - 1));
         low = low.empty() ? here : let(text("or i64 ", low, ", ", here));
@@ -99,8 +100,8 @@ std::string Emitter::walks_on_lines() {
 }
 
 /// Writes the rows' packets and ends the bumped pointers. With streaming stores: one version for aligned rows, one for others.
-void Emitter::along_walks(const Body& packets) {
-    if (const std::string whole = walks_on_lines(); !whole.empty()) {
+void Emitter::with_incremented_pointers(const Body& packets) {
+    if (const std::string whole = incremented_stores_on_lines(); !whole.empty()) {
         const std::string lines = label("lines"), other = label("other"), end = label("rows_end");
         branch(whole, lines, other);
         start(lines);
@@ -114,7 +115,7 @@ void Emitter::along_walks(const Body& packets) {
     } else {
         packets();
     }
-    walking.clear();
+    incremented_pointers.clear();
 }
 
 }  // namespace pumice::cpu

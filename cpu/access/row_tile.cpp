@@ -48,27 +48,28 @@ bool Emitter::walks_rows(InstId id, InstId loop) const {
     bool apart = false;
     for (const Value v : indices.first(indices.size() - 1)) {
         if (grows(v) != 0) return false;
-        apart = apart || kind_of(v) != Kind::uniform;
+        apart = apart || kind_of(v) != ValueKind::uniform;
     }
     const auto step = index_step(i, indices.back());
-    if (!apart && (step ? std::abs(*step) <= 1 : kind_of(indices.back()) != Kind::vector)) return false;
+    if (!apart && (step ? std::abs(*step) <= 1 : kind_of(indices.back()) != ValueKind::vector)) return false;
     return way_to(i, [&](Value v) { return v == k[k[loop].blocks[0]].params[0]; }).has_value();
 }
 
 /// The tiles of a loop; none unless all lanes run all its iterations. A tile with stores is the only access to its memory in the
 /// loop.
-std::vector<Tile> Emitter::tiles_of(InstId id) const {
+std::vector<RowTile> Emitter::tiles_of(InstId id) const {
     const Inst& loop = k[id];
     if (loop.op != Op::for_ || width % quad != 0 || !running.all()) return {};
-    if (parts(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
+    if (diverges(id) || !uniformity.structure().jumps_to(id).empty() || unrolls(id)) return {};
     const auto v = k.operands(loop);
     const Value index = k[loop.blocks[0]].params[0];
     const auto step = growth(index, id, 32);
     const int64_t trips = constant_trips(id);
     const bool by_one = step && (*step == 1 || (*step == -1 && is_signed_int(k.type_of(index))));
-    if (size_of(k.type_of(index)) != 4 || !by_one || kind_of(index) != Kind::uniform || kind_of(v[1]) != Kind::uniform) return {};
+    if (size_of(k.type_of(index)) != 4 || !by_one || kind_of(index) != ValueKind::uniform || kind_of(v[1]) != ValueKind::uniform)
+        return {};
     if (trips >= 0 && trips < columns) return {};
-    std::vector<Tile> tiles;
+    std::vector<RowTile> tiles;
     std::vector<bool> stored(k.memories.size());
     std::vector<int> others(k.memories.size());
     bool stays = true;
@@ -78,29 +79,29 @@ std::vector<Tile> Emitter::tiles_of(InstId id) const {
         if (i.memory.id == none || i.op == Op::extent) return;
         if (i.op != Op::load) stored[i.memory.id] = true;
         if (!walks_rows(inner, id)) return void(++others[i.memory.id]);
-        const auto same = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& t) {
+        const auto same = std::find_if(tiles.begin(), tiles.end(), [&](const RowTile& t) {
             const auto a = indices_of(k, i), b = indices_of(k, *t.accesses[0]);
             return t.accesses[0]->memory == i.memory && t.accesses[0]->leaf == i.leaf &&
                    std::equal(a.begin(), a.end(), b.begin(), b.end());
         });
-        Tile& t = same != tiles.end() ? *same : tiles.emplace_back();
+        RowTile& t = same != tiles.end() ? *same : tiles.emplace_back();
         t.accesses.push_back(&i);
         (i.op == Op::load ? t.loads : t.stores) = true;
     });
     std::vector<int> of_memory(k.memories.size());
-    for (const Tile& t : tiles) ++of_memory[t.accesses[0]->memory.id];
-    std::erase_if(tiles, [&](const Tile& t) {
+    for (const RowTile& t : tiles) ++of_memory[t.accesses[0]->memory.id];
+    std::erase_if(tiles, [&](const RowTile& t) {
         const MemoryId m = t.accesses[0]->memory;
         return stored[m.id] && (others[m.id] > 0 || of_memory[m.id] > 1);
     });
     if (!stays || tiles.size() > most_tiles) return {};
-    for (Tile& t : tiles)
+    for (RowTile& t : tiles)
         if (only_adds(t)) t.adds = true, t.loads = false;
     return tiles;
 }
 
 /// True if the tile is an accumulator: an iteration only adds to its element or subtracts from it, as in x[i] += a.
-bool Emitter::only_adds(const Tile& t) const {
+bool Emitter::only_adds(const RowTile& t) const {
     if (t.accesses.size() != 2 || t.accesses[0]->op != Op::load || t.accesses[1]->op != Op::store) return false;
     const Value loaded = k.result(*t.accesses[0]), sum = k.operands(*t.accesses[1]).back();
     const InstId made = k[sum].inst;
@@ -109,31 +110,31 @@ bool Emitter::only_adds(const Tile& t) const {
     return (k[made].op == Op::add && (v[0] == loaded || v[1] == loaded)) || (k[made].op == Op::sub && v[0] == loaded);
 }
 
-std::string Emitter::added(const Tile& t, const std::string& type, const std::string& a, const std::string& b) {
+std::string Emitter::added(const RowTile& t, const std::string& type, const std::string& a, const std::string& b) {
     return let(text(is_float(t.accesses[0]->type) ? "fadd " : "add ", type, " ", a, ", ", b));
 }
 
 // ---- the loop ----
 
-Tiling Emitter::open_tiles(InstId id) {
-    Tiling t;
+RowTiling Emitter::open_tiles(InstId id) {
+    RowTiling t;
     t.tiles = tiles_of(id);
     if (t.tiles.empty()) return t;
     t.index = k[k[id].blocks[0]].params[0];
     t.first = scalar(k.operands(k[id])[0]);
     t.step = int(*growth(t.index, id, 32));
     t.stop = alloca_of("i32", "stop");
-    for (Tile& tile : t.tiles) {
+    for (RowTile& tile : t.tiles) {
         const Inst& i = *tile.accesses[0];
         tile.memory = alloca_of(text("[", columns, " x ", vector_type(memory_type(i.type)), "]"), "tile");
-        const std::string first = places_at(i, t.index, t.first);
+        const std::string first = address_at(i, t.index, t.first);
         for (int lane = 0; lane < width; ++lane) tile.rows.push_back(extract("ptr", first, std::to_string(lane)));
     }
     return t;
 }
 
 /// Code before the iterations of a tile (at least one): loads the tile and prefetches a later one.
-void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
+void Emitter::fill_tiles(const Inst& loop, RowTiling& t) {
     const std::string from = scalar(t.index), to = scalar(k.operands(loop)[1]);
     const std::string left = let(t.step > 0 ? text("sub i32 ", to, ", ", from) : text("sub i32 ", from, ", ", to));
     declare("declare i32 @llvm.umin.i32(i32, i32)");
@@ -147,34 +148,34 @@ void Emitter::fill_tiles(const Inst& loop, Tiling& t) {
     };
     t.column = let(text("sub i64 ", wide(t.lowest), ", ", wide(t.first)));
     const std::string ahead = let(text("add i64 ", t.column, ", ", t.step * columns * tiles_ahead));
-    for (const Tile& tile : t.tiles) {
-        for (int lane = 0; lane < width && (tile.loads || tile.adds); ++lane) ask_for(row_place(tile, ahead, lane, 0));
+    for (const RowTile& tile : t.tiles) {
+        for (int lane = 0; lane < width && (tile.loads || tile.adds); ++lane) emit_prefetch(row_address(tile, ahead, lane, 0));
         if (tile.loads) move_tile(tile, t, false);
     }
 }
 
 /// Code after the iterations of a tile: stores it back.
-void Emitter::flush_tiles(const Tiling& t) {
-    for (const Tile& tile : t.tiles) {
+void Emitter::flush_tiles(const RowTiling& t) {
+    for (const RowTile& tile : t.tiles) {
         if (tile.stores) move_tile(tile, t, true);
         for (const Inst* i : tile.accesses) in_tiles.erase(i);
     }
 }
 
 /// Computes, for each access of the iteration, the address of its vector in the tile.
-void Emitter::enter_tiles(const Tiling& t) {
+void Emitter::enter_tiles(const RowTiling& t) {
     const std::string column = let(text("sub i32 ", scalar(t.index), ", ", t.lowest));
-    for (const Tile& tile : t.tiles) {
-        const std::string place =
+    for (const RowTile& tile : t.tiles) {
+        const std::string address =
             let(text("getelementptr ", vector_type(memory_type(tile.accesses[0]->type)), ", ptr ", tile.memory, ", i32 ", column),
                 "p");
-        for (const Inst* i : tile.accesses) in_tiles[i] = tile.adds && i->op == Op::load ? "" : place;
+        for (const Inst* i : tile.accesses) in_tiles[i] = tile.adds && i->op == Op::load ? "" : address;
     }
 }
 
 // ---- from rows to tiles and back ----
 
-void Emitter::move_tile(const Tile& t, const Tiling& all, bool back) {
+void Emitter::move_tile(const RowTile& t, const RowTiling& all, bool back) {
     const std::string whole = label("whole"), part = label("part"), end = label("moved");
     branch(let(text("icmp eq i32 ", all.count, ", ", columns)), whole, part);
     start(whole);
@@ -187,7 +188,7 @@ void Emitter::move_tile(const Tile& t, const Tiling& all, bool back) {
     const std::string suffix = intrinsic_suffix(type, true), all_lanes = vector_type("i1") + " splat (i1 true)";
     counted("column", all.count, [&](const std::string& column) {
         const std::string here = let(text("getelementptr ", v, ", ptr ", t.memory, ", i32 ", column), "p");
-        const std::string there = places_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column)));
+        const std::string there = address_at(i, all.index, let(text("add i32 ", all.lowest, ", ", column)));
         std::string value;
         if (!back || t.adds) {
             const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
@@ -206,43 +207,46 @@ void Emitter::move_tile(const Tile& t, const Tiling& all, bool back) {
 }
 
 /// The lanes' addresses in the iteration with index `now`: a vector of ptr.
-std::string Emitter::places_at(const Inst& i, Value index, const std::string& now) {
+std::string Emitter::address_at(const Inst& i, Value index, const std::string& now) {
     const auto way = way_to(i, [&](Value v) { return v == index; });
-    return place_after(i, *way, [&] { values[index.id] = {Kind::uniform, now, "", 0}, has_value[index.id] = true; }).pointer;
+    const auto set_index = [&] { values[index.id] = {ValueKind::uniform, now, "", 0}, has_value[index.id] = true; };
+    return address_after(i, *way, set_index).pointer;
 }
 
 /// The address of a column in a lane's row, plus `bytes`.
-std::string Emitter::row_place(const Tile& t, const std::string& column, int lane, int bytes) {
-    const std::string place =
+std::string Emitter::row_address(const RowTile& t, const std::string& column, int lane, int bytes) {
+    const std::string address =
         let(text("getelementptr [", element_bytes, " x i8], ptr ", t.rows[size_t(lane)], ", i64 ", column), "p");
-    return bytes == 0 ? place : let(text("getelementptr i8, ptr ", place, ", i64 ", bytes), "p");
+    return bytes == 0 ? address : let(text("getelementptr i8, ptr ", address, ", i64 ", bytes), "p");
 }
 
 /// Loads and transposes the rows of up to 16 lanes, `first` and following, into the tile.
-void Emitter::transpose(const Tile& t, const Tiling& all, int first) {
+void Emitter::transpose(const RowTile& t, const RowTiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type), four = text("<", quad, " x ", type, ">");
     const int lanes = std::min(width - first, columns);
     const std::vector<std::string> vectors = transposed(type, lanes, columns, [&](int lane, int column) {
-        return let(text("load ", four, ", ptr ", row_place(t, all.column, first + lane, column * element_bytes), ", align ", element_bytes));
+        return let(text("load ", four, ", ptr ", row_address(t, all.column, first + lane, column * element_bytes), ", align ",
+                        element_bytes));
     });
     const std::string whole = text("<", lanes, " x ", type, ">");
     for (int c = 0; c < columns; ++c) {
-        const std::string place = let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes), "p");
-        line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", place, ", align 16"));
+        const std::string address =
+            let(text("getelementptr i8, ptr ", t.memory, ", i64 ", (c * width + first) * element_bytes), "p");
+        line(text("store ", whole, " ", vectors[size_t(c)], ", ptr ", address, ", align 16"));
     }
 }
 
 /// The inverse of transpose(): transposes 4 x 4 blocks, then assembles each row from the blocks and stores it.
-void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
+void Emitter::transpose_back(const RowTile& t, const RowTiling& all, int first) {
     const std::string type = memory_type(t.accesses[0]->type);
     const int lanes = std::min(width - first, columns), blocks = lanes / quad;
     const std::string whole = text("<", lanes, " x ", type, ">");
     std::array<std::array<std::string, quad>, columns / quad> parts;
     for (int q = 0; q < columns / quad; ++q) {
         for (int c = 0; c < quad; ++c) {
-            const int place = ((q * quad + c) * width + first) * element_bytes;
+            const int offset = ((q * quad + c) * width + first) * element_bytes;
             parts[size_t(q)][size_t(c)] = let(text(
-                "load ", whole, ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", place), "p"), ", align 16"));
+                "load ", whole, ", ptr ", let(text("getelementptr i8, ptr ", t.memory, ", i64 ", offset), "p"), ", align 16"));
         }
         transpose_blocks(parts[size_t(q)], type, lanes);
     }
@@ -250,10 +254,10 @@ void Emitter::transpose_back(const Tile& t, const Tiling& all, int first) {
         return shuffled(type, lanes, a, b, lanes, [&](int lane) { return from[size_t(lane / quad)] * quad + lane % quad; });
     };
     const auto put = [&](const std::string& v, int lane, int column) {
-        const std::string place = row_place(t, all.column, first + lane, column * element_bytes);
+        const std::string address = row_address(t, all.column, first + lane, column * element_bytes);
         const std::string now =
-            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", place, ", align ", element_bytes)), v) : v;
-        line(text("store ", whole, " ", now, ", ptr ", place, ", align ", element_bytes));
+            t.adds ? added(t, whole, let(text("load ", whole, ", ptr ", address, ", align ", element_bytes)), v) : v;
+        line(text("store ", whole, " ", now, ", ptr ", address, ", align ", element_bytes));
     };
     for (int r = 0; r < quad; ++r) {
         const auto row = [&](int q) { return parts[size_t(q)][size_t(r)]; };

@@ -7,7 +7,7 @@
 //                                            %v = load <8 x float>, ptr %p
 //
 // The address of a later group or iteration is computed by rematerialising the access's index arithmetic with the group index,
-// or the loop index, replaced by its later value (way_to, place_after). Of several loads of a stencil only the leading one
+// or the loop index, replaced by its later value (way_to, address_after). Of several loads of a stencil only the leading one
 // prefetches: the others find their lines in a cache.
 // Cost: one instruction for every two cache lines, plus index arithmetic of at most 16 instructions.
 // Limits: arrays only, never gathers. Contiguous accesses are prefetched in variants for large arrays (Variant::streaming); in
@@ -86,7 +86,7 @@ private:
 };
 
 /// The axis of an array whose stride, in elements, is the product `step`: 1 for extent 0, 2 for extent 0 * extent 1; else -1.
-int stride_axis(const Kernel& k, const Terms::Product& step, MemoryId array) {
+int stride_axis(const Kernel& k, const IndexPolynomial::Product& step, MemoryId array) {
     uint64_t extents = 0;
     for (const uint32_t v : step) {
         const InstId source = k[Value{v}].inst;
@@ -113,15 +113,15 @@ bool Emitter::is_index(Value v, Op op) const {
 }
 
 /// Emits a prefetch. `locality`: 3 is the first-level cache, 2 the second.
-void Emitter::ask_for(const std::string& there, int locality) {
+void Emitter::emit_prefetch(const std::string& there, int locality) {
     if (there.empty()) return;
     declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
     line(text("call void @llvm.prefetch.p0(ptr ", there, ", i32 0, i32 ", locality, ", i32 1)"));
 }
 
-void Emitter::prefetch(InstId id, const Place& a) {
+void Emitter::prefetch(InstId id, const Address& a) {
     const Inst& i = k[id];
-    if (a.how == Place::How::scattered || k[i.memory].kind != MemoryKind::array) return;
+    if (a.how == Address::How::scattered || k[i.memory].kind != MemoryKind::array) return;
     const Structure& where = uniformity.structure();
     InstId loop = where.around(id);
     while (loop.id != none && !is_loop(k[loop].op)) loop = where.around(loop);
@@ -129,7 +129,7 @@ void Emitter::prefetch(InstId id, const Place& a) {
         if (k[loop].op == Op::for_) prefetch_iteration(i, loop, a);
         return;
     }
-    if (!variant.streaming || a.how != Place::How::contiguous || i.op != Op::load) return;
+    if (!variant.streaming || a.how != Address::How::contiguous || i.op != Op::load) return;
     const AffineForm& f = affine.of(indices_of(k, i).back());
     // The address does not depend on the global index along axis 0, but may on the group: prefetches for the following groups,
     // which come along axis 0 first.
@@ -137,25 +137,26 @@ void Emitter::prefetch(InstId id, const Place& a) {
         const auto moved = [&](Value v) { return is_index(v, Op::group_index) || is_index(v, Op::global_index); };
         const int64_t bytes = variant.group[0] * variant.group[1] * variant.group[2] * k[i.memory].element.size;
         if (Strides(k, moved).of(indices_of(k, i).back()) == unknown) return;
-        return ask_for(place_in_group(i, moved, int(std::max<int64_t>(bytes_of_groups_ahead / bytes, 1))));
+        return emit_prefetch(address_in_group(i, moved, int(std::max<int64_t>(bytes_of_groups_ahead / bytes, 1))));
     }
     // Lines that a leading load of the stencil has fetched are still in a cache; another prefetch would only cost time.
     const auto& beside = k[where.block_of(id)].insts;
     if (std::any_of(beside.begin(), beside.end(), [&](InstId other) { return leads(k[other], i); })) return;
-    ask_ahead(a.pointer, int64_t(size_of(i.type)) * width);
+    prefetch_ahead(a.pointer, int64_t(size_of(i.type)) * width);
 }
 
-/// Prefetches for a later packet, where this packet loads `bytes` bytes from `place`.
-void Emitter::ask_ahead(const std::string& place, int64_t bytes) {
+/// Prefetches for a later packet, where this packet loads `bytes` bytes from `address`.
+void Emitter::prefetch_ahead(const std::string& address, int64_t bytes) {
     bool stores = false;
     for (uint32_t m = 0; m < k.memories.size(); ++m) stores = stores || only_written({m});
     // One prefetch for two lines: the hardware fetches the adjacent line, too.
     const int64_t ahead = stores ? bytes_ahead_with_stores : bytes_ahead;
-    for (int64_t at = 0; at < bytes; at += 2 * line_bytes) ask_for(let(text("getelementptr i8, ptr ", place, ", i64 ", ahead + at)));
+    for (int64_t at = 0; at < bytes; at += 2 * line_bytes)
+        emit_prefetch(let(text("getelementptr i8, ptr ", address, ", i64 ", ahead + at)));
 }
 
 /// The same for an interleaved access group outside of loops, unless a leading load prefetches for all its members.
-void Emitter::prefetch_strided(const Strided& s, const std::string& place) {
+void Emitter::prefetch_interleaved(const InterleavedGroup& s, const std::string& address) {
     const Structure& where = uniformity.structure();
     const Inst& i = *s.accesses[0].first;
     const BlockId block = where.block_of(k[k.result(i)].inst);
@@ -167,7 +168,7 @@ void Emitter::prefetch_strided(const Strided& s, const std::string& place) {
         return std::none_of(s.accesses.begin(), s.accesses.end(), same) && stride_of(k[other]) == stride_of(i) && leads(k[other], i);
     };
     const auto& beside = k[block].insts;
-    if (std::none_of(beside.begin(), beside.end(), leads_all)) ask_ahead(place, int64_t(s.stride) * s.bytes * width);
+    if (std::none_of(beside.begin(), beside.end(), leads_all)) prefetch_ahead(address, int64_t(s.stride) * s.bytes * width);
 }
 
 /// The distance of two loads of one array, in items along the axes of the range; empty if it is unknown.
@@ -176,12 +177,12 @@ std::optional<std::array<int64_t, 3>> Emitter::items_between(const Inst& a, cons
     const auto to = indices_of(k, a), from = indices_of(k, b);
     for (size_t d = 0; d < to.size(); ++d) {
         const size_t last = to.size() - 1 - d;
-        const Terms apart = difference(k, to[d], from[d]);
+        const IndexPolynomial apart = difference(k, to[d], from[d]);
         between[last] += apart.constant;
-        const Terms place = terms_of(k, to[d]);
-        for (const auto& [step, times] : apart.counts) {
+        const IndexPolynomial whole = polynomial_of(k, to[d]);
+        for (const auto& [step, times] : apart.coefficients) {
             if (times == 0) continue;
-            int axis = place.axis_of(k, step);
+            int axis = whole.axis_of(k, step);
             if (axis < 0) axis = stride_axis(k, step, a.memory);
             if (axis < 0 || to.size() > 1) return std::nullopt;
             between[size_t(axis)] += times;
@@ -207,24 +208,24 @@ bool Emitter::leads(const Inst& leader, const Inst& follower) const {
 /// Prefetch for a later iteration of a loop, for loads and accumulations. In a loop around barriers all packets of the group run
 /// before the next iteration, so one iteration is a long distance; with a large stride prefetching pays off for arrays of any
 /// size.
-void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Place& a) {
-    if (has_barriers && open_inst[loop.id]) {
+void Emitter::prefetch_iteration(const Inst& i, InstId loop, const Address& a) {
+    if (has_barriers && around_barrier[loop.id]) {
         const Value index = k[k[loop].blocks[0]].params[0];
         const auto stride = Strides(k, [&](Value v) { return v == index; }).of(indices_of(k, i).back());
         const bool far = running.all() && stride && std::abs(*stride) * int64_t(k[i.memory].element.size) > foreseen_bytes;
-        if (far || (variant.streaming && a.how == Place::How::contiguous))
-            ask_for(place_in_iteration(i, k[loop], open_loops.back().step, variant.streaming ? 2 : 1));
+        if (far || (variant.streaming && a.how == Address::How::contiguous))
+            emit_prefetch(address_in_iteration(i, k[loop], region_loops.back().step, variant.streaming ? 2 : 1));
         return;
     }
     const Value step = k.operands(k[loop])[2];
-    if (!variant.streaming || a.how != Place::How::contiguous) return;
-    if (has_value[step.id] && values[step.id].kind == Kind::uniform)
-        ask_for(place_in_iteration(i, k[loop], values[step.id].scalar, iterations_ahead));
+    if (!variant.streaming || a.how != Address::How::contiguous) return;
+    if (has_value[step.id] && values[step.id].kind == ValueKind::uniform)
+        emit_prefetch(address_in_iteration(i, k[loop], values[step.id].scalar, iterations_ahead));
 }
 
 /// The address of the access in the group `further` groups on along axis 0; `moved` names the values that change with the group.
 /// "" if the address is the same, or costly to compute.
-std::string Emitter::place_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
+std::string Emitter::address_in_group(const Inst& i, const std::function<bool(Value)>& moved, int further) {
     const std::string group = group_at[0], first = origin[0];
     const std::string there = pointer_after(i, moved, [&] {
         group_at[0] = let(text("add i32 ", group, ", ", further));
@@ -235,9 +236,9 @@ std::string Emitter::place_in_group(const Inst& i, const std::function<bool(Valu
 }
 
 /// The address of the access `later` iterations of a `for` with this step later.
-std::string Emitter::place_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
+std::string Emitter::address_in_iteration(const Inst& i, const Inst& loop, const std::string& step, int64_t later) {
     const Value index = k[loop.blocks[0]].params[0];
-    if (kind_of(index) == Kind::vector) return "";
+    if (kind_of(index) == ValueKind::vector) return "";
     const std::string type = scalar_type(k.type_of(index));
     return pointer_after(i, [&](Value v) { return v == index; }, [&] {
         const std::string on = later == 1 ? step : let(text("mul ", type, " ", step, ", ", later));
@@ -274,13 +275,13 @@ std::optional<Emitter::Way> Emitter::way_to(const Inst& i, const std::function<b
 }
 
 /// The address of the access after `move` has changed some values: recomputes the instructions `way` with them.
-Place Emitter::place_after(const Inst& i, const Way& way, const std::function<void()>& move) {
-    const auto before = std::make_tuple(values, has_value, bringing_in);
-    bringing_in = true;  // values computed here are not saved for other regions
+Address Emitter::address_after(const Inst& i, const Way& way, const std::function<void()>& move) {
+    const auto before = std::make_tuple(values, has_value, restoring);
+    restoring = true;  // values computed here are not saved for other regions
     move();
     for (const InstId source : way) pure_value(k[source]);
-    const Place there = access(i);
-    std::tie(values, has_value, bringing_in) = before;
+    const Address there = access(i);
+    std::tie(values, has_value, restoring) = before;
     return there;
 }
 
@@ -288,8 +289,8 @@ Place Emitter::place_after(const Inst& i, const Way& way, const std::function<vo
 std::string Emitter::pointer_after(const Inst& i, const std::function<bool(Value)>& moved, const std::function<void()>& move) {
     const auto way = way_to(i, moved);
     if (!way) return "";
-    const Place there = place_after(i, *way, move);
-    return there.how == Place::How::scattered ? "" : there.pointer;
+    const Address there = address_after(i, *way, move);
+    return there.how == Address::How::scattered ? "" : there.pointer;
 }
 
 }  // namespace pumice::cpu

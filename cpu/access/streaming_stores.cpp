@@ -24,9 +24,9 @@ using namespace ir;
 
 namespace {
 constexpr int line_bytes = 64;
-constexpr int least_vector = 32;  ///< bytes of the smallest vector that is streamed
-constexpr int least_piece = 4;    ///< bytes of the smallest such store
-constexpr int least_turned = 4;   ///< bytes of the smallest element that is streamed by transposed rows
+constexpr int least_vector = 32;     ///< bytes of the smallest vector that is streamed
+constexpr int least_piece = 4;       ///< bytes of the smallest such store
+constexpr int least_transposed = 4;  ///< bytes of the smallest element that is streamed by transposed rows
 }  // namespace
 
 /// True if the kernel only stores to the array, at most once for each store instruction and item: cached lines would not be
@@ -51,17 +51,17 @@ bool Emitter::only_written(MemoryId m) const {
 bool Emitter::streams(const Inst& i) const {
     // Transposed rows return to a line only after all other rows. The partial lines of so many rows exceed the write-combining
     // buffers.
-    if (!turned.empty() && size_of(i.type) < least_turned) return false;
+    if (!transposed_loads.empty() && size_of(i.type) < least_transposed) return false;
     if (!variant.streaming || size_of(i.type) * width < least_vector || !only_written(i.memory)) return false;
     return running.all() || (!running.to.empty() && size_of(i.type) >= least_piece);
 }
 
-std::string Emitter::address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
+std::string Emitter::integer_address(const std::string& pointer) { return let(text("ptrtoint ptr ", pointer, " to i64")); }
 
 /// An i1: the address is aligned, as streaming stores require.
-std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
+std::string Emitter::aligned_for_streaming(const Inst& i, const Address& a) {
     const int bytes = std::min(size_of(i.type) * width, line_bytes);
-    const std::string low = let(text("and i64 ", address(a.pointer), ", ", bytes - 1));
+    const std::string low = let(text("and i64 ", integer_address(a.pointer), ", ", bytes - 1));
     return let(text("icmp eq i64 ", low, ", 0"));
 }
 
@@ -69,11 +69,11 @@ std::string Emitter::aligned_for_streaming(const Inst& i, const Place& a) {
 std::string Emitter::nontemporal() { return text(", !nontemporal ", metadata("!{i32 1}")); }
 
 /// Streaming store of a packet's vector, with a fallback for unaligned addresses.
-void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a) {
-    if (!running.all()) return part_past_cache(i, value, a);
+void Emitter::streaming_store(const Inst& i, const std::string& value, const Address& a) {
+    if (!running.all()) return partial_streaming_store(i, value, a);
     const std::string type = vector_type(memory_type(i.type));
     const int align = std::min(size_of(i.type) * width, line_bytes);
-    if (on_lines && walking.count(&i))
+    if (on_lines && incremented_pointers.count(&i))
         return line(text("store ", type, " ", value, ", ptr ", a.pointer, ", align ", align, nontemporal()));
     const std::string aligned = label("aligned"), other = label("other"), end = label("stored");
     branch(aligned_for_streaming(i, a), aligned, other);
@@ -87,7 +87,7 @@ void Emitter::past_cache(const Inst& i, const std::string& value, const Place& a
 
 /// Streaming store of a partial packet at the begin or the end of a row, in pieces of 4, 8, 16, 32 ... bytes: at most one piece
 /// of each size, aligned to its size. A masked store would read the line first.
-void Emitter::part_past_cache(const Inst& i, const std::string& value, const Place& a) {
+void Emitter::partial_streaming_store(const Inst& i, const std::string& value, const Address& a) {
     const std::string type = vector_type(memory_type(i.type)), from = running.from, to = running.to;
     const std::string slot = alloca_of(type, "part"), head = label("head"), tail = label("tail"), not_head = label("not_head"),
                       other = label("other"), end = label("stored");
@@ -103,7 +103,7 @@ void Emitter::part_past_cache(const Inst& i, const std::string& value, const Pla
             const std::string lane = lane_of(lanes);
             branch(let(text("icmp ne i32 ", let(text("and i32 ", bits.empty() ? lane : bits, ", ", lanes)), ", 0")), piece, next);
             start(piece);
-            move_past_cache(i, slot, a, lane, lanes);
+            stream_lanes(i, slot, a, lane, lanes);
             start(next);
         }
         jump(end);
@@ -120,7 +120,7 @@ void Emitter::part_past_cache(const Inst& i, const std::string& value, const Pla
 }
 
 /// Streams `lanes` lanes of the vector in `slot`, from `lane` on.
-void Emitter::move_past_cache(const Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes) {
+void Emitter::stream_lanes(const Inst& i, const std::string& slot, const Address& a, const std::string& lane, int lanes) {
     const int size = size_of(i.type), bytes = size * lanes;
     const std::string type = bytes > 8 ? text("<", bytes / 4, " x i32>") : text("i", 8 * bytes);
     const auto at = [&](const std::string& base) {

@@ -9,7 +9,7 @@
 //     after, each row:          %v = load <8 x float>, ptr tile + row          (in registers when the rows are unrolled)
 //
 // Local memory that a kernel uses only to stage such a transpose is put on the stack, where LLVM promotes it to registers. With
-// alignment peeling a tile covers one packet more than the group's row (turned_rows_with_lead).
+// alignment peeling a tile covers one packet more than the group's row (peeled_transposed_rows).
 // Cost: a stack tile; code for full and partial groups. Limits: elements of at most 4 bytes; group extents along axes 0 and 1
 // must be multiples of the width, and the width a multiple of 4; at most 4 such loads; memory that the region does not write;
 // loads that every item of the region executes.
@@ -30,8 +30,8 @@ namespace {
 
 constexpr int most_bytes = 4;  ///< bytes of an element
 constexpr int line_bytes = 64;
-constexpr size_t most_turned = 4;  ///< transposed loads of a region
-constexpr int most_steps = 16;     ///< instructions that an index may take to recompute
+constexpr size_t most_transposed_loads = 4;  ///< transposed loads of a region
+constexpr int most_steps = 16;               ///< instructions that an index may take to recompute
 constexpr int64_t most_staged = 4096;  ///< bytes of a staging buffer on the stack
 constexpr size_t most_unrolled = 32;  ///< instructions of a packet whose rows are unrolled
 constexpr int bytes_ahead = 256;      ///< prefetch distance along rows, into the second-level cache
@@ -42,41 +42,41 @@ constexpr int bytes_ahead = 256;      ///< prefetch distance along rows, into th
 
 /// True if a value is rematerialisable by cheap arithmetic, from the item's indices and from values that the group has outside
 /// packets.
-bool Emitter::follows(Value v, int& steps) const {
-    if (has_barriers && keeps[v.id].outer) return true;
+bool Emitter::is_rematerialisable(Value v, int& steps) const {
+    if (has_barriers && context_saves[v.id].outer) return true;
     const InstId source = k[v].inst;
     if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --steps < 0) return false;
     const auto operands = k.operands(k[source]);
-    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return follows(o, steps); });
+    return std::all_of(operands.begin(), operands.end(), [&](Value o) { return is_rematerialisable(o, steps); });
 }
 
 /// Rematerialises such a value in this packet.
-void Emitter::follow(Value v) {
+void Emitter::rematerialise(Value v) {
     if (has_value[v.id]) return;
     const Inst& source = k[k[v].inst];
-    for (const Value o : k.operands(source)) follow(o);
+    for (const Value o : k.operands(source)) rematerialise(o);
     pure_value(source);
 }
 
 /// True if a load is contiguous along axis 1 and not along axis 0: a candidate for a transposed load.
-bool Emitter::turns(const Inst& i) const {
+bool Emitter::is_transposed_load(const Inst& i) const {
     const Memory& m = k[i.memory];
     if (i.op != Op::load || m.kind == MemoryKind::private_ || i.type == Scalar::boolean) return false;
     if (int(m.element.size) != size_of(i.type) || size_of(i.type) > most_bytes) return false;
     const auto indices = indices_of(k, i);
     int steps = most_steps;
-    if (index_step(i, indices.back(), 1) != 1 || !follows(indices.back(), steps)) return false;
+    if (index_step(i, indices.back(), 1) != 1 || !is_rematerialisable(indices.back(), steps)) return false;
     const auto step = index_step(i, indices.back());
     bool apart = !step || (*step != 0 && *step != 1);
     for (const Value v : indices.first(indices.size() - 1)) {
-        if (index_step(i, v, 1) != 0 || !follows(v, steps)) return false;
-        apart = apart || kind_of(v) != Kind::uniform;
+        if (index_step(i, v, 1) != 0 || !is_rematerialisable(v, steps)) return false;
+        apart = apart || kind_of(v) != ValueKind::uniform;
     }
     return apart;
 }
 
 /// The transposed loads among instructions that every item executes, from memory that these instructions do not write.
-std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
+std::vector<InstId> Emitter::find_transposed_loads(std::span<const InstId> insts) const {
     if (width % quad != 0 || variant.group[0] % width != 0 || variant.group[1] % width != 0) return {};
     std::vector<bool> changed(k.memories.size());
     bool all_run = true;
@@ -87,22 +87,22 @@ std::vector<InstId> Emitter::turned_loads(std::span<const InstId> insts) const {
     };
     std::vector<InstId> found;
     for (const InstId id : executed(insts)) {
-        if (all_run && turns(k[id])) found.push_back(id);
+        if (all_run && is_transposed_load(k[id])) found.push_back(id);
         note(id);
         each_inside(k, k[id], note);
     }
     std::erase_if(found, [&](InstId id) { return changed[k[id].memory.id]; });
-    if (found.size() > most_turned) found.clear();
+    if (found.size() > most_transposed_loads) found.clear();
     return found;
 }
 
 /// True if local memory is only a staging buffer: all its loads are transposed loads.
-bool Emitter::only_turned(MemoryId m) const {
+bool Emitter::only_transposed_loads(MemoryId m) const {
     bool any = false;
     for (const InstId id : uniformity.structure().order()) {
         const Inst& i = k[id];
         if (i.memory != m || i.op == Op::extent || i.op == Op::store) continue;
-        if (!turns(i)) return false;
+        if (!is_transposed_load(i)) return false;
         any = true;
     }
     return any && k[m].kind == MemoryKind::local;
@@ -111,16 +111,16 @@ bool Emitter::only_turned(MemoryId m) const {
 /// Puts staging buffers on the stack: after unrolling, LLVM promotes them to registers.
 void Emitter::keep_staging_on_stack() {
     for (uint32_t m = 0; m < k.memories.size(); ++m) {
-        if (!only_turned({m})) continue;
+        if (!only_transposed_loads({m})) continue;
         const int64_t bytes = interp::local_elements(k, k[MemoryId{m}], variant.group) * k[MemoryId{m}].element.size;
-        if (bytes <= most_staged) memory_places[m] = -1;
+        if (bytes <= most_staged) memory_offsets[m] = -1;
     }
-    place_staging();
+    allocate_staging();
 }
 
 /// Allocates the staging buffers. The version for groups that pass all conditions gets buffers of its own; sharing them with the
 /// masked version would keep them out of registers.
-void Emitter::place_staging() {
+void Emitter::allocate_staging() {
     for (uint32_t m = 0; m < k.memories.size(); ++m)
         if (staged({m})) allocas += text("  ", memory_text({m}), " = alloca [", most_staged, " x i8], align 64\n");
 }
@@ -129,20 +129,21 @@ void Emitter::place_staging() {
 
 /// True if the packets of `width` rows are few enough instructions to be unrolled: the transposed columns then stay in registers.
 bool Emitter::stays_short() const {
-    const std::vector<InstId> all = executed(k[uniformity.structure().block_of(turned[0])].insts);
+    const std::vector<InstId> all = executed(k[uniformity.structure().block_of(transposed_loads[0])].insts);
     return all.size() <= most_unrolled && std::none_of(all.begin(), all.end(), [&](InstId i) { return is_control(k[i].op); });
 }
 
 /// The packets of a full group, `width` rows at a time. In each row, packets whose columns share a cache line run one after
 /// another.
-void Emitter::turned_rows(const Body& body) {
+void Emitter::transposed_rows(const Body& body) {
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
     const auto blocks = [&](size_t axis) { return variant.group[axis] / width; };
     const int64_t together = std::gcd(blocks(0), std::max(1, line_bytes / (width * most_bytes)));
-    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * together, " x ", vectors(id), "]"), "tile"));
-    const auto place = [&](size_t n, const std::string& at) {
-        return let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", at), "p");
+    for (const InstId id : transposed_loads)
+        tiles.push_back(alloca_of(text("[", width * together, " x ", vectors(id), "]"), "tile"));
+    const auto address = [&](size_t n, const std::string& at) {
+        return let(text("getelementptr ", vectors(transposed_loads[n]), ", ptr ", tiles[n], ", i32 ", at), "p");
     };
     const auto each_block = [&](const std::string& x, const std::function<void(const std::string& block)>& act) {
         if (together == 1) return act("0");
@@ -160,26 +161,28 @@ void Emitter::turned_rows(const Body& body) {
                 local_at = {x, first, z};
                 each_block(x, [&](const std::string& block) {
                     packet({}, [&] {
-                        for (size_t n = 0; n < turned.size(); ++n) fill_turned(k[turned[n]], place(n, block), together);
+                        for (size_t n = 0; n < transposed_loads.size(); ++n)
+                            fill_transposed(k[transposed_loads[n]], address(n, block), together);
                     });
                 });
                 const bool before = std::exchange(unrolled, unrolled || stays_short());
-                for (const InstId id : turned) in_tiles[&k[id]];
-                if (unrolled) open_walks(row_insts);
-                along_walks([&] {
+                for (const InstId id : transposed_loads) in_tiles[&k[id]];
+                if (unrolled) open_incremented_pointers(row_insts);
+                with_incremented_pointers([&] {
                     counted("row", std::to_string(width), [&](const std::string& row) {
                         local_at[1] = let(text("add i32 ", first, ", ", row));
                         const std::string begin = let(text("mul i32 ", row, ", ", together));
                         each_block(x, [&](const std::string& block) {
                             const std::string at = let(text("add i32 ", begin, ", ", block));
-                            for (size_t n = 0; n < turned.size(); ++n) in_tiles[&k[turned[n]]] = place(n, at);
+                            for (size_t n = 0; n < transposed_loads.size(); ++n)
+                                in_tiles[&k[transposed_loads[n]]] = address(n, at);
                             packet({}, body);
                         });
-                        next_in_walks();
+                        increment_pointers();
                     });
                 });
                 unrolled = before;
-                for (const InstId id : turned) in_tiles.erase(&k[id]);
+                for (const InstId id : transposed_loads) in_tiles.erase(&k[id]);
             });
         });
     });
@@ -187,25 +190,28 @@ void Emitter::turned_rows(const Body& body) {
 
 /// The same with alignment peeling, where each row has a lead of its own: the tile starts one packet before the group. Addresses
 /// of items outside of the range are replaced by those of the nearest item inside.
-void Emitter::turned_rows_with_lead(const Body& body) {
+void Emitter::peeled_transposed_rows(const Body& body) {
     const int64_t blocks = variant.group[0] / width + 1;
     std::vector<std::string> tiles;
     const auto vectors = [&](InstId id) { return vector_type(memory_type(k[id].type)); };
-    for (const InstId id : turned) tiles.push_back(alloca_of(text("[", width * blocks, " x ", vectors(id), "]"), "tile"));
+    for (const InstId id : transposed_loads)
+        tiles.push_back(alloca_of(text("[", width * blocks, " x ", vectors(id), "]"), "tile"));
     const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
-    const std::string first = let(text("sub i32 ", most_lead, ", ", base));  // of the range, in the coordinates of row_with_lead
+    const std::string first = let(text("sub i32 ", most_peeled, ", ", base));  // of the range, in the coordinates of peeled_row
     const std::string last = let(text("add i32 ", first, ", ", let(text("sub i32 ", axis_text("extent", 0), ", 1"))));
     counted("z", std::to_string(variant.group[2]), [&](const std::string& z) {
         counted("rows", std::to_string(variant.group[1] / width), [&](const std::string& rows) {
             const std::string top = let(text("mul i32 ", rows, ", ", width));
             counted("block", std::to_string(blocks), [&](const std::string& block) {
-                const std::string x = let(text("add i32 ", let(text("mul i32 ", block, ", ", width)), ", ", most_lead - width), "x");
+                const std::string x =
+                    let(text("add i32 ", let(text("mul i32 ", block, ", ", width)), ", ", most_peeled - width), "x");
                 local_at = {clamped(x, first, last), top, z};
                 const auto fill = [&](const std::function<std::string(int lane)>& steps) {
                     packet({}, [&] {
-                        for (size_t n = 0; n < turned.size(); ++n) {
-                            const std::string row = let(text("getelementptr ", vectors(turned[n]), ", ptr ", tiles[n], ", i32 ", block), "p");
-                            fill_turned(k[turned[n]], row, blocks, steps);
+                        for (size_t n = 0; n < transposed_loads.size(); ++n) {
+                            const std::string row = let(
+                                text("getelementptr ", vectors(transposed_loads[n]), ", ptr ", tiles[n], ", i32 ", block), "p");
+                            fill_transposed(k[transposed_loads[n]], row, blocks, steps);
                         }
                     });
                 };
@@ -225,18 +231,20 @@ void Emitter::turned_rows_with_lead(const Body& body) {
             });
             counted("row", std::to_string(width), [&](const std::string& row) {
                 local_at[1] = let(text("add i32 ", top, ", ", row));
-                const std::string place = let(text("mul i32 ", row, ", ", blocks * width));
-                row_with_lead([&] {
-                    const std::string x = let(text("add i32 ", place, ", ", let(text("sub i32 ", local_at[0], ", ", most_lead - width))));
-                    for (size_t n = 0; n < turned.size(); ++n) {
-                        const int bytes = size_of(k[turned[n]].type);
-                        const std::string row_place = let(text("getelementptr [", bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p");
-                        in_tiles[&k[turned[n]]] = text(row_place, ", align ", bytes);
+                const std::string row_begin = let(text("mul i32 ", row, ", ", blocks * width));
+                peeled_row([&] {
+                    const std::string x =
+                        let(text("add i32 ", row_begin, ", ", let(text("sub i32 ", local_at[0], ", ", most_peeled - width))));
+                    for (size_t n = 0; n < transposed_loads.size(); ++n) {
+                        const int bytes = size_of(k[transposed_loads[n]].type);
+                        const std::string row_address =
+                            let(text("getelementptr [", bytes, " x i8], ptr ", tiles[n], ", i32 ", x), "p");
+                        in_tiles[&k[transposed_loads[n]]] = text(row_address, ", align ", bytes);
                     }
                     body();
                 });
             });
-            for (const InstId id : turned) in_tiles.erase(&k[id]);
+            for (const InstId id : transposed_loads) in_tiles.erase(&k[id]);
         });
     });
 }
@@ -258,7 +266,9 @@ bool Emitter::steps_evenly(const Inst& load) const {
         const int bits = index_bits(load, v);
         // A step that only the launch knows is a multiplication, which must be exact in all bits of the offset.
         const bool multiplies = f.bits >= (k[load.memory].kind == MemoryKind::array && variant.wide_offsets ? 64 : bits);
-        const auto known = [&](const Coefficient& c) { return c.constant() || (multiplies && follows(c.times, steps)); };
+        const auto known = [&](const Coefficient& c) {
+            return c.constant() || (multiplies && is_rematerialisable(c.times, steps));
+        };
         return f.known && f.bits >= bits && known(f.local[0]) && known(f.global[0]);
     });
 }
@@ -274,7 +284,7 @@ std::string Emitter::step_of(Value index, bool wide) {
         const int64_t factor = wide ? c.factor : int32_t(c.factor);
         std::string step = std::to_string(factor);
         if (!c.constant()) {
-            follow(c.times);
+            rematerialise(c.times);
             step = let(text("mul ", t, " ", integer(c.times, wide).scalar, ", ", factor));
         }
         sum = let(text("add ", t, " ", sum, ", ", step));
@@ -283,23 +293,24 @@ std::string Emitter::step_of(Value index, bool wide) {
 }
 
 /// The addresses of a load's lanes. `steps` gives an i1 for each lane: false repeats the address of the lane before it.
-std::vector<std::string> Emitter::lane_places(const Inst& load, const std::function<std::string(int lane)>& steps) {
+std::vector<std::string> Emitter::lane_addresses(const Inst& load, const std::function<std::string(int lane)>& steps) {
     const bool wide = k[load.memory].kind == MemoryKind::array && variant.wide_offsets;
     const Scalar type = wide ? Scalar::i64 : Scalar::i32;
     const std::string t = scalar_type(type);
     const auto indices = indices_of(k, load);
-    std::vector<std::string> places;
+    std::vector<std::string> addresses;
     if (!steps_evenly(load)) {
         bool contiguous = false;
         int64_t more = 0;
         const std::string index = vector_of(offset(load, wide, contiguous, more), type);
-        for (int lane = 0; lane < width; ++lane) places.push_back(pointer_to(load, t, extract(t, index, std::to_string(lane)), more));
-        return places;
+        for (int lane = 0; lane < width; ++lane)
+            addresses.push_back(pointer_to(load, t, extract(t, index, std::to_string(lane)), more));
+        return addresses;
     }
     std::string first = "0", apart = "0";
     for (size_t d = 0; d < indices.size(); ++d) {
-        Held index = integer(indices[d], wide);
-        if (index.kind == Kind::vector) index.scalar = extract(t, index.vector, "0");
+        ValueRep index = integer(indices[d], wide);
+        if (index.kind == ValueKind::vector) index.scalar = extract(t, index.vector, "0");
         const std::string step = step_of(indices[d], wide);
         const auto on = [&](const std::string& rows, const std::string& here) {
             const std::string row = let(text("mul ", t, " ", rows, ", ", extent_along(load.memory, d, wide)));
@@ -308,31 +319,35 @@ std::vector<std::string> Emitter::lane_places(const Inst& load, const std::funct
         first = d == 0 ? index.scalar : on(first, index.scalar);
         apart = d == 0 ? step : on(apart, step);
     }
-    places.push_back(pointer_to(load, t, first));
-    while (int(places.size()) < width) {
-        const std::string step = steps ? let(text("select i1 ", steps(int(places.size())), ", ", t, " ", apart, ", ", t, " 0")) : apart;
-        places.push_back(let(text("getelementptr [", size_of(load.type), " x i8], ptr ", places.back(), ", ", t, " ", step), "p"));
+    addresses.push_back(pointer_to(load, t, first));
+    while (int(addresses.size()) < width) {
+        const std::string step =
+            steps ? let(text("select i1 ", steps(int(addresses.size())), ", ", t, " ", apart, ", ", t, " 0")) : apart;
+        addresses.push_back(
+            let(text("getelementptr [", size_of(load.type), " x i8], ptr ", addresses.back(), ", ", t, " ", step), "p"));
     }
-    return places;
+    return addresses;
 }
 
 /// Fills the tile: one vector for each row, consecutive rows `pitch` vectors apart.
-void Emitter::fill_turned(const Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps) {
-    const bool before = std::exchange(bringing_in, true);  // values computed here are not saved for other regions
-    for (const Value v : indices_of(k, load)) follow(v);
-    const std::vector<std::string> places = lane_places(load, steps);
-    bringing_in = before;
+void Emitter::fill_transposed(const Inst& load, const std::string& tile, int64_t pitch,
+                              const std::function<std::string(int lane)>& steps) {
+    const bool before = std::exchange(restoring, true);  // values computed here are not saved for other regions
+    for (const Value v : indices_of(k, load)) rematerialise(v);
+    const std::vector<std::string> addresses = lane_addresses(load, steps);
+    restoring = before;
     const std::string type = memory_type(load.type), v = vector_type(type);
     // Loads whole vectors before the transpose: the rows of a large array may map to so few sets that the first-level cache
     // cannot hold a line of each.
     std::vector<std::string> rows;
-    for (const std::string& row : places) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", size_of(load.type))));
+    for (const std::string& row : addresses) rows.push_back(let(text("load ", v, ", ptr ", row, ", align ", size_of(load.type))));
     if (variant.streaming && k[load.memory].kind == MemoryKind::array)
-        for (const std::string& row : places) ask_for(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
+        for (const std::string& row : addresses)
+            emit_prefetch(let(text("getelementptr i8, ptr ", row, ", i64 ", bytes_ahead), "p"), 2);
     const std::vector<std::string> columns = transposed(type, rows);
     for (int c = 0; c < width; ++c) {
-        const std::string place = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * pitch), "p");
-        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", place));
+        const std::string address = let(text("getelementptr ", v, ", ptr ", tile, ", i64 ", c * pitch), "p");
+        line(text("store ", v, " ", columns[size_t(c)], ", ptr ", address));
     }
 }
 

@@ -39,7 +39,7 @@ void Emitter::choose_width() {
     const auto spilled = [&](int vectors) { return std::max(0, vectors * alive + spare_registers - registers); };
     // Four vectors only for loops and long straight-line code, since elsewhere out-of-order execution overlaps packets, and only
     // with enough registers. The partial packet of a long row is a small part. Lane-private sums would outgrow the cache.
-    const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != SumsIn::lanes;
+    const bool could = registers == 32 && !has_barriers && variant.group[0] >= 8 * width && variant.sums != Privatisation::lanes;
     const bool in_line = spilled(2) == 0 && waits(order, 0, arithmetic_of_an_access, false);
     const bool loops = std::any_of(order.begin(), order.end(), [&](InstId i) { return is_loop(k[i].op); });
     const bool long_line = !loops && waits(order, std::max(seen_ahead, spill_of_four * spilled(4)), access_of_four, false);
@@ -52,12 +52,13 @@ void Emitter::choose_width() {
 /// True if an access goes lane by lane.
 bool Emitter::gathers(const Inst& i) const {
     const auto indices = indices_of(k, i);
-    return k[i.memory].kind != MemoryKind::private_ && std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == Kind::vector; });
+    return k[i.memory].kind != MemoryKind::private_ &&
+           std::any_of(indices.begin(), indices.end(), [&](Value v) { return kind_of(v) == ValueKind::vector; });
 }
 
 /// True if any vector has 64 bits a lane, so that a packet already takes two vectors.
 bool Emitter::has_long_lanes() const {
-    const auto is_long = [&](Value v) { return kind_of(v) == Kind::vector && size_of(k.type_of(v)) > 4; };
+    const auto is_long = [&](Value v) { return kind_of(v) == ValueKind::vector && size_of(k.type_of(v)) > 4; };
     const auto& order = uniformity.structure().order();
     return std::any_of(order.begin(), order.end(), [&](InstId i) {
         for (int r = 0; r < k[i].result_count; ++r)
@@ -74,7 +75,7 @@ bool Emitter::waits(std::span<const InstId> insts, int least, int of_an_access, 
         const Inst& i = k[id];
         const auto v = k.operands(i);
         if (is_pure(i.op))
-            arithmetic += kind_of(k.result(i)) == Kind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
+            arithmetic += kind_of(k.result(i)) == ValueKind::vector && (!floats || is_float(i.type)) ? instructions_of(k, i) : 0;
         else if (!is_control(i.op) && !is_terminator(i.op) && std::any_of(v.begin(), v.end(), [&](Value o) { return varying(o); }))
             accesses += i.memory.id != none && gathers(i) ? moves_of_a_gather : 1;
     }
@@ -122,7 +123,7 @@ int Emitter::vectors_alive() const {
         }
     std::vector<int> change(order.size() + 1);
     for (size_t v = 0; v < k.values.size(); ++v) {
-        if (to[v] < from[v] || kind_of(Value{uint32_t(v)}) != Kind::vector) continue;
+        if (to[v] < from[v] || kind_of(Value{uint32_t(v)}) != ValueKind::vector) continue;
         ++change[size_t(from[v])], --change[size_t(to[v])];
     }
     int alive = 0, most = 0;

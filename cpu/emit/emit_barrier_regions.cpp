@@ -16,15 +16,15 @@ constexpr int least_operands = 8;        ///< loads of local memory that make un
 }
 
 void Emitter::group_with_barriers() {
-    with_and_without_guards([&] {
-        const std::vector<Held> before_values = values;
+    condition_versions([&] {
+        const std::vector<ValueRep> before_values = values;
         const std::vector<bool> before_has = has_value;
         if (packet_returns)
             packets_of_group([&] {
                 const std::string v = vector_type("i8");
                 const std::string all = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
                 line(text("store ", v, " ", all, ", ptr ",
-                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
+                          let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
             });
         region_block(BlockId{0});
         values = before_values;
@@ -48,15 +48,15 @@ void Emitter::region_block(BlockId b) {
     std::vector<InstId> run;
     for (const InstId id : k[b].insts) {
         const Inst& i = k[id];
-        if (is_pure(i.op) && keeps[k.result(i).id].outer) {
+        if (is_pure(i.op) && context_saves[k.result(i).id].outer) {
             if (!has_value[k.result(i).id]) pure_value(i);
-        } else if (i.op == Op::barrier || open_inst[id.id]) {
+        } else if (i.op == Op::barrier || around_barrier[id.id]) {
             region(run, {});
             run.clear();
             if (i.op == Op::if_)
-                open_if(id);
+                region_if(id);
             else if (is_loop(i.op))
-                open_loop(id);
+                region_loop(id);
             if (!open) return;
         } else if (is_terminator(i.op)) {
             region(run, id);
@@ -74,50 +74,51 @@ void Emitter::region(std::span<const InstId> insts, InstId end) {
         const auto v = k.operands(k[end]);
         given.assign(v.begin() + (k[end].op == Op::test), v.end());
     }
-    const bool hands = end.id != none && k[end].op != Op::return_ && !given.empty();
-    const bool condition = end.id != none && k[end].op == Op::test && !keeps[k.operands(k[end])[0].id].outer;
-    if (insts.empty() && !hands && !condition) return;
+    const bool has_live_outs = end.id != none && k[end].op != Op::return_ && !given.empty();
+    const bool condition = end.id != none && k[end].op == Op::test && !context_saves[k.operands(k[end])[0].id].outer;
+    if (insts.empty() && !has_live_outs && !condition) return;
     unrolled = unrolls(insts);
-    transpose_products(insts);
-    const Value bound = width == 1 || hands || condition || packet_returns ? Value{} : bound_of(insts);
-    if (!packet_returns && !bound) row_insts = insts, turned = turned_loads(insts);
+    transpose_gemv_matrices(insts);
+    const Value bound = width == 1 || has_live_outs || condition || packet_returns ? Value{} : bound_of(insts);
+    if (!packet_returns && !bound) row_insts = insts, transposed_loads = find_transposed_loads(insts);
     packets_of_group([&] {
         if (packet_returns) {
             const std::string v = vector_type("i8");
-            const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place));
-            const std::string alive = let(text("load ", v, ", ptr ", place));
+            const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset));
+            const std::string alive = let(text("load ", v, ", ptr ", address));
             running = {let(text("icmp ne ", v, " ", alive, ", zeroinitializer"), "m")};
             const std::string go = label("go");
             branch(any(running), go, return_label);
             start(go);
         }
-        const auto bring = [&](InstId i) {
+        const auto restore_operands = [&](InstId i) {
             for (const Value v : k.operands(k[i]))
-                if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) bring_in(v);
+                if (inst_region[i.id] != region_of[v.id] || region_of[v.id] < 0) restore(v);
         };
         for (const InstId i : insts) {
-            bring(i);
-            each_inside(k, k[i], bring);
+            restore_operands(i);
+            each_inside(k, k[i], restore_operands);
         }
-        for (const Value v : given) bring_needed(v, insts);
-        if (condition) bring_needed(k.operands(k[end])[0], insts);
-        if (bound) values[bound.id] = {Kind::uniform, "true", "", 0}, has_value[bound.id] = true;
+        for (const Value v : given) restore_operand(v, insts);
+        if (condition) restore_operand(k.operands(k[end])[0], insts);
+        if (bound) values[bound.id] = {ValueKind::uniform, "true", "", 0}, has_value[bound.id] = true;
         sequence(insts);
-        if (open && hands) hand_on(end, given, true);
+        if (open && has_live_outs) save_live_outs(end, given, true);
         if (open && condition) {
             const Value c = k.operands(k[end])[0];
-            if (has_value[c.id]) defined_now(c);
+            if (has_value[c.id]) save_if_live_out(c);
         }
         if (open && packet_returns) {
             const std::string v = vector_type("i8");
             const std::string left = let(text("zext ", vector_type("i1"), " ", mask_text(running), " to ", v));
-            line(text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_place))));
+            line(
+                text("store ", v, " ", left, ", ptr ", let(text("getelementptr i8, ptr ", packet_area, ", i64 ", alive_offset))));
         }
     }, bound ? bounded_row(bound) : "");
     unrolled = false;
-    row_insts = {}, turned.clear();
-    for (auto& [add, row] : sum_rows) row.lines.clear();
-    if (hands) hand_on(end, given, false);
+    row_insts = {}, transposed_loads.clear();
+    for (auto& [add, deferred] : deferred_reductions) deferred.lines.clear();
+    if (has_live_outs) save_live_outs(end, given, false);
 }
 
 /// The instructions, with the bodies of ifs whose condition is known to hold for all items.
@@ -127,7 +128,7 @@ std::vector<InstId> Emitter::executed(std::span<const InstId> insts) const {
         const Inst& i = k[id];
         const Value condition = i.op == Op::if_ ? k.operands(i)[0] : Value{};
         const InstId source = condition ? k[condition].inst : InstId{};
-        if (!condition || (!is_granted(condition) && !(all_in_range && source.id != none && k[source].op == Op::in_range))) {
+        if (!condition || (!is_proven(condition) && !(all_in_range && source.id != none && k[source].op == Op::in_range))) {
             all.push_back(id);
             continue;
         }
@@ -145,82 +146,83 @@ bool Emitter::unrolls(std::span<const InstId> insts) const {
     const auto count = [&](auto what) { return std::count_if(all.begin(), all.end(), [&](InstId i) { return what(k[i]); }); };
     return count([](const Inst& i) { return is_control(i.op); }) == 0 && int64_t(all.size()) * packets <= most_unrolled &&
            (count([&](const Inst& i) { return i.op == Op::store && staged(i.memory); }) > 0 ||
-            (!open_loops.empty() && count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
+            (!region_loops.empty() &&
+             count([&](const Inst& i) { return i.op == Op::load && k[i.memory].kind == MemoryKind::local; }) >= least_operands));
 }
 
 /// Brings in an operand of the terminator, unless this region's instructions compute it.
-void Emitter::bring_needed(Value v, std::span<const InstId> insts) {
+void Emitter::restore_operand(Value v, std::span<const InstId> insts) {
     const InstId source = k[v].inst;
     const bool here = source.id != none && std::find(insts.begin(), insts.end(), source) != insts.end();
-    if (!here) bring_in(v);
+    if (!here) restore(v);
 }
 
 /// Makes a value of another region available in this packet: reloads it or rematerialises it.
-void Emitter::bring_in(Value v) {
-    if (has_value[v.id] || keeps[v.id].outer) return;
-    const Keep& keep = keeps[v.id];
-    const bool before = bringing_in;
-    bringing_in = true;
-    if (keep.place >= 0) {
-        const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", keep.place));
-        const bool vectors = kind_of(v) == Kind::vector;
+void Emitter::restore(Value v) {
+    if (has_value[v.id] || context_saves[v.id].outer) return;
+    const ContextSave& save = context_saves[v.id];
+    const bool before = restoring;
+    restoring = true;
+    if (save.offset >= 0) {
+        const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", save.offset));
+        const bool vectors = kind_of(v) == ValueKind::vector;
         const std::string t = memory_type(k.type_of(v));
-        define(v, from_memory(k.type_of(v), let(text("load ", vectors ? vector_type(t) : t, ", ptr ", place)), vectors));
-    } else if (computable_again(v)) {
-        for (const Value o : k.operands(k[k[v].inst])) bring_in(o);
+        define(v, from_memory(k.type_of(v), let(text("load ", vectors ? vector_type(t) : t, ", ptr ", address)), vectors));
+    } else if (recomputable(v)) {
+        for (const Value o : k.operands(k[k[v].inst])) restore(o);
         if (!has_value[v.id]) pure_value(k[k[v].inst]);
-    } else if (keep.exported) {
-        define(v, let(text("load ", scalar_type(k.type_of(v)), ", ptr ", keep.slot.name)));
+    } else if (save.exported) {
+        define(v, let(text("load ", scalar_type(k.type_of(v)), ", ptr ", save.slot.name)));
     }
-    bringing_in = before;
+    restoring = before;
 }
 
 /// Saves a value that was computed in a packet, if other regions or the group's code need it.
-void Emitter::defined_now(Value v) {
-    if (!has_barriers || !in_packet || bringing_in) return;
-    const Keep& kept = keeps[v.id];
-    if (kept.spilled && kept.place >= 0) keep(v, values[v.id], kept.place);
+void Emitter::save_if_live_out(Value v) {
+    if (!has_barriers || !in_packet || restoring) return;
+    const ContextSave& kept = context_saves[v.id];
+    if (kept.spilled && kept.offset >= 0) save_value(v, values[v.id], kept.offset);
     if (!kept.exported) return;
-    const Held h = values[v.id];
+    const ValueRep h = values[v.id];
     const std::string t = scalar_type(k.type_of(v));
-    const std::string one = h.kind == Kind::vector ? extract(t, h.vector, first_lane(running)) : h.scalar;
+    const std::string one = h.kind == ValueKind::vector ? extract(t, h.vector, first_lane(running)) : h.scalar;
     line(text("store ", t, " ", one, ", ptr ", kept.slot.name));
 }
 
-void Emitter::keep(Value v, const Held& h, int64_t at) {
-    const std::string place = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", at));
+void Emitter::save_value(Value v, const ValueRep& h, int64_t at) {
+    const std::string address = let(text("getelementptr i8, ptr ", packet_area, ", i64 ", at));
     const Scalar type = k.type_of(v);
-    const bool vectors = kind_of(v) == Kind::vector;
+    const bool vectors = kind_of(v) == ValueKind::vector;
     const std::string given = to_memory(type, vectors ? vector_of(h, type) : h.scalar, vectors);
     const std::string t = memory_type(type);
-    line(text("store ", vectors ? vector_type(t) : t, " ", given, ", ptr ", place));
+    line(text("store ", vectors ? vector_type(t) : t, " ", given, ", ptr ", address));
 }
 
 /// Assigns a terminator's operands to the columns of its construct: in each packet those that differ between items, else outside.
 /// All are read before the first is written, since one column may be another's source.
-void Emitter::hand_on(InstId end, std::span<const Value> given, bool packets) {
+void Emitter::save_live_outs(InstId end, std::span<const Value> given, bool packets) {
     const Inst& i = k[end];
     InstId construct = uniformity.structure().around(end);
     if (i.op == Op::break_ || i.op == Op::continue_)
         while (!is_loop(k[construct].op)) construct = uniformity.structure().around(construct);
     const Inst& owner = k[construct];
     std::vector<Value> to;
-    std::vector<Held> taken;
+    std::vector<ValueRep> taken;
     for (size_t c = 0; c < given.size(); ++c) {
         const bool next = is_loop(owner.op) && (i.op == Op::yield || i.op == Op::continue_);
         to.push_back(next ? k[owner.blocks[0]].params[leading_params(owner.op) + c] : k.result(owner, int(c)));
         // A for's result shares the place of the carried value.
-        if (!next && owner.op == Op::for_ && keeps[to.back().id].outer) to.back() = k[owner.blocks[0]].params[1 + c];
-        if (packets) taken.push_back(held(given[c]));
+        if (!next && owner.op == Op::for_ && context_saves[to.back().id].outer) to.back() = k[owner.blocks[0]].params[1 + c];
+        if (packets) taken.push_back(rep_of(given[c]));
     }
     for (size_t c = 0; c < given.size(); ++c) {
-        const Keep& column = keeps[to[c].id];
-        const bool same_place = column.place >= 0 && keeps[given[c].id].place == column.place;
+        const ContextSave& column = context_saves[to[c].id];
+        const bool same_offset = column.offset >= 0 && context_saves[given[c].id].offset == column.offset;
         if (!column.outer) {
-            if (packets && !same_place) keep(to[c], taken[c], column.place);
-        } else if (packets == !keeps[given[c].id].outer) {
-            const Held h = packets ? taken[c] : held(given[c]);
-            write_held(column.slot, h, {});
+            if (packets && !same_offset) save_value(to[c], taken[c], column.offset);
+        } else if (packets == !context_saves[given[c].id].outer) {
+            const ValueRep h = packets ? taken[c] : rep_of(given[c]);
+            write_rep(column.slot, h, {});
         }
     }
 }

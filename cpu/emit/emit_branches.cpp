@@ -21,11 +21,11 @@ bool Emitter::cheap(BlockId b) const {
 void Emitter::if_(InstId id) {
     const Inst& i = k[id];
     const Value condition = k.operands(i)[0];
-    const Held c = held(condition);
-    if (c.kind == Kind::uniform && (c.scalar == "true" || c.scalar == "false")) {
+    const ValueRep c = rep_of(condition);
+    if (c.kind == ValueKind::uniform && (c.scalar == "true" || c.scalar == "false")) {
         const BlockId arm = i.blocks[c.scalar == "true" ? 0 : 1];
         Arm a{&i, {}, {}};
-        for (int r = 0; r < i.result_count; ++r) a.results.push_back(slot_for(k.result(i, r), "if"));
+        for (int r = 0; r < i.result_count; ++r) a.results.push_back(alloca_for(k.result(i, r), "if"));
         arms.push_back(a);
         sequence(k[arm].insts);
         arms.pop_back();
@@ -33,14 +33,14 @@ void Emitter::if_(InstId id) {
             for (int r = 0; r < i.result_count; ++r) read(k.result(i, r), a.results[size_t(r)]);
         return;
     }
-    if (c.kind != Kind::uniform) return parted_if(id);
+    if (c.kind != ValueKind::uniform) return divergent_if(id);
     const bool gone = loses(i);
     const std::string labels[2] = {label("then"), label("else")}, end = label("end");
     Arm a{&i, {}, {}};
-    for (int r = 0; r < i.result_count; ++r) a.results.push_back(slot_for(k.result(i, r), "if"));
+    for (int r = 0; r < i.result_count; ++r) a.results.push_back(alloca_for(k.result(i, r), "if"));
     const Mask before = running;
-    Slot after;
-    if (gone) after = mask_slot("after");
+    Alloca after;
+    if (gone) after = mask_alloca("after");
     branch(c.scalar, labels[0], labels[1]);
     bool reached = false, left = false;
     for (int arm = 0; arm < 2; ++arm) {
@@ -79,7 +79,7 @@ bool Emitter::worth_together(const Inst& i) const {
 
 /// An i1: the condition holds for all lanes. For a comparison of an affine value, the first and the last lane decide.
 std::string Emitter::holds_for_all(Value condition) {
-    if (held(condition).kind == Kind::uniform) return scalar(condition);
+    if (rep_of(condition).kind == ValueKind::uniform) return scalar(condition);
     const auto by_bits = [&] {
         const std::string bits = let(text("bitcast ", vector_type("i1"), " ", vector(condition), " to i", width));
         return let(text("icmp eq i", width, " ", bits, ", -1"));
@@ -93,9 +93,10 @@ std::string Emitter::holds_for_all(Value condition) {
         return let(text("and i1 ", a, ", ", b));
     }
     const char* const how = i.op == Op::lt ? "slt" : i.op == Op::le ? "sle" : i.op == Op::gt ? "sgt" : i.op == Op::ge ? "sge" : nullptr;
-    const Held& h = held(v[0]);
+    const ValueRep& h = rep_of(v[0]);
     const int64_t to_last = h.step * (width - 1);
-    if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != Kind::affine || kind_of(v[1]) != Kind::uniform || std::abs(to_last) > INT32_MAX)
+    if (!how || k.type_of(v[0]) != Scalar::i32 || h.kind != ValueKind::affine || kind_of(v[1]) != ValueKind::uniform ||
+        std::abs(to_last) > INT32_MAX)
         return by_bits();
     const std::string first = scalar(v[0]), limit = scalar(v[1]), last = let(text("add i32 ", first, ", ", to_last));
     const std::string at_first = let(text("icmp ", how, " i32 ", first, ", ", limit)), at_last = let(text("icmp ", how, " i32 ", last, ", ", limit));
@@ -103,13 +104,13 @@ std::string Emitter::holds_for_all(Value condition) {
     return let(text("and i1 ", let(text("and i1 ", at_first, ", ", at_last)), ", ", no_wrap));
 }
 
-void Emitter::parted_if(InstId id) {
+void Emitter::divergent_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = vector(k.operands(i)[0]), type = vector_type("i1");
     if (cheap(i.blocks[0]) && cheap(i.blocks[1])) return chosen(i, condition);
     Arm a{&i, {}, {}};
     for (int r = 0; r < i.result_count; ++r) {
-        a.results.push_back(slot_for(k.result(i, r), "if"));
+        a.results.push_back(alloca_for(k.result(i, r), "if"));
         clear(a.results.back());
     }
     std::string done;
@@ -142,8 +143,8 @@ void Emitter::parted_if(InstId id) {
             terminator(k[b].insts[0]);
         } else {
             const std::string then = label(arm ? "else" : "then"), end = label("end");
-            Slot after;
-            if (gone) after = mask_slot("after"), write_mask(after, entered[arm]);
+            Alloca after;
+            if (gone) after = mask_alloca("after"), write_mask(after, entered[arm]);
             branch(any(entered[arm]), then, end);
             start(then);
             sequence(k[b].insts);
@@ -168,7 +169,7 @@ void Emitter::chosen(const Inst& i, const std::string& condition) {
     for (int r = 0; r < i.result_count; ++r) {
         const Value v = k.result(i, r);
         const Value yes = k.operands(last_inst(k, i.blocks[0]))[size_t(r)], no = k.operands(last_inst(k, i.blocks[1]))[size_t(r)];
-        if (kind_of(v) != Kind::vector) {
+        if (kind_of(v) != ValueKind::vector) {
             define(v, scalar(yes));  // one value on either path
             continue;
         }

@@ -31,17 +31,17 @@ Emitter::Emitter(const Kernel& kernel, const Target& t, const Variant& v)
       has_value(kernel.values.size()) {
     for (const InstId i : k.body().insts) has_barriers = has_barriers || contains_barrier(k, k[i]);
     choose_width();
-    place_memories();
-    plan_sums();
+    lay_out_memories();
+    plan_private_sums();
     plan_products();
     main = main_access();
 }
 
 /// Lays out the scratch memory: local arrays, then (with barriers) what packets save. Private memory is on the stack if it fits.
-void Emitter::place_memories() {
-    memory_places.assign(k.memories.size(), -1);
+void Emitter::lay_out_memories() {
+    memory_offsets.assign(k.memories.size(), -1);
     private_names.resize(k.memories.size());
-    private_places.resize(k.memories.size());
+    private_offsets.resize(k.memories.size());
     int64_t private_bytes = 0;
     for (const Memory& m : k.memories) {
         if (m.kind != MemoryKind::private_) continue;
@@ -54,7 +54,7 @@ void Emitter::place_memories() {
         if (m.kind == MemoryKind::array) continue;
         const int64_t elements = interp::local_elements(k, m, variant.group);
         if (m.kind == MemoryKind::local) {
-            memory_places[at] = scratch_bytes;
+            memory_offsets[at] = scratch_bytes;
             scratch_bytes = rounded_up(scratch_bytes + elements * m.element.size, line_bytes);
             continue;
         }
@@ -65,7 +65,7 @@ void Emitter::place_memories() {
                 allocas += text("  ", array, " = alloca [", elements, " x ", vector_type(memory_type(l.type)), "], align 64\n");
                 private_names[at].push_back(array);
             } else {
-                private_places[at].push_back(packet_bytes);
+                private_offsets[at].push_back(packet_bytes);
                 packet_bytes += bytes;
             }
         }
@@ -74,12 +74,12 @@ void Emitter::place_memories() {
 
 std::string Emitter::memory_text(MemoryId m) {
     if (k[m].kind == MemoryKind::array) return text("%array", k[m].argument);
-    return text("%local", m.id, staged(m) && !granted.empty() ? "free" : "");
+    return text("%local", m.id, staged(m) && !proven.empty() ? "free" : "");
 }
 
 std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
     if (!private_names[m.id].empty()) return private_names[m.id][leaf];
-    return let(text("getelementptr i8, ptr ", packet_area, ", i64 ", private_places[m.id][leaf]), "private");
+    return let(text("getelementptr i8, ptr ", packet_area, ", i64 ", private_offsets[m.id][leaf]), "private");
 }
 
 // ---- values of the frame, each loaded once ----
@@ -87,10 +87,10 @@ std::string Emitter::private_text(MemoryId m, uint32_t leaf) {
 std::string Emitter::frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset) {
     std::string& known = frame_texts[key];
     if (!known.empty()) return known;
-    const std::string place = name("p");
+    const std::string address = name("p");
     known = name("f");
-    entry += text("  ", place, " = getelementptr i8, ptr ", base, ", i64 ", offset, "\n");
-    entry += text("  ", known, " = load ", type, ", ptr ", place, "\n");
+    entry += text("  ", address, " = getelementptr i8, ptr ", base, ", i64 ", offset, "\n");
+    entry += text("  ", known, " = load ", type, ", ptr ", address, "\n");
     return known;
 }
 
@@ -101,8 +101,8 @@ std::string Emitter::argument_text(int parameter, Scalar type) {
 
 /// An array's extent, an i64.
 std::string Emitter::extent_text(MemoryId m, int axis) {
-    const int64_t place = int64_t(k[m].argument) * int64_t(sizeof(FrameArgument)) + int64_t(offsetof(FrameArgument, extents));
-    const std::string extents = frame_load(text("extents", k[m].argument), "ptr", "%arguments", place);
+    const int64_t offset = int64_t(k[m].argument) * int64_t(sizeof(FrameArgument)) + int64_t(offsetof(FrameArgument, extents));
+    const std::string extents = frame_load(text("extents", k[m].argument), "ptr", "%arguments", offset);
     return frame_load(text("extent", k[m].argument, ".", axis), "i64", extents, 8 * axis);
 }
 
@@ -123,19 +123,19 @@ std::string Emitter::column_text(int which) {
 void Emitter::pure_value(const Inst& i) {
     const Value r = k.result(i);
     const int axis = int(i.immediate);
-    if (straight(i)) return;
-    if (is_granted(r)) {
-        values[r.id] = {Kind::uniform, "true", "", 0};
+    if (interior_value(i)) return;
+    if (is_proven(r)) {
+        values[r.id] = {ValueKind::uniform, "true", "", 0};
         has_value[r.id] = true;
         return;
     }
     switch (i.op) {
         case Op::constant:
-            if (kind_of(r) == Kind::vector) return define(r, splat_constant(i.type, i.immediate, true));
+            if (kind_of(r) == ValueKind::vector) return define(r, splat_constant(i.type, i.immediate, true));
             return define(r, constant(i.type, i.immediate));
         case Op::argument: return define(r, from_memory(i.type, argument_text(axis, i.type), false));
         case Op::local_index:
-            if (main && axis == 0) return define(r, let(text("sub i32 ", local_at[0], ", ", most_lead)));
+            if (main && axis == 0) return define(r, let(text("sub i32 ", local_at[0], ", ", most_peeled)));
             return define(r, local_at[size_t(axis)]);
         case Op::global_index: return define(r, let(text("add i32 ", origin[size_t(axis)], ", ", local_at[size_t(axis)])));
         case Op::group_index: return define(r, group_at[size_t(axis)]);
@@ -160,7 +160,7 @@ void Emitter::pure_value(const Inst& i) {
 
 void Emitter::in_range(Value r) {
     if (all_in_range) {
-        values[r.id] = {Kind::uniform, "true", "", 0};
+        values[r.id] = {ValueKind::uniform, "true", "", 0};
         has_value[r.id] = true;
         return;
     }
@@ -177,8 +177,8 @@ void Emitter::in_range(Value r) {
             if (axis > 0 && width > 1) inside = splat("i1", inside);
         } else {
             const std::string v = vector_type("i32");
-            Held here;
-            here.kind = Kind::affine, here.scalar = local_at[0], here.step = 1;
+            ValueRep here;
+            here.kind = ValueKind::affine, here.scalar = local_at[0], here.step = 1;
             const std::string limit = splat("i32", left), at = vector_of(here, Scalar::i32);
             inside = let(text("icmp slt ", v, " ", at, ", ", limit));
         }
@@ -203,9 +203,9 @@ void Emitter::group_without_barriers() {
     all_in_range = !k.whole_groups || variant.full;
     if (packet_bytes) packet_area = let(text("getelementptr i8, ptr %kept, i64 0"));
     row_insts = k.body().insts;
-    turned = turned_loads(row_insts);
-    const std::vector<Bend> bends = find_bends();
-    rows(counts, trimmed, [&] { with_and_without_bends(bends, [&] { sequence(k.body().insts); }); });
+    transposed_loads = find_transposed_loads(row_insts);
+    const std::vector<BoundaryIndex> boundaries = find_boundary_indices();
+    rows(counts, trimmed, [&] { interior_and_boundary_versions(boundaries, [&] { sequence(k.body().insts); }); });
 }
 
 // ---- groups ----
@@ -215,7 +215,7 @@ void Emitter::group() {
         const std::string base = let(text("mul i32 ", group_at[axis], ", ", variant.group[axis]));
         origin[axis] = let(text("add i32 ", axis_text("start", int(axis)), ", ", base));
     }
-    if (main) origin[0] = let(text("sub i32 ", origin[0], ", ", most_lead));
+    if (main) origin[0] = let(text("sub i32 ", origin[0], ", ", most_peeled));
     return_label = label("group_end");
     const std::string end = return_label;
     if (has_barriers)
@@ -302,7 +302,7 @@ void Emitter::function() {
             outer += text("  ", p, "_at = getelementptr i8, ptr %arguments, i64 ",
                           int64_t(m.argument) * int64_t(sizeof(FrameArgument)), "\n  ", p, " = load ptr, ptr ", p, "_at\n");
         if (m.kind == MemoryKind::local && !staged({uint32_t(at)}))
-            outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_places[at], "\n");
+            outer += text("  ", p, " = getelementptr i8, ptr %scratch, i64 ", memory_offsets[at], "\n");
     }
     if (has_barriers || packet_bytes) outer += text("  %kept = getelementptr i8, ptr %scratch, i64 ", scratch_bytes, "\n");
     outer += text("  %end = add i64 %first, %count\n  call void @groups(", parameters(true),

@@ -24,7 +24,7 @@ Value Emitter::bound_of(std::span<const InstId> insts) const {
     for (const InstId id : insts) {
         const Inst& i = k[id];
         if (is_pure(i.op) || i.op == Op::load) {
-            const Keep& kept = keeps[k.result(i).id];
+            const ContextSave& kept = context_saves[k.result(i).id];
             if (kept.spilled || kept.exported) return {};
         } else if (i.op == Op::if_ && !only && i.result_count == 0 && k[i.blocks[1]].insts.size() == 1) {
             only = &i;
@@ -53,7 +53,7 @@ Value Emitter::bound_in(Value condition) const {
     if (item.id == none || k[item].op != Op::local_index || k[item].immediate != 0) return {};
     uint64_t limit = 0;
     const bool constant = k.constant(v[1], limit);
-    return (i.op == Op::lt ? constant || keeps[v[1].id].outer : constant && limit == 0) ? condition : Value{};
+    return (i.op == Op::lt ? constant || context_saves[v[1].id].outer : constant && limit == 0) ? condition : Value{};
 }
 
 /// The number of items of each row below the bound.

@@ -76,7 +76,7 @@ void Emitter::sequence(std::span<const InstId> insts) {
         if (!lost || at + 1 >= insts.size()) continue;
         lost = false;
         const std::string rest = label("rest"), skip = label("skip");
-        const Slot after = mask_slot("after");
+        const Alloca after = mask_alloca("after");
         write_mask(after, running);
         branch(any(running), rest, skip);
         start(rest);
@@ -100,8 +100,8 @@ void Emitter::instruction(InstId id) {
         case Op::load: return load(id);
         case Op::store: return store(id);
         case Op::uniform: {
-            const Held h = held(k.operands(i)[0]);
-            if (h.kind == Kind::uniform) return define(k.result(i), h.scalar);
+            const ValueRep h = rep_of(k.operands(i)[0]);
+            if (h.kind == ValueKind::uniform) return define(k.result(i), h.scalar);
             return define(k.result(i), extract(scalar_type(i.type), vector(k.operands(i)[0]), first_lane(running)));
         }
         case Op::subgroup: return subgroup(i);
@@ -131,32 +131,32 @@ void Emitter::loop(InstId id) {
     l.masked = loop_masks(id);
     bool returns = false;
     each_inside(k, i, [&](InstId inner) { returns = returns || (k[inner].op == Op::return_ && masked_jump(inner)); });
-    l.tracked = width > 1 && (parts(id) || l.masked || returns);
+    l.tracked = width > 1 && (diverges(id) || l.masked || returns);
     l.entered = running;
     l.latch = label("latch");
     l.exit = label("exit");
     l.body = label("body");
     const std::string header = label("loop");
-    Tiling tiling = open_tiles(id);
+    RowTiling tiling = open_tiles(id);
     for (uint32_t c = 0; c < i.result_count; ++c) {
-        l.carried.push_back(slot_for(k[i.blocks[0]].params[leading_params(i.op) + c], "carried"));
+        l.carried.push_back(alloca_for(k[i.blocks[0]].params[leading_params(i.op) + c], "carried"));
         write(l.carried.back(), v[leading + c], {});
         l.captured.push_back(uses.any(k.result(i, int(c))));
-        l.results.push_back(slot_for(k.result(i, int(c)), "result"));
+        l.results.push_back(alloca_for(k.result(i, int(c)), "result"));
         if (l.captured.back()) clear(l.results.back());
     }
-    Slot index;
+    Alloca index;
     if (i.op == Op::for_) {
-        index = slot_for(k[i.blocks[0]].params[0], "index");
+        index = alloca_for(k[i.blocks[0]].params[0], "index");
         write(index, v[0], {});
     }
     if (l.tracked) {
-        l.alive = mask_slot("alive");
+        l.alive = mask_alloca("alive");
         write_mask(l.alive, running);
-        if (l.masked) l.continued = mask_slot("continued");
-        if (returns) l.left = mask_slot("left"), line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.left.name));
+        if (l.masked) l.continued = mask_alloca("continued");
+        if (returns) l.left = mask_alloca("left"), line(text("store ", vector_type("i1"), " zeroinitializer, ptr ", l.left.name));
     }
-    open_rows(id);
+    open_deferred_reductions(id);
     const bool outer_lost = lost;
     lost = false;
     start(header);
@@ -194,7 +194,7 @@ void Emitter::loop(InstId id) {
         jump(l.latch);
     }
     start(l.latch);
-    next_in_rows(id);
+    next_deferred_iteration(id);
     if (i.op == Op::for_) for_latch(i, l, index);
     if (l.tracked) {
         branch(any(read_mask(l.alive)), header, l.exit);
@@ -210,7 +210,7 @@ void Emitter::loop(InstId id) {
         jump(header);
     }
     start(l.exit);
-    close_rows(id);
+    close_deferred_reductions(id);
     loops.pop_back();
     running = returns ? read_mask(l.left) : l.entered;
     lost = returns || outer_lost;
@@ -237,14 +237,15 @@ std::string Emitter::runs_on(const Inst& i, Scalar type, const std::string& inde
     return down.empty() ? on : let(text("or ", b, " ", on, ", ", let(text("and ", b, " ", down, ", ", more()))));
 }
 
-void Emitter::for_header(InstId id, Loop& l, const Slot& index) {
+void Emitter::for_header(InstId id, Loop& l, const Alloca& index) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
     read(param, index);
-    const bool scalars = kind_of(param) == Kind::uniform && kind_of(v[1]) == Kind::uniform && kind_of(v[2]) == Kind::uniform;
+    const bool scalars =
+        kind_of(param) == ValueKind::uniform && kind_of(v[1]) == ValueKind::uniform && kind_of(v[2]) == ValueKind::uniform;
     std::vector<Value> now(k[i.blocks[0]].params.begin() + 1, k[i.blocks[0]].params.end());
-    const Kind kind = scalars ? Kind::uniform : Kind::vector;
+    const ValueKind kind = scalars ? ValueKind::uniform : ValueKind::vector;
     const std::string on = runs_on(i, k.type_of(param), text_of(param, kind), text_of(v[1], kind), text_of(v[2], kind), !scalars);
     if (scalars) {
         const std::string leave = label("leave");
@@ -261,31 +262,31 @@ void Emitter::for_header(InstId id, Loop& l, const Slot& index) {
 }
 
 /// The loop's increment. If the index overflows its type, the loop ends as it does at `to`.
-void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
+void Emitter::for_latch(const Inst& i, const Loop& l, const Alloca& index) {
     const auto v = k.operands(i);
     const Value param = k[i.blocks[0]].params[0];
     const Scalar type = k.type_of(param);
     const std::string t = type_of(type, index.kind);
     const std::string old = let(text("load ", t, ", ptr ", index.name)),
-                      step = text_of(v[2], index.kind == Kind::vector ? Kind::vector : Kind::uniform);
+                      step = text_of(v[2], index.kind == ValueKind::vector ? ValueKind::vector : ValueKind::uniform);
     uint64_t bits = 0;
     const bool constant = k.constant(v[2], bits);
     const bool one = constant && (bits == 1 || (is_signed_int(type) && bits == (~uint64_t(0) >> (64 - 8 * size_of(type)))));
     if (one) {
         const std::string now =
-            let(text("add ", index.kind == Kind::uniform && bits == 1 ? (is_unsigned_int(type) ? "nuw " : "nsw ") : "", t, " ",
-                     old, ", ", step));
+            let(text("add ", index.kind == ValueKind::uniform && bits == 1 ? (is_unsigned_int(type) ? "nuw " : "nsw ") : "", t,
+                     " ", old, ", ", step));
         return line(text("store ", t, " ", now, ", ptr ", index.name));
     }
-    const bool vectors = index.kind != Kind::uniform;
+    const bool vectors = index.kind != ValueKind::uniform;
     const std::string whole = vectors ? vector_type(scalar_type(type)) : t, b = vectors ? vector_type("i1") : "i1";
     const std::string function =
         text("@llvm.", is_unsigned_int(type) ? "u" : "s", "add.with.overflow.", intrinsic_suffix(scalar_type(type), vectors));
     declare(text("declare { ", whole, ", ", b, " } ", function, "(", whole, ", ", whole, ")"));
-    Held before;
+    ValueRep before;
     before.kind = index.kind;
     before.step = index.step;
-    (index.kind == Kind::vector ? before.vector : before.scalar) = old;
+    (index.kind == ValueKind::vector ? before.vector : before.scalar) = old;
     const std::string from = vectors ? vector_of(before, type) : old, by = vectors ? vector(v[2]) : step;
     const std::string both =
         let(text("call { ", whole, ", ", b, " } ", function, "(", whole, " ", from, ", ", whole, " ", by, ")"));
@@ -308,13 +309,13 @@ void Emitter::for_latch(const Inst& i, const Loop& l, const Slot& index) {
 void Emitter::capture_carried(const Loop& l, const Mask& who) {
     for (size_t c = 0; c < l.results.size(); ++c) {
         if (!l.captured[c]) continue;
-        Held now;
-        const Slot& from = l.carried[c];
+        ValueRep now;
+        const Alloca& from = l.carried[c];
         now.kind = from.kind;
         now.step = from.step;
-        (from.kind == Kind::vector ? now.vector : now.scalar) =
+        (from.kind == ValueKind::vector ? now.vector : now.scalar) =
             let(text("load ", type_of(from.type, from.kind), ", ptr ", from.name));
-        write_held(l.results[c], now, who);
+        write_rep(l.results[c], now, who);
     }
     note_left(l, who);
 }
@@ -332,9 +333,9 @@ void Emitter::note_left(const Loop& l, const Mask& who) {
 
 /// Stores the carried values of the next iteration, for the active items.
 void Emitter::next_iteration(const Loop& l, std::span<const Value> now) {
-    std::vector<Held> taken;
-    for (const Value v : now) taken.push_back(held(v));
-    for (size_t c = 0; c < l.carried.size(); ++c) write_held(l.carried[c], taken[c], l.masked ? running : Mask{});
+    std::vector<ValueRep> taken;
+    for (const Value v : now) taken.push_back(rep_of(v));
+    for (size_t c = 0; c < l.carried.size(); ++c) write_rep(l.carried[c], taken[c], l.masked ? running : Mask{});
 }
 
 // ---- terminators ----
@@ -377,8 +378,8 @@ void Emitter::terminator(InstId id) {
 void Emitter::test(const Inst& i) {
     const auto v = k.operands(i);
     Loop& l = loops.back();
-    const Held c = held(v[0]);
-    if (c.kind == Kind::uniform) {
+    const ValueRep c = rep_of(v[0]);
+    if (c.kind == ValueKind::uniform) {
         const std::string leave = label("leave");
         if (l.tracked) write_mask(l.alive, running);
         branch(c.scalar, l.body, leave);

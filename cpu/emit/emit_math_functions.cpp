@@ -177,10 +177,10 @@ std::string Emitter::logarithm(Op op, const std::string& x) {
 std::string Emitter::near_sine(Op op, const std::string& x) {
     Floats f(*this);
     const bool cosine = op == Op::cos;
-    const std::string turns =
+    const std::string is_transposed_load =
         cosine ? f.add(f.fma(x, f.constant(0.318309886f), f.constant(-0.5f)), f.constant(to_whole))
                : f.fma(x, f.constant(0.318309886f), f.constant(to_whole));
-    std::string n = f.sub(turns, f.constant(to_whole));
+    std::string n = f.sub(is_transposed_load, f.constant(to_whole));
     if (cosine) n = f.add(n, f.constant(0.5f));
     std::string r = f.fma(n, f.constant(-3.14159274f), x);
     r = f.fma(n, f.constant(8.74227766e-8f), r);
@@ -190,7 +190,7 @@ std::string Emitter::near_sine(Op op, const std::string& x) {
     std::string p = f.constant(2.5992474e-6f);
     for (const float c : {-1.9807421e-4f, 0.0083330534f, -0.1666666f}) p = f.fma(p, z, f.constant(c));
     const std::string y = f.fma(f.mul(z, r), p, r);
-    std::string flips = f.on_bits("shl", f.bits(turns), Floats::whole(31));
+    std::string flips = f.on_bits("shl", f.bits(is_transposed_load), Floats::whole(31));
     if (cosine) flips = f.on_bits("xor", flips, Floats::whole(INT32_MIN));
     return f.of_bits(f.on_bits("xor", f.bits(y), flips));
 }

@@ -13,7 +13,7 @@ struct Emitted {
     std::string text;
     std::string symbol;                  ///< of the Entry (cpu/native/frame.h)
     int64_t scratch_bytes = 0;           ///< of each thread: local memory, and values that items save across barriers
-    std::vector<ArraySum> sums;          ///< arrays that get private copies
+    std::vector<PrivatisedArray> sums;   ///< arrays that get private copies
     std::vector<std::string> functions;  ///< external functions that the text calls: SLEEF's, and those of host_function()
 };
 

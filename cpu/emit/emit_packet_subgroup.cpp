@@ -35,7 +35,7 @@ void Emitter::subgroup(const Inst& i) {
     const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
     if (const auto op = combines(what)) return combine(i, *op, what);
     const auto one = [&](const std::string& scalar) {
-        define(r, kind_of(r) == Kind::vector ? splat(scalar_type(i.type), scalar) : scalar);
+        define(r, kind_of(r) == ValueKind::vector ? splat(scalar_type(i.type), scalar) : scalar);
     };
     switch (what) {
         case Subgroup::any: return one(any(narrowed(running, vector(v[0]))));
@@ -58,8 +58,9 @@ void Emitter::subgroup(const Inst& i) {
         }
         case Subgroup::broadcast_first: return one(extract(t, vector(v[0]), first_lane(running)));
         case Subgroup::broadcast: {
-            const Held lane = held(v[1]);
-            const std::string from = lane.kind == Kind::uniform ? lane.scalar : extract("i32", vector(v[1]), first_lane(running));
+            const ValueRep lane = rep_of(v[1]);
+            const std::string from =
+                lane.kind == ValueKind::uniform ? lane.scalar : extract("i32", vector(v[1]), first_lane(running));
             return one(extract(t, vector(v[0]), from));
         }
         default: break;
@@ -76,11 +77,11 @@ void Emitter::subgroup(const Inst& i) {
     source = let(text("select ", b, " ", inside, ", ", vi, " ", source, ", ", vi, " ", own));
     const std::string memory = vector_type(memory_type(type)), array = alloca_of(memory, "lanes");
     line(text("store ", memory, " ", to_memory(type, vector(v[0]), true), ", ptr ", array));
-    const std::string places = let(text("getelementptr ", memory_type(type), ", ptr ", array, ", ", vi, " ", source));
+    const std::string addresses = let(text("getelementptr ", memory_type(type), ", ptr ", array, ", ", vi, " ", source));
     const std::string suffix = intrinsic_suffix(memory_type(type), true);
     const std::string function = text("@llvm.masked.gather.", suffix, ".v", width, "p0");
     declare(text("declare ", memory, " ", function, "(", vector_type("ptr"), ", i32, ", b, ", ", memory, ")"));
-    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", places, ", i32 ",
+    const std::string taken = let(text("call ", memory, " ", function, "(", vector_type("ptr"), " ", addresses, ", i32 ",
                                        size_of(type), ", ", b, " splat (i1 true), ", memory, " zeroinitializer)"));
     define(r, from_memory(type, taken, true));
 }
@@ -90,14 +91,14 @@ void Emitter::combine(const Inst& i, Op op, Subgroup what) {
     const Value given = k.operands(i)[0], r = k.result(i);
     const Scalar type = k.type_of(given);
     const std::string t = scalar_type(type), whole = vector_type(t), b = vector_type("i1");
-    const std::string nothing = splat_constant(type, identity(op, type), true);
+    const std::string nothing = splat_constant(type, neutral_element(op, type), true);
     std::string value = vector(given);
     if (!running.all()) value = let(text("select ", b, " ", running.text, ", ", whole, " ", value, ", ", whole, " ", nothing));
     if (!is_scan(what)) {
         for (int half = width / 2; half >= 1; half /= 2)
             value = operation(op, type, {value, permuted(t, value, [&](int l) { return l ^ half; })}, width > 1, false);
         const std::string all = extract(t, value, "0");
-        return define(r, kind_of(r) == Kind::vector ? splat(t, all) : all);
+        return define(r, kind_of(r) == ValueKind::vector ? splat(t, all) : all);
     }
     const auto moved = [&](const std::string& x, int by) {
         std::string indices;
@@ -117,9 +118,9 @@ void Emitter::report(const Inst& i) {
     const Mask outer = running;
     const std::string end = label("reported"), go = label("report");
     if (failure) {
-        const Held c = held(k.operands(i)[0]);
+        const ValueRep c = rep_of(k.operands(i)[0]);
         const std::string b = vector_type("i1");
-        if (c.kind == Kind::uniform && width == 1) {
+        if (c.kind == ValueKind::uniform && width == 1) {
             branch(c.scalar, end, go);
         } else {
             running = narrowed(running, let(text("xor ", b, " ", vector(k.operands(i)[0]), ", splat (i1 true)")));

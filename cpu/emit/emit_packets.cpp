@@ -53,21 +53,21 @@ void Emitter::repeat(const std::string& loop) {
 
 /// Emits a packet at local_at. Values computed in it are not visible outside.
 void Emitter::packet(const Mask& items, const Body& body) {
-    const std::vector<Held> outer_values = values;
+    const std::vector<ValueRep> outer_values = values;
     const std::vector<bool> outer_has = has_value;
     const std::string outer_return = return_label;
     const auto outer_loads = std::exchange(loaded_before, {});
-    const auto outer_stores = std::exchange(joining, {});
+    const auto outer_stores = std::exchange(pending_stores, {});
     return_label = label("done");
     running = items;
     lost = false;
     in_packet = true;
     body();
-    if (!joining.empty()) library_bug(text("a store of kernel ", k.name, " waits for others that do not come"));
+    if (!pending_stores.empty()) library_bug(text("a store of kernel ", k.name, " waits for others that do not come"));
     if (open) jump(return_label);
     start(return_label);
     in_packet = false;
-    loaded_before = outer_loads, joining = outer_stores;
+    loaded_before = outer_loads, pending_stores = outer_stores;
     return_label = outer_return;
     values = outer_values;
     has_value = outer_has;
@@ -114,15 +114,16 @@ void Emitter::packets_of_row(const std::string& end, bool trimmed, const Body& b
 /// The access that determines the alignment of a row's packets. It has step 1 along the row, and its place is computable from the
 /// item's indices. Prefers stores, since stores that cross cache lines are the slowest; null if packets begin with the range.
 const Inst* Emitter::main_access() const {
-    if (!variant.lead || has_barriers || width == 1 || width > target.width) return nullptr;
-    const std::vector<InstId> all_turned = turned_loads(k.body().insts);
+    if (!variant.peeled || has_barriers || width == 1 || width > target.width) return nullptr;
+    const std::vector<InstId> all_turned = find_transposed_loads(k.body().insts);
     if (!std::all_of(all_turned.begin(), all_turned.end(), [&](InstId id) { return steps_evenly(k[id]); })) return nullptr;
     const auto along_row = [&](const Inst& i) {
         if (i.memory.id == none || k[i.memory].kind != MemoryKind::array || sum_lanes[i.memory.id] > 0) return false;
         if (int(k[i.memory].element.size) != size_of(i.type)) return false;
         const auto indices = indices_of(k, i);
         int steps = most_steps;
-        return lies_in_row(i) && std::all_of(indices.begin(), indices.end(), [&](Value v) { return follows(v, steps); });
+        return lies_in_row(i) &&
+               std::all_of(indices.begin(), indices.end(), [&](Value v) { return is_rematerialisable(v, steps); });
     };
     const auto& order = uniformity.structure().order();
     for (const Op op : {Op::store, Op::load})
@@ -132,30 +133,32 @@ const Inst* Emitter::main_access() const {
 }
 
 /// The number of items by which a row's first packet begins early: the distance of the main access from the last boundary of a
-/// line, or of a vector if that is shorter. It is the same for all groups of a row. An i32 below `most_lead`.
-std::string Emitter::lead_of_row() {
+/// line, or of a vector if that is shorter. It is the same for all groups of a row. An i32 below `most_peeled`.
+std::string Emitter::peel_of_row() {
     const auto before = std::make_tuple(origin, group_at, local_at);
-    origin[0] = let(text("sub i32 ", axis_text("start", 0), ", ", most_lead));
-    group_at[0] = "0", local_at[0] = std::to_string(most_lead);
+    origin[0] = let(text("sub i32 ", axis_text("start", 0), ", ", most_peeled));
+    group_at[0] = "0", local_at[0] = std::to_string(most_peeled);
     const int size = size_of(main->type), bytes = std::min(line_bytes, size * width);
-    std::string lead;
+    std::string peel;
     packet({}, [&] {
-        for (const Value v : indices_of(k, *main)) follow(v);
-        const std::string place = let(text("ptrtoint ptr ", access(*main).pointer, " to i64"));
-        const std::string behind = let(text("and i64 ", place, ", ", bytes - 1));
-        lead = let(text("trunc i64 ", let(text("udiv i64 ", behind, ", ", size)), " to i32"), "lead");
+        for (const Value v : indices_of(k, *main)) rematerialise(v);
+        const std::string address = let(text("ptrtoint ptr ", access(*main).pointer, " to i64"));
+        const std::string behind = let(text("and i64 ", address, ", ", bytes - 1));
+        peel = let(text("trunc i64 ", let(text("udiv i64 ", behind, ", ", size)), " to i32"), "lead");
     });
     std::tie(origin, group_at, local_at) = before;
-    return lead;
+    return peel;
 }
 
-/// Emits the packets of a row that begins early. Items are counted from `most_lead` before the group's first one, so that indices
-/// in the row are not negative; the next group begins where this one ends.
-void Emitter::row_with_lead(const Body& body) {
-    const std::string first = let(text("sub i32 ", most_lead, ", ", lead_of_row()));
-    const std::string begin = let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_lead, ", i32 0"));
+/// Emits the packets of a row that begins early. Items are counted from `most_peeled` before the group's first one, so that
+/// indices in the row are not negative; the next group begins where this one ends.
+void Emitter::peeled_row(const Body& body) {
+    const std::string first = let(text("sub i32 ", most_peeled, ", ", peel_of_row()));
+    const std::string begin =
+        let(text("select i1 ", let(text("icmp eq i32 ", group_at[0], ", 0")), ", i32 ", most_peeled, ", i32 0"));
     const std::string base = let(text("mul i32 ", group_at[0], ", ", variant.group[0]));
-    const std::string range_end = let(text("add i32 ", let(text("sub i32 ", axis_text("extent", 0), ", ", base)), ", ", most_lead));
+    const std::string range_end =
+        let(text("add i32 ", let(text("sub i32 ", axis_text("extent", 0), ", ", base)), ", ", most_peeled));
     const std::string group_end = let(text("add i32 ", first, ", ", variant.group[0]));
     declare("declare i32 @llvm.smin.i32(i32, i32)");
     const std::string end = let(text("call i32 @llvm.smin.i32(i32 ", range_end, ", i32 ", group_end, ")"));
@@ -181,7 +184,7 @@ void Emitter::row_with_lead(const Body& body) {
     branch(let(text("icmp slt i32 ", x, ", ", end)), part, exit);
     start(part);
     local_at[0] = x;
-    const std::string v = vector_type("i32"), at = vector_of({Kind::affine, x, "", 1}, Scalar::i32);
+    const std::string v = vector_type("i32"), at = vector_of({ValueKind::affine, x, "", 1}, Scalar::i32);
     const std::string above = let(text("icmp sge ", v, " ", at, ", ", splat("i32", begin)));
     const std::string below = let(text("icmp slt ", v, " ", at, ", ", splat("i32", end)));
     const std::string mask = let(text("and ", vector_type("i1"), " ", above, ", ", below), "m");
@@ -195,15 +198,15 @@ void Emitter::row_with_lead(const Body& body) {
 
 /// Emits the packets of a group, row by row: `counts` items along each axis.
 void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
-    if (!turned.empty() && !trimmed) return turned_rows(body);
-    if (!turned.empty()) {
+    if (!transposed_loads.empty() && !trimmed) return transposed_rows(body);
+    if (!transposed_loads.empty()) {
         const std::string whole = label("whole"), part = label("part"), end = label("rows_end");
         std::string all = "true";
         for (size_t axis = main ? 1 : 0; axis < 3; ++axis)
             all = let(text("and i1 ", all, ", ", let(text("icmp eq i32 ", counts[axis], ", ", variant.group[axis]))));
         branch(all, whole, part);
         start(whole);
-        main ? turned_rows_with_lead(body) : turned_rows(body);
+        main ? peeled_transposed_rows(body) : transposed_rows(body);
         jump(end);
         start(part);
         plain_rows(counts, trimmed, body);
@@ -215,15 +218,15 @@ void Emitter::rows(const std::array<std::string, 3>& counts, bool trimmed, const
 void Emitter::plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& body) {
     counted("z", counts[2], [&](const std::string& z) {
         local_at = {"0", "0", z};
-        if (unrolled && !main) open_walks(row_insts);
-        along_walks([&] {
+        if (unrolled && !main) open_incremented_pointers(row_insts);
+        with_incremented_pointers([&] {
             counted("y", counts[1], [&](const std::string& y) {
                 local_at[1] = y;
                 if (main)
-                    row_with_lead(body);
+                    peeled_row(body);
                 else
                     packets_of_row(counts[0], trimmed, body);
-                next_in_walks();
+                increment_pointers();
             });
         });
     });

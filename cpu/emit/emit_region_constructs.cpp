@@ -19,16 +19,16 @@ using namespace ir;
 
 /// A group-uniform value outside of packets: exported by the packet that ran last, or read from the save area of packet 0.
 std::string Emitter::outer_scalar(Value v) {
-    if (keeps[v.id].outer) return scalar(v);
+    if (context_saves[v.id].outer) return scalar(v);
     const Scalar type = k.type_of(v);
-    if (keeps[v.id].place >= 0) {
-        const std::string place = let(text("getelementptr i8, ptr %kept, i64 ", keeps[v.id].place));
-        return from_memory(type, let(text("load ", memory_type(type), ", ptr ", place)), false);
+    if (context_saves[v.id].offset >= 0) {
+        const std::string address = let(text("getelementptr i8, ptr %kept, i64 ", context_saves[v.id].offset));
+        return from_memory(type, let(text("load ", memory_type(type), ", ptr ", address)), false);
     }
-    return let(text("load ", scalar_type(type), ", ptr ", keeps[v.id].slot.name));
+    return let(text("load ", scalar_type(type), ", ptr ", context_saves[v.id].slot.name));
 }
 
-void Emitter::open_if(InstId id) {
+void Emitter::region_if(InstId id) {
     const Inst& i = k[id];
     const std::string condition = outer_scalar(k.operands(i)[0]), then = label("then"), otherwise = label("else"),
                       end = label("end");
@@ -43,20 +43,20 @@ void Emitter::open_if(InstId id) {
     if (!reached) return;
     start(end);
     for (int r = 0; r < i.result_count; ++r)
-        if (keeps[k.result(i, r).id].outer) read(k.result(i, r), keeps[k.result(i, r).id].slot);
+        if (context_saves[k.result(i, r).id].outer) read(k.result(i, r), context_saves[k.result(i, r).id].slot);
 }
 
-void Emitter::open_loop(InstId id) {
+void Emitter::region_loop(InstId id) {
     const Inst& i = k[id];
     const auto v = k.operands(i);
     const uint32_t leading = leading_operands(i.op), params = leading_params(i.op);
     const auto& carried = k[i.blocks[0]].params;
-    OpenLoop l{&i, label("latch"), label("exit"), label("body"), {}};
+    BarrierRegionLoop l{&i, label("latch"), label("exit"), label("body"), {}};
     const std::string header = label("loop");
     std::string to, step;
-    Slot index;
+    Alloca index;
     if (i.op == Op::for_) {
-        index = {alloca_of(scalar_type(k.type_of(carried[0])), "index"), Kind::uniform, k.type_of(carried[0]), 0};
+        index = {alloca_of(scalar_type(k.type_of(carried[0])), "index"), ValueKind::uniform, k.type_of(carried[0]), 0};
         line(text("store ", scalar_type(index.type), " ", outer_scalar(v[0]), ", ptr ", index.name));
         to = outer_scalar(v[1]), step = outer_scalar(v[2]);
         l.step = step;
@@ -64,28 +64,28 @@ void Emitter::open_loop(InstId id) {
     std::vector<size_t> spilled;
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value p = carried[params + c];
-        if (!keeps[p.id].outer)
+        if (!context_saves[p.id].outer)
             spilled.push_back(c);
         else
-            line(text("store ", type_of(k.type_of(p), keeps[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ",
-                      keeps[p.id].slot.name));
+            line(text("store ", type_of(k.type_of(p), context_saves[p.id].slot.kind), " ", outer_scalar(v[leading + c]), ", ptr ",
+                      context_saves[p.id].slot.name));
     }
     if (!spilled.empty())
         packets_of_group([&] {
-            for (const size_t c : spilled) bring_in(v[leading + c]);
-            std::vector<Held> taken;
-            for (const size_t c : spilled) taken.push_back(held(v[leading + c]));
+            for (const size_t c : spilled) restore(v[leading + c]);
+            std::vector<ValueRep> taken;
+            for (const size_t c : spilled) taken.push_back(rep_of(v[leading + c]));
             for (size_t n = 0; n < spilled.size(); ++n)
-                keep(carried[params + spilled[n]], taken[n], keeps[carried[params + spilled[n]].id].place);
+                save_value(carried[params + spilled[n]], taken[n], context_saves[carried[params + spilled[n]].id].offset);
         });
     start(header);
     for (size_t c = 0; c < i.result_count; ++c)
-        if (keeps[carried[params + c].id].outer) read(carried[params + c], keeps[carried[params + c].id].slot);
-    open_loops.push_back(l);
+        if (context_saves[carried[params + c].id].outer) read(carried[params + c], context_saves[carried[params + c].id].slot);
+    region_loops.push_back(l);
     const std::string t = i.op == Op::for_ ? scalar_type(index.type) : "";
     if (i.op == Op::for_) {
         const std::string now = let(text("load ", t, ", ptr ", index.name));
-        values[carried[0].id] = {Kind::uniform, now, "", 0};
+        values[carried[0].id] = {ValueKind::uniform, now, "", 0};
         has_value[carried[0].id] = true;
         // Results that differ between items, because breaks give them: leaving at `to`, they are the carried values.
         const std::string leave = label("leave");
@@ -93,11 +93,11 @@ void Emitter::open_loop(InstId id) {
         start(leave);
         std::vector<size_t> parted;
         for (size_t c = 0; c < i.result_count; ++c)
-            if (keeps[carried[1 + c].id].outer && !keeps[k.result(i, int(c)).id].outer) parted.push_back(c);
+            if (context_saves[carried[1 + c].id].outer && !context_saves[k.result(i, int(c)).id].outer) parted.push_back(c);
         if (!parted.empty())
             packets_of_group([&] {
                 for (const size_t c : parted)
-                    keep(k.result(i, int(c)), held(carried[1 + c]), keeps[k.result(i, int(c)).id].place);
+                    save_value(k.result(i, int(c)), rep_of(carried[1 + c]), context_saves[k.result(i, int(c)).id].offset);
             });
         jump(l.exit);
     } else {
@@ -107,18 +107,19 @@ void Emitter::open_loop(InstId id) {
     region_block(i.blocks[i.op == Op::for_ ? 0 : 1]);
     if (open) jump(l.latch);
     start(l.latch);
-    if (i.op == Op::for_) open_latch(i, l, index, step);
+    if (i.op == Op::for_) region_latch(i, l, index, step);
     if (open) jump(header);
     start(l.exit);
-    open_loops.pop_back();
+    region_loops.pop_back();
     for (size_t c = 0; c < i.result_count; ++c) {
         const Value r = k.result(i, int(c));
-        if (keeps[r.id].outer) read(r, i.op == Op::for_ ? keeps[carried[params + c].id].slot : keeps[r.id].slot);
+        if (context_saves[r.id].outer)
+            read(r, i.op == Op::for_ ? context_saves[carried[params + c].id].slot : context_saves[r.id].slot);
     }
 }
 
 /// The index increment. If it overflows, the loop ends as it does at `to`.
-void Emitter::open_latch(const Inst& i, const OpenLoop& l, const Slot& index, const std::string& step) {
+void Emitter::region_latch(const Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step) {
     const std::string t = scalar_type(index.type), old = let(text("load ", t, ", ptr ", index.name));
     uint64_t bits = 0;
     if (k.constant(k.operands(i)[2], bits) && bits == 1) {
@@ -138,7 +139,7 @@ void Emitter::outer_terminator(InstId id) {
     const Inst& i = k[id];
     if (i.op == Op::return_) return jump(return_label);
     if (i.op == Op::yield) return;  // falls through to the end of its block
-    const OpenLoop& l = open_loops.back();
+    const BarrierRegionLoop& l = region_loops.back();
     if (i.op == Op::test) return branch(outer_scalar(k.operands(i)[0]), l.body, l.exit);
     jump(i.op == Op::break_ ? l.exit : l.latch);
 }

@@ -73,7 +73,7 @@ void Emitter::plan_products() {
         const auto is_product = [&](Value o) {
             const InstId source = k[o].inst;
             return source.id != none && k[source].op == Op::mul && where.block_of(source) == where.block_of(id) &&
-                   kind_of(o) == Kind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
+                   kind_of(o) == ValueKind::vector && (i.type == Scalar::f32 || i.type == Scalar::f64);
         };
         const auto terms = adds ? v.last(1) : i.op == Op::add || i.op == Op::sub ? v : v.first(0);
         const bool takes_other = std::any_of(terms.begin(), terms.end(), [&](Value o) { return uses.count(o) == 1 && is_product(o); });
@@ -102,11 +102,11 @@ std::string Emitter::summed(Op op, Scalar type, const std::string& x, Value y) {
 void Emitter::pure(const Inst& i) {
     const auto v = k.operands(i);
     const Value r = k.result(i);
-    const Kind kind = kind_of(r);
-    const bool vectors = kind == Kind::vector && width > 1;
+    const ValueKind kind = kind_of(r);
+    const bool vectors = kind == ValueKind::vector && width > 1;
     const Scalar from = k.type_of(v[i.op == Op::select ? 1 : 0]);
     if (i.op == Op::select) {
-        const bool scalar_condition = kind_of(v[0]) == Kind::uniform;
+        const bool scalar_condition = kind_of(v[0]) == ValueKind::uniform;
         const std::string condition = scalar_condition ? scalar(v[0]) : vector(v[0]), type = type_of(i.type, kind);
         return define(r, let(text("select ", scalar_condition ? "i1" : vector_type("i1"), " ", condition, ", ", type, " ",
                                   text_of(v[1], kind), ", ", type, " ", text_of(v[2], kind))));

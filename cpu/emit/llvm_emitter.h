@@ -46,7 +46,9 @@ private:
 
     std::string scalar_type(Scalar t) const;
     std::string vector_type(const std::string& scalar) const;
-    std::string type_of(Scalar t, Kind kind) const { return kind == Kind::vector ? vector_type(scalar_type(t)) : scalar_type(t); }
+    std::string type_of(Scalar t, ValueKind kind) const {
+        return kind == ValueKind::vector ? vector_type(scalar_type(t)) : scalar_type(t);
+    }
     std::string intrinsic_suffix(const std::string& scalar, bool vector) const;
     std::string constant(Scalar t, uint64_t bits) const;
     std::string splat_constant(Scalar t, uint64_t bits, bool vector) const;
@@ -56,14 +58,14 @@ private:
 
     // ---- values ----
     std::optional<int64_t> lane_step(ir::Value v) const;
-    Kind kind_of(ir::Value v) const;
+    ValueKind kind_of(ir::Value v) const;
     bool varying(ir::Value v) const { return width > 1 && uniformity.of(v) == ir::Scope::item; }
-    bool parts(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
-    const Held& held(ir::Value v);
+    bool diverges(ir::InstId i) const { return width > 1 && uniformity.parting(i) == ir::Scope::item; }
+    const ValueRep& rep_of(ir::Value v);
     std::string scalar(ir::Value v);  ///< of a value that is not a vector: its scalar, or lane 0's
     std::string vector(ir::Value v);
-    std::string vector_of(const Held& h, Scalar type);
-    std::string text_of(ir::Value v, Kind kind) { return kind == Kind::vector ? vector(v) : scalar(v); }
+    std::string vector_of(const ValueRep& h, Scalar type);
+    std::string text_of(ir::Value v, ValueKind kind) { return kind == ValueKind::vector ? vector(v) : scalar(v); }
     void define(ir::Value v, const std::string& text);
     void define_lanes(ir::Value v, const std::string& vector);
 
@@ -76,16 +78,16 @@ private:
     std::string any(const Mask& m);
     std::string first_lane(const Mask& m);              ///< an i32: the first active lane
     std::string first_bit(const std::string& bits);     ///< an i32: the lowest set bit of an integer
-    Slot mask_slot(const char* stem);
-    void write_mask(const Slot& s, const Mask& m);
-    Mask read_mask(const Slot& s);
+    Alloca mask_alloca(const char* stem);
+    void write_mask(const Alloca& s, const Mask& m);
+    Mask read_mask(const Alloca& s);
 
     // ---- slots ----
-    Slot slot_for(ir::Value v, const char* stem);
-    void write(const Slot& s, ir::Value v, const Mask& only) { write_held(s, held(v), only); }
-    void write_held(const Slot& s, const Held& now, const Mask& only);
-    void read(ir::Value v, const Slot& s);
-    void clear(const Slot& s);
+    Alloca alloca_for(ir::Value v, const char* stem);
+    void write(const Alloca& s, ir::Value v, const Mask& only) { write_rep(s, rep_of(v), only); }
+    void write_rep(const Alloca& s, const ValueRep& now, const Mask& only);
+    void read(ir::Value v, const Alloca& s);
+    void clear(const Alloca& s);
 
     // ---- scalar ops (emit_scalar_ops.cpp) ----
     void pure(const ir::Inst& i);
@@ -125,15 +127,15 @@ private:
     std::string estimated_quotient(const std::string& x, const std::string& y);
 
     // ---- memory (emit_loads_and_stores.cpp) ----
-    Place access(const ir::Inst& i);
-    Place lane_access(const ir::Inst& i);  ///< private memory
+    Address access(const ir::Inst& i);
+    Address lane_access(const ir::Inst& i);  ///< private memory
     int index_bits(const ir::Inst& i, ir::Value index) const;
     std::optional<int64_t> index_step(const ir::Inst& i, ir::Value index, size_t axis = 0) const;
     bool lies_in_row(const ir::Inst& i) const;
     ir::Value without_constant(ir::Value v, int64_t& more) const;
-    Held offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
+    ValueRep offset(const ir::Inst& i, bool wide, bool& contiguous, int64_t& more);
     std::string extent_along(ir::MemoryId m, size_t dimension, bool wide);
-    Held integer(ir::Value v, bool wide);
+    ValueRep integer(ir::Value v, bool wide);
     std::string memory_text(ir::MemoryId m);
     std::string private_text(ir::MemoryId m, uint32_t leaf);
     std::string pointer_to(const ir::Inst& i, const std::string& index_type, const std::string& index, int64_t more = 0);
@@ -149,88 +151,91 @@ private:
     // ---- interleaved groups: accesses at constant strides (interleaved_group.cpp) ----
     int64_t stride_of(const ir::Inst& i) const;
     std::optional<int64_t> bytes_between(const ir::Inst& from, const ir::Inst& to) const;
-    std::optional<Strided> strided(ir::InstId id) const;
+    std::optional<InterleavedGroup> interleaved_group(ir::InstId id) const;
     bool masks_words(int bytes) const;
     std::string concatenated(const std::string& type, int lanes, std::vector<std::string> parts);
-    bool in_one_vector(const Strided& s) const;
-    std::string word_mask(const Strided& s, int first, int last, const std::vector<bool>& words);
-    std::string mixed(const Strided& s, const std::string& a, const std::string& b, const std::function<int(int)>& of);
-    std::vector<std::string> parted(const Strided& s, const std::vector<std::string>& v, const std::vector<bool>& wanted);
-    std::vector<std::string> joined(const Strided& s, const std::vector<std::string>& words);
-    std::string words_on(const Strided& s, const std::string& place, int words);
-    std::string first_word(const Strided& s);
-    void load_strided(const Strided& s);
-    void store_strided(const Strided& s, const std::string& place, const std::vector<std::string>& given);
-    bool loads_strided(ir::InstId id);
-    bool stores_strided(ir::InstId id);
+    bool in_one_vector(const InterleavedGroup& s) const;
+    std::string word_mask(const InterleavedGroup& s, int first, int last, const std::vector<bool>& words);
+    std::string shuffled_words(const InterleavedGroup& s, const std::string& a, const std::string& b,
+                               const std::function<int(int)>& of);
+    std::vector<std::string> deinterleaved(const InterleavedGroup& s, const std::vector<std::string>& v,
+                                           const std::vector<bool>& wanted);
+    std::vector<std::string> interleaved(const InterleavedGroup& s, const std::vector<std::string>& words);
+    std::string words_after(const InterleavedGroup& s, const std::string& address, int words);
+    std::string first_word(const InterleavedGroup& s);
+    void load_interleaved(const InterleavedGroup& s);
+    void store_interleaved(const InterleavedGroup& s, const std::string& address, const std::vector<std::string>& given);
+    bool loads_interleaved(ir::InstId id);
+    bool stores_interleaved(ir::InstId id);
 
     // ---- software prefetch (software_prefetch.cpp) ----
-    void ask_for(const std::string& there, int locality = 3);
-    void prefetch(ir::InstId id, const Place& a);
-    void prefetch_strided(const Strided& s, const std::string& place);
-    void ask_ahead(const std::string& place, int64_t bytes);
-    void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Place& a);
+    void emit_prefetch(const std::string& there, int locality = 3);
+    void prefetch(ir::InstId id, const Address& a);
+    void prefetch_interleaved(const InterleavedGroup& s, const std::string& address);
+    void prefetch_ahead(const std::string& address, int64_t bytes);
+    void prefetch_iteration(const ir::Inst& i, ir::InstId loop, const Address& a);
     bool is_index(ir::Value v, ir::Op op) const;
     std::optional<std::array<int64_t, 3>> items_between(const ir::Inst& a, const ir::Inst& b) const;
     bool leads(const ir::Inst& leader, const ir::Inst& follower) const;
-    std::string place_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
-    std::string place_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
+    std::string address_in_group(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, int further);
+    std::string address_in_iteration(const ir::Inst& i, const ir::Inst& loop, const std::string& step, int64_t later);
     using Way = std::vector<ir::InstId>;
     std::optional<Way> way_to(const ir::Inst& i, const std::function<bool(ir::Value)>& moved) const;
-    Place place_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
+    Address address_after(const ir::Inst& i, const Way& way, const std::function<void()>& move);
     std::string pointer_after(const ir::Inst& i, const std::function<bool(ir::Value)>& moved, const std::function<void()>& move);
 
     // ---- streaming stores (streaming_stores.cpp) ----
     bool only_written(ir::MemoryId m) const;
     bool streams(const ir::Inst& i) const;
-    std::string address(const std::string& pointer);
-    std::string aligned_for_streaming(const ir::Inst& i, const Place& a);
+    std::string integer_address(const std::string& pointer);
+    std::string aligned_for_streaming(const ir::Inst& i, const Address& a);
     std::string nontemporal();
-    void past_cache(const ir::Inst& i, const std::string& value, const Place& a);
-    void part_past_cache(const ir::Inst& i, const std::string& value, const Place& a);
-    void move_past_cache(const ir::Inst& i, const std::string& slot, const Place& a, const std::string& lane, int lanes);
-    void masked_store(const ir::Inst& i, const std::string& value, const Place& a);
+    void streaming_store(const ir::Inst& i, const std::string& value, const Address& a);
+    void partial_streaming_store(const ir::Inst& i, const std::string& value, const Address& a);
+    void stream_lanes(const ir::Inst& i, const std::string& slot, const Address& a, const std::string& lane, int lanes);
+    void masked_store(const ir::Inst& i, const std::string& value, const Address& a);
 
     // ---- row tiles: each item walks along a row of its own (row_tile.cpp) ----
-    bool only_adds(const Tile& t) const;
-    std::string added(const Tile& t, const std::string& type, const std::string& a, const std::string& b);
+    bool only_adds(const RowTile& t) const;
+    std::string added(const RowTile& t, const std::string& type, const std::string& a, const std::string& b);
     bool walks_rows(ir::InstId i, ir::InstId loop) const;
-    std::vector<Tile> tiles_of(ir::InstId loop) const;
-    Tiling open_tiles(ir::InstId loop);
-    void fill_tiles(const ir::Inst& loop, Tiling& t);
-    void enter_tiles(const Tiling& t);
-    std::string places_at(const ir::Inst& i, ir::Value index, const std::string& now);
-    void flush_tiles(const Tiling& t);
-    void move_tile(const Tile& t, const Tiling& all, bool back);
-    std::string row_place(const Tile& t, const std::string& column, int lane, int bytes);
-    void transpose(const Tile& t, const Tiling& all, int first);
-    void transpose_back(const Tile& t, const Tiling& all, int first);
+    std::vector<RowTile> tiles_of(ir::InstId loop) const;
+    RowTiling open_tiles(ir::InstId loop);
+    void fill_tiles(const ir::Inst& loop, RowTiling& t);
+    void enter_tiles(const RowTiling& t);
+    std::string address_at(const ir::Inst& i, ir::Value index, const std::string& now);
+    void flush_tiles(const RowTiling& t);
+    void move_tile(const RowTile& t, const RowTiling& all, bool back);
+    std::string row_address(const RowTile& t, const std::string& column, int lane, int bytes);
+    void transpose(const RowTile& t, const RowTiling& all, int first);
+    void transpose_back(const RowTile& t, const RowTiling& all, int first);
 
     // ---- transposed loads: several rows' packets load together (transposed_loads.cpp) ----
-    bool follows(ir::Value v, int& steps) const;
-    void follow(ir::Value v);
-    bool turns(const ir::Inst& i) const;
-    std::vector<ir::InstId> turned_loads(std::span<const ir::InstId> insts) const;
+    bool is_rematerialisable(ir::Value v, int& steps) const;
+    void rematerialise(ir::Value v);
+    bool is_transposed_load(const ir::Inst& i) const;
+    std::vector<ir::InstId> find_transposed_loads(std::span<const ir::InstId> insts) const;
     bool stays_short() const;
-    bool only_turned(ir::MemoryId m) const;
+    bool only_transposed_loads(ir::MemoryId m) const;
     void keep_staging_on_stack();
-    void place_staging();
-    bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_places[m.id] < 0; }
-    void turned_rows(const Body& body);
-    void turned_rows_with_lead(const Body& body);
+    void allocate_staging();
+    bool staged(ir::MemoryId m) const { return k[m].kind == ir::MemoryKind::local && memory_offsets[m.id] < 0; }
+    void transposed_rows(const Body& body);
+    void peeled_transposed_rows(const Body& body);
     std::string clamped(const std::string& x, const std::string& least, const std::string& most);
     bool steps_evenly(const ir::Inst& load) const;
     std::string step_of(ir::Value index, bool wide);
-    std::vector<std::string> lane_places(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
-    void fill_turned(const ir::Inst& load, const std::string& tile, int64_t pitch, const std::function<std::string(int lane)>& steps = {});
+    std::vector<std::string> lane_addresses(const ir::Inst& load, const std::function<std::string(int lane)>& steps);
+    void fill_transposed(const ir::Inst& load, const std::string& tile, int64_t pitch,
+                         const std::function<std::string(int lane)>& steps = {});
 
     // ---- pointers incremented from row to row (pointer_strength_reduction.cpp) ----
-    bool walks(const ir::Inst& i) const;
-    void open_walks(std::span<const ir::InstId> insts);
-    void next_in_walks();
-    std::string place_in_walk(const ir::Inst& i, const Walk& w);
-    std::string walks_on_lines();
-    void along_walks(const Body& packets);
+    bool is_incremented(const ir::Inst& i) const;
+    void open_incremented_pointers(std::span<const ir::InstId> insts);
+    void increment_pointers();
+    std::string incremented_address(const ir::Inst& i, const IncrementedPointer& w);
+    std::string incremented_stores_on_lines();
+    void with_incremented_pointers(const Body& packets);
 
     // ---- transposes in registers (register_transpose.cpp) ----
     static constexpr int quad = 4;  ///< lanes that a shuffle keeps together: 128 bits
@@ -243,7 +248,7 @@ private:
 
     // ---- atomics (emit_atomics.cpp) ----
     void atomic(const ir::Inst& i);
-    void side_by_side(const ir::Inst& i, const Place& a);
+    void side_by_side(const ir::Inst& i, const Address& a);
     void reduced_atomic(const ir::Inst& i, const std::string& pointer);
     std::string scalar_atomic(const ir::Inst& i, const std::string& pointer, const std::vector<std::string>& operands);
     struct Lanes {
@@ -253,31 +258,31 @@ private:
     void each_lane(const std::vector<Lanes>& vectors, bool straight, const LaneBody& emit);
 
     // ---- sums in the thread's private copies (emit_private_sums.cpp) ----
-    void plan_sums();
-    void plan_rows(ir::InstId loop);
+    void plan_private_sums();
+    void plan_deferred_reductions(ir::InstId loop);
     bool in_loop(ir::InstId i) const;
     bool of_thread(ir::MemoryId m) const { return k[m].kind != ir::MemoryKind::array || sum_lanes[m.id] > 0; }
     bool adds_together(const ir::Inst& i) const;
     std::optional<int64_t> growth(ir::Value v, ir::InstId loop, int bits) const;
-    void in_lanes(const ir::Inst& i);
-    void add_in_lanes(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& place, const std::string& at,
-                      const std::string& mask);
-    void open_rows(ir::InstId loop);
-    void add_to_row(const ir::Inst& i);
-    void next_in_rows(ir::InstId loop);
-    void close_rows(ir::InstId loop);
+    void lane_private_add(const ir::Inst& i);
+    void lane_private_add_vector(const ir::Inst& i, ir::Op op, std::vector<std::string> operands, const std::string& address,
+                                 const std::string& at, const std::string& mask);
+    void open_deferred_reductions(ir::InstId loop);
+    void defer_addend(const ir::Inst& i);
+    void next_deferred_iteration(ir::InstId loop);
+    void close_deferred_reductions(ir::InstId loop);
     int64_t constant_trips(ir::InstId loop) const;
     bool unrolls(ir::InstId loop) const;
-    void add_row(const ir::Inst& i, const Row& row, const std::string& count);
-    std::string sum_of_row(const ir::Inst& i, const Row& row);
+    void add_deferred(const ir::Inst& i, const DeferredReduction& deferred, const std::string& count);
+    std::string transpose_add(const ir::Inst& i, const DeferredReduction& deferred);
 
     // ---- rows of sums of products (micro_gemv.cpp) ----
-    bool finds_product(const ir::Inst& add, Row& row) const;
+    bool matches_gemv(const ir::Inst& add, DeferredReduction& deferred) const;
     bool same_in_packets(ir::Value v, const ir::Inst& loop) const;
-    void transpose_products(std::span<const ir::InstId> insts);
-    std::vector<std::string> transposed_product(const Row& row);
-    std::string row_of_products(const Row& row);
-    std::string of_packets();
+    void transpose_gemv_matrices(std::span<const ir::InstId> insts);
+    std::vector<std::string> transposed_matrix(const DeferredReduction& deferred);
+    std::string gemv_row(const DeferredReduction& deferred);
+    std::string packets_alias_scope();
 
     // ---- subgroups and reports (emit_packet_subgroup.cpp) ----
     void subgroup(const ir::Inst& i);
@@ -290,8 +295,8 @@ private:
     void cut_long_block(std::span<const ir::InstId> before);
     void instruction(ir::InstId id);
     void loop(ir::InstId id);
-    void for_header(ir::InstId id, Loop& l, const Slot& index);
-    void for_latch(const ir::Inst& i, const Loop& l, const Slot& index);
+    void for_header(ir::InstId id, Loop& l, const Alloca& index);
+    void for_latch(const ir::Inst& i, const Loop& l, const Alloca& index);
     void terminator(ir::InstId id);
     void test(const ir::Inst& i);
     void capture(const Loop& l, std::span<const ir::Value> values, const Mask& who);
@@ -315,7 +320,7 @@ private:
 
     // ---- ifs (emit_branches.cpp) ----
     void if_(ir::InstId id);
-    void parted_if(ir::InstId id);
+    void divergent_if(ir::InstId id);
     void chosen(const ir::Inst& i, const std::string& condition);
     bool cheap(ir::BlockId b) const;
     bool worth_together(const ir::Inst& i) const;
@@ -327,8 +332,8 @@ private:
     std::string packet_number();
     void packets_of_row(const std::string& end, bool trimmed, const Body& body);
     const ir::Inst* main_access() const;
-    std::string lead_of_row();
-    void row_with_lead(const Body& body);
+    std::string peel_of_row();
+    void peeled_row(const Body& body);
     void rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void plain_rows(const std::array<std::string, 3>& counts, bool trimmed, const Body& packet);
     void counted(const char* stem, const std::string& end, const std::function<void(const std::string&)>& body);
@@ -336,7 +341,7 @@ private:
     void packet(const Mask& items, const Body& body);
 
     // ---- groups, the module (emit_entry_points.cpp) ----
-    void place_memories();
+    void lay_out_memories();
     std::string frame_load(const std::string& key, const std::string& type, const std::string& base, int64_t offset);
     std::string argument_text(int parameter, Scalar type);
     std::string extent_text(ir::MemoryId m, int axis);
@@ -350,22 +355,22 @@ private:
     std::string parameters(bool call);
 
     // ---- wrapped and clamped indices (boundary_index.cpp) ----
-    std::optional<Bend> bend_of(const ir::Inst& i, std::span<const Bend> before) const;
-    std::vector<Bend> find_bends() const;
-    std::string is_straight(const Bend& b);
-    void with_and_without_bends(std::span<const Bend> bends, const Body& body);
-    bool straight(const ir::Inst& i);
+    std::optional<BoundaryIndex> boundary_index_of(const ir::Inst& i, std::span<const BoundaryIndex> before) const;
+    std::vector<BoundaryIndex> find_boundary_indices() const;
+    std::string is_interior(const BoundaryIndex& b);
+    void interior_and_boundary_versions(std::span<const BoundaryIndex> boundaries, const Body& body);
+    bool interior_value(const ir::Inst& i);
 
     // ---- conditions that hold for all of a group (emit_condition_versioning.cpp) ----
-    bool follows_anywhere(ir::Value v, int& steps) const;
+    bool is_rematerialisable_anywhere(ir::Value v, int& steps) const;
     std::optional<std::array<int64_t, 3>> growth_in_group(ir::Value v) const;
-    bool is_guard(ir::Value condition) const;
+    bool is_group_condition(ir::Value condition) const;
     std::string holds_in_group(ir::Value condition);
-    std::pair<std::string, std::string> extremes_in_group(ir::Value v);
+    std::pair<std::string, std::string> bounds_in_group(ir::Value v);
     std::string group_inside();
-    void find_guards(ir::BlockId block, std::vector<ir::Value>& found) const;
-    bool is_granted(ir::Value condition) const;
-    void with_and_without_guards(const Body& whole);
+    void find_group_conditions(ir::BlockId block, std::vector<ir::Value>& found) const;
+    bool is_proven(ir::Value condition) const;
+    void condition_versions(const Body& whole);
 
     // ---- the plan of regions between barriers (plan_barrier_regions.cpp) ----
     void plan_regions();
@@ -373,9 +378,9 @@ private:
     void plan_uses(std::span<const ir::Value> v, int region);
     void plan_columns(ir::InstId construct);
     void share_columns();
-    int64_t spill_place(ir::Value v);
-    bool computable_again(ir::Value v) const;
-    bool computable_within(int& budget, ir::Value v) const;
+    int64_t spill_offset(ir::Value v);
+    bool recomputable(ir::Value v) const;
+    bool recomputable_within(int& budget, ir::Value v) const;
 
     // ---- barrier regions (emit_barrier_regions.cpp) ----
     void group_with_barriers();
@@ -384,17 +389,17 @@ private:
     void region(std::span<const ir::InstId> insts, ir::InstId end);
     std::vector<ir::InstId> executed(std::span<const ir::InstId> insts) const;
     bool unrolls(std::span<const ir::InstId> insts) const;
-    void bring_in(ir::Value v);
-    void bring_needed(ir::Value v, std::span<const ir::InstId> insts);
-    void defined_now(ir::Value v);
-    void keep(ir::Value v, const Held& h, int64_t place);
-    void hand_on(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
+    void restore(ir::Value v);
+    void restore_operand(ir::Value v, std::span<const ir::InstId> insts);
+    void save_if_live_out(ir::Value v);
+    void save_value(ir::Value v, const ValueRep& h, int64_t offset);
+    void save_live_outs(ir::InstId end, std::span<const ir::Value> given, bool in_packet);
 
     // ---- ifs and loops that contain barriers (emit_region_constructs.cpp) ----
     std::string outer_scalar(ir::Value v);
-    void open_if(ir::InstId id);
-    void open_loop(ir::InstId id);
-    void open_latch(const ir::Inst& i, const OpenLoop& l, const Slot& index, const std::string& step);
+    void region_if(ir::InstId id);
+    void region_loop(ir::InstId id);
+    void region_latch(const ir::Inst& i, const BarrierRegionLoop& l, const Alloca& index, const std::string& step);
     void outer_terminator(ir::InstId id);
 
     // ---- regions in which only the first items are active (emit_iteration_space_narrowing.cpp) ----
@@ -407,10 +412,10 @@ private:
     const Variant& variant;
     int width;
     ir::Uniformity uniformity;
-    ir::Affine affine;
+    ir::LinearIndex affine;
     const ir::Uses uses;
     std::vector<bool> products;  ///< products whose only uses are several sums, which recompute them
-    std::map<const ir::Inst*, Row> sum_rows;
+    std::map<const ir::Inst*, DeferredReduction> deferred_reductions;
     /// Accesses that go to a tile: a ptr to the iteration's vector, with its alignment if that is lower; "" for loads of memory
     /// that is only added to.
     std::map<const ir::Inst*, std::string> in_tiles;
@@ -429,14 +434,15 @@ private:
     bool lost = false;  ///< items may have become inactive since the block began
     Mask running;
     std::span<const ir::InstId> row_insts;  ///< the instructions that the current rows of packets run
-    std::vector<ir::InstId> turned;  ///< transposed loads of the current rows
+    std::vector<ir::InstId> transposed_loads;  ///< transposed loads of the current rows
     std::map<const ir::Inst*, std::string> loaded_before;  ///< loads emitted early in this packet, with their vectors
-    std::vector<Joining> joining;
-    std::map<const ir::Inst*, Walk> walking;  ///< of the current rows
-    std::map<uint32_t, std::string> rests;  ///< of bends by rem: an i32, the first lane's remainder in this packet
-    std::map<uint32_t, ir::Value> straightened;  ///< in an interior packet: bent values with their values in the interior
+    std::vector<PendingGroupStore> pending_stores;
+    std::map<const ir::Inst*, IncrementedPointer> incremented_pointers;  ///< of the current rows
+    /// Of boundary indices by rem: an i32, the first lane's remainder in this packet.
+    std::map<uint32_t, std::string> remainders;
+    std::map<uint32_t, ir::Value> interior_values;  ///< in an interior packet: boundary indices with their values in the interior
     bool on_lines = false;                    ///< streaming stores of the current rows cover whole lines
-    std::vector<Held> values;
+    std::vector<ValueRep> values;
     std::vector<bool> has_value;
     std::vector<Loop> loops;
     std::vector<Arm> arms;
@@ -446,23 +452,23 @@ private:
     std::map<std::string, std::string> frame_texts;
     std::array<std::string, 3> group_slots;  ///< slots that count group_at
     bool all_in_range = false;
-    std::vector<ir::Value> granted;  ///< conditions that hold for all items of the current group
+    std::vector<ir::Value> proven;  ///< conditions that hold for all items of the current group
     int64_t scratch_bytes = 0;
-    std::vector<int64_t> memory_places;  ///< local memory: offset in the scratch memory
+    std::vector<int64_t> memory_offsets;  ///< local memory: offset in the scratch memory
     std::vector<std::vector<std::string>> private_names;
 
     // barriers
-    bool has_barriers = false, packet_returns = false, in_packet = false, bringing_in = false;
+    bool has_barriers = false, packet_returns = false, in_packet = false, restoring = false;
     bool unrolled = false;  ///< the current loops over packets are unrolled
-    std::vector<bool> open_inst;
+    std::vector<bool> around_barrier;
     std::vector<int> region_of;  ///< of values; -1: outside of packets
     std::vector<int> inst_region;
-    std::vector<Keep> keeps;
-    std::vector<std::vector<int64_t>> private_places;
-    int64_t packet_bytes = 0, alive_place = -1;
+    std::vector<ContextSave> context_saves;
+    std::vector<std::vector<int64_t>> private_offsets;
+    int64_t packet_bytes = 0, alive_offset = -1;
     std::string packets_scope;  ///< a metadata node
     std::string packet_area;  ///< ptr: the packet's part of the scratch memory
-    std::vector<OpenLoop> open_loops;
+    std::vector<BarrierRegionLoop> region_loops;
 };
 
 }  // namespace pumice::cpu

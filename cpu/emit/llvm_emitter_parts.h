@@ -10,15 +10,15 @@
 namespace pumice::cpu {
 
 /// The representation of a value in a packet.
-enum class Kind : uint8_t {
+enum class ValueKind : uint8_t {
     uniform,  ///< one scalar for all lanes
     affine,   ///< lane 0's scalar, and a constant step from lane to lane
     vector,
 };
 
 /// A value as LLVM text: in `vector` for a vector, else in `scalar`.
-struct Held {
-    Kind kind = Kind::uniform;
+struct ValueRep {
+    ValueKind kind = ValueKind::uniform;
     std::string scalar, vector;
     int64_t step = 0;
 };
@@ -36,22 +36,22 @@ struct Mask {
 };
 
 /// A stack slot for a value that control flow carries. LLVM's mem2reg turns it into phis.
-struct Slot {
+struct Alloca {
     std::string name;
-    Kind kind = Kind::uniform;
+    ValueKind kind = ValueKind::uniform;
     Scalar type = Scalar::f32;
     int64_t step = 0;
 };
 
 /// The address of an access, as LLVM text (emit_loads_and_stores.cpp).
-struct Place {
+struct Address {
     enum class How { scalar, contiguous, scattered } how = How::scalar;
     std::string pointer;  ///< a ptr, or a vector of ptrs
     int align = 1;
 };
 
 /// An interleaved group: accesses at one constant stride, moved together by whole vectors (interleaved_group.cpp).
-struct Strided {
+struct InterleavedGroup {
     std::vector<std::pair<const ir::Inst*, int>> accesses;  ///< in order; with the word of each lane's element that they access
     int64_t first = 0;    ///< offset in bytes from the first access to the first word
     int stride = 0;       ///< words from lane to lane
@@ -60,14 +60,14 @@ struct Strided {
 };
 
 /// Stores of an interleaved group, delayed until the last of them.
-struct Joining {
-    Strided all;
-    std::string place;
+struct PendingGroupStore {
+    InterleavedGroup all;
+    std::string address;
     std::vector<std::string> given;
 };
 
 /// A buffer for an access of a loop's body: for each of some iterations, a vector with the elements of all items (row_tile.cpp).
-struct Tile {
+struct RowTile {
     std::vector<const ir::Inst*> accesses;
     bool loads = false, stores = false;
     bool adds = false;   ///< for additions: the tile collects the addends, and old values are not loaded first
@@ -76,8 +76,8 @@ struct Tile {
 };
 
 /// The tiles of a loop (row_tile.cpp).
-struct Tiling {
-    std::vector<Tile> tiles;
+struct RowTiling {
+    std::vector<RowTile> tiles;
     int step = 0;            ///< the loop's step: 1 or -1
     std::string first;       ///< the loop's first index
     ir::Value index;         ///< the loop's index
@@ -87,15 +87,15 @@ struct Tiling {
 };
 
 /// An address that is incremented from row to row (pointer_strength_reduction.cpp).
-struct Walk {
-    std::string first;  ///< ptr: the address in the first row
-    std::string pitch;  ///< bytes from row to row, an i64
-    std::string slot;   ///< the slot of the row's address, for the packet at `x`
+struct IncrementedPointer {
+    std::string first;       ///< ptr: the address in the first row
+    std::string row_stride;  ///< bytes from row to row, an i64
+    std::string slot;        ///< the slot of the row's address, for the packet at `x`
     std::string x;
 };
 
 /// The addends of one instruction in the last iterations of a loop, to adjacent elements: a vector each (emit_private_sums.cpp).
-struct Row {
+struct DeferredReduction {
     ir::InstId loop;
     int64_t step = 0;                    ///< step of the address, in elements an iteration: 1 or -1
     std::string vectors, last, filled;   ///< `width` vectors; the last address; the number of vectors filled (in the loop)
@@ -110,9 +110,9 @@ struct Loop {
     bool masked = false;   ///< its jumps are masked
     bool tracked = false;  ///< items leave it at different times
     Mask entered;
-    std::vector<Slot> carried, results;
+    std::vector<Alloca> carried, results;
     std::vector<bool> captured;  ///< the results that are used
-    Slot alive, continued, left;
+    Alloca alive, continued, left;
     std::string latch, exit;
     std::string body;  ///< of a while: the block after the test
 };
@@ -120,31 +120,31 @@ struct Loop {
 /// An if with masked arms (emit_branches.cpp).
 struct Arm {
     const ir::Inst* inst = nullptr;
-    std::vector<Slot> results;
+    std::vector<Alloca> results;
     Mask only;  ///< the items whose results are written
 };
 
 /// An index wrapped or clamped at the boundary (boundary_index.cpp).
-struct Bend {
-    ir::Value value, straight;  ///< in the interior, `value` equals `straight` (for rem, its remainder does)
+struct BoundaryIndex {
+    ir::Value value, interior;  ///< in the interior, `value` equals `interior` (for rem, its remainder does)
     ir::Op op;                  ///< a comparison, min, max or rem
     ir::Value x, limit;         ///< compares the affine value `x` with `limit`
     bool x_first = true;        ///< order of the comparison's operands
     bool holds = false;         ///< outcome of the comparison in the interior
-    std::vector<ir::Value> inner = {};  ///< other bends that must be in the interior, too
+    std::vector<ir::Value> inner = {};  ///< other boundary indices that must be in the interior, too
 };
 
-/// The place of a value that items need after a barrier (emit_barrier_regions.cpp).
-struct Keep {
+/// Where a value is saved that items need after a barrier (emit_barrier_regions.cpp).
+struct ContextSave {
     bool outer = false;     ///< computed once for the group, outside of packets
-    bool spilled = false;   ///< saved in the packet's part of the scratch memory, at `place`
+    bool spilled = false;   ///< saved in the packet's part of the scratch memory, at `offset`
     bool exported = false;  ///< a slot has the value of the packets' first active items
-    int64_t place = -1;
-    Slot slot;
+    int64_t offset = -1;
+    Alloca slot;
 };
 
 /// A loop that contains a barrier: it runs once for the group (emit_region_constructs.cpp).
-struct OpenLoop {
+struct BarrierRegionLoop {
     const ir::Inst* inst = nullptr;
     std::string latch, exit, body;
     std::string step;  ///< of a for

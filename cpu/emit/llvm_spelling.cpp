@@ -128,44 +128,45 @@ std::string Emitter::extract(const std::string& type, const std::string& vector,
 /// The step of an integer from lane to lane, modulo the bits of its type, if it is a constant.
 std::optional<int64_t> Emitter::lane_step(Value v) const { return affine.of(v).step(8 * size_of(k.type_of(v))); }
 
-Kind Emitter::kind_of(Value v) const {
-    if (width == 1 || uniformity.of(v) != Scope::item) return Kind::uniform;
-    return is_int(k.type_of(v)) && affine.of(v).exact && lane_step(v) ? Kind::affine : Kind::vector;
+ValueKind Emitter::kind_of(Value v) const {
+    if (width == 1 || uniformity.of(v) != Scope::item) return ValueKind::uniform;
+    return is_int(k.type_of(v)) && affine.of(v).exact && lane_step(v) ? ValueKind::affine : ValueKind::vector;
 }
 
-const Held& Emitter::held(Value v) {
+const ValueRep& Emitter::rep_of(Value v) {
     if (!has_value[v.id]) library_bug(text("the LLVM emitter uses value ", v.id, " before it is defined\n", print(k)));
     return values[v.id];
 }
 
 std::string Emitter::scalar(Value v) {
-    const Held& h = held(v);
-    if (h.kind == Kind::vector) library_bug(text("the LLVM emitter takes a vector, value ", v.id, ", for a scalar\n", print(k)));
+    const ValueRep& h = rep_of(v);
+    if (h.kind == ValueKind::vector)
+        library_bug(text("the LLVM emitter takes a vector, value ", v.id, ", for a scalar\n", print(k)));
     return h.scalar;
 }
 
 std::string Emitter::vector(Value v) {
-    const Held h = held(v);
+    const ValueRep h = rep_of(v);
     return vector_of(h, k.type_of(v));
 }
 
-std::string Emitter::vector_of(const Held& h, Scalar t) {
-    if (h.kind == Kind::vector) return h.vector;
+std::string Emitter::vector_of(const ValueRep& h, Scalar t) {
+    if (h.kind == ValueKind::vector) return h.vector;
     const std::string type = scalar_type(t);
-    if (h.kind == Kind::uniform || h.step == 0 || width == 1) return splat(type, h.scalar);
+    if (h.kind == ValueKind::uniform || h.step == 0 || width == 1) return splat(type, h.scalar);
     const std::string base = splat(type, h.scalar);
     return let(text("add ", vector_type(type), " ", base, ", ", lanes(type, h.step)));
 }
 
 /// Defines a value by text of its kind: a scalar, lane 0's scalar if it is affine, or a vector.
 void Emitter::define(Value v, const std::string& defined) {
-    Held h;
+    ValueRep h;
     h.kind = kind_of(v);
-    (h.kind == Kind::vector ? h.vector : h.scalar) = defined;
-    if (h.kind == Kind::affine) h.step = *lane_step(v);
+    (h.kind == ValueKind::vector ? h.vector : h.scalar) = defined;
+    if (h.kind == ValueKind::affine) h.step = *lane_step(v);
     values[v.id] = h;
     has_value[v.id] = true;
-    defined_now(v);
+    save_if_live_out(v);
 }
 
 // ---- masks ----
@@ -219,40 +220,43 @@ std::string Emitter::first_bit(const std::string& bits) {
     return width == 32 ? zeros : let(text(width < 32 ? "zext " : "trunc ", type, " ", zeros, " to i32"));
 }
 
-Slot Emitter::mask_slot(const char* stem) { return {alloca_of(vector_type("i1"), stem), Kind::vector, Scalar::boolean, 0}; }
+Alloca Emitter::mask_alloca(const char* stem) {
+    return {alloca_of(vector_type("i1"), stem), ValueKind::vector, Scalar::boolean, 0};
+}
 
-void Emitter::write_mask(const Slot& s, const Mask& m) {
+void Emitter::write_mask(const Alloca& s, const Mask& m) {
     line(text("store ", vector_type("i1"), " ", mask_text(m), ", ptr ", s.name));
 }
 
-Mask Emitter::read_mask(const Slot& s) { return {let(text("load ", vector_type("i1"), ", ptr ", s.name), "m")}; }
+Mask Emitter::read_mask(const Alloca& s) { return {let(text("load ", vector_type("i1"), ", ptr ", s.name), "m")}; }
 
 // ---- slots ----
 
-Slot Emitter::slot_for(Value v, const char* stem) {
-    Slot s;
+Alloca Emitter::alloca_for(Value v, const char* stem) {
+    Alloca s;
     s.kind = kind_of(v);
     s.type = k.type_of(v);
-    if (s.kind == Kind::affine) s.step = *lane_step(v);
+    if (s.kind == ValueKind::affine) s.step = *lane_step(v);
     s.name = alloca_of(type_of(s.type, s.kind), stem);
     return s;
 }
 
 /// Writes a slot. In a slot of vectors, lanes outside `only` keep their value.
-void Emitter::write_held(const Slot& s, const Held& now, const Mask& only) {
+void Emitter::write_rep(const Alloca& s, const ValueRep& now, const Mask& only) {
     const std::string type = type_of(s.type, s.kind);
-    if (s.kind != Kind::vector && now.kind == Kind::vector) library_bug("a vector for a slot of one scalar in kernel " + k.name);
-    std::string value = s.kind == Kind::vector ? vector_of(now, s.type) : now.scalar;
-    if (s.kind == Kind::vector && !only.all()) {
+    if (s.kind != ValueKind::vector && now.kind == ValueKind::vector)
+        library_bug("a vector for a slot of one scalar in kernel " + k.name);
+    std::string value = s.kind == ValueKind::vector ? vector_of(now, s.type) : now.scalar;
+    if (s.kind == ValueKind::vector && !only.all()) {
         const std::string old = let(text("load ", type, ", ptr ", s.name));
         value = let(text("select ", vector_type("i1"), " ", only.text, ", ", type, " ", value, ", ", type, " ", old));
     }
     line(text("store ", type, " ", value, ", ptr ", s.name));
 }
 
-void Emitter::read(Value v, const Slot& s) { define(v, let(text("load ", type_of(s.type, s.kind), ", ptr ", s.name))); }
+void Emitter::read(Value v, const Alloca& s) { define(v, let(text("load ", type_of(s.type, s.kind), ", ptr ", s.name))); }
 
-void Emitter::clear(const Slot& s) {
+void Emitter::clear(const Alloca& s) {
     const std::string type = type_of(s.type, s.kind);
     line(text("store ", type, " zeroinitializer, ptr ", s.name));
 }

@@ -15,12 +15,12 @@ constexpr int most_recomputed = 8;  ///< instructions to rematerialise a value i
 
 void Emitter::plan_regions() {
     const Structure& where = uniformity.structure();
-    open_inst.assign(k.insts.size(), false);
+    around_barrier.assign(k.insts.size(), false);
     inst_region.assign(k.insts.size(), -1);
     region_of.assign(k.values.size(), -1);
-    keeps.assign(k.values.size(), {});
+    context_saves.assign(k.values.size(), {});
     const auto open_around = [&](InstId i) {
-        for (InstId c = where.around(i); c.id != none; c = where.around(c)) open_inst[c.id] = true;
+        for (InstId c = where.around(i); c.id != none; c = where.around(c)) around_barrier[c.id] = true;
     };
     for (const InstId i : where.order()) {
         const bool together = k[i].op == Op::return_ && where.around(i).id != none && uniformity.control(i) <= Scope::group;
@@ -28,48 +28,48 @@ void Emitter::plan_regions() {
     }
     // A jump of an open loop ends an iteration of the whole group.
     for (const InstId i : where.order())
-        if (open_inst[i.id] && is_loop(k[i].op))
+        if (around_barrier[i.id] && is_loop(k[i].op))
             for (const InstId jump : where.jumps_to(i)) open_around(jump);
     for (const InstId i : where.order()) {
         const InstId around = where.around(i);
-        if (k[i].op == Op::return_ && around.id != none && !open_inst[around.id]) packet_returns = true;
+        if (k[i].op == Op::return_ && around.id != none && !around_barrier[around.id]) packet_returns = true;
     }
     int region = 0;
     plan_block(BlockId{0}, region);
     for (const InstId i : where.order()) {
         const Inst& inst = k[i];
-        if (open_inst[i.id]) {
+        if (around_barrier[i.id]) {
             plan_columns(i);
-            for (uint32_t o = 0; o < leading_operands(inst.op); ++o) keeps[k.operands(inst)[o].id].exported = true;
+            for (uint32_t o = 0; o < leading_operands(inst.op); ++o) context_saves[k.operands(inst)[o].id].exported = true;
             plan_uses(k.operands(inst), -2);
         } else if (inst_region[i.id] >= 0) {
             plan_uses(k.operands(inst), inst_region[i.id]);
-            if (inst.op == Op::test && open_inst[where.around(i).id]) keeps[k.operands(inst)[0].id].exported = true;
+            if (inst.op == Op::test && around_barrier[where.around(i).id]) context_saves[k.operands(inst)[0].id].exported = true;
         }
     }
     share_columns();
-    for (size_t m = 0; m < keeps.size(); ++m) {
-        Keep& keep = keeps[m];
+    for (size_t m = 0; m < context_saves.size(); ++m) {
+        ContextSave& save = context_saves[m];
         const Value v{uint32_t(m)};
-        if (keep.outer) keep.spilled = keep.exported = false;
+        if (save.outer) save.spilled = save.exported = false;
         // Uniform values go through a slot, others through the packet's memory.
-        if (keep.spilled && kind_of(v) == Kind::uniform && uniformity.of(v) <= Scope::group)
-            keep.spilled = false, keep.exported = true;
-        if (keep.spilled && keep.place < 0) keep.place = spill_place(v);
-        if (keep.exported && keep.slot.name.empty())
-            keep.slot = {alloca_of(scalar_type(k.type_of(v)), "export"), Kind::uniform, k.type_of(v), 0};
+        if (save.spilled && kind_of(v) == ValueKind::uniform && uniformity.of(v) <= Scope::group)
+            save.spilled = false, save.exported = true;
+        if (save.spilled && save.offset < 0) save.offset = spill_offset(v);
+        if (save.exported && save.slot.name.empty())
+            save.slot = {alloca_of(scalar_type(k.type_of(v)), "export"), ValueKind::uniform, k.type_of(v), 0};
     }
-    if (packet_returns) alive_place = packet_bytes, packet_bytes += 64;
+    if (packet_returns) alive_offset = packet_bytes, packet_bytes += 64;
     packet_bytes = (packet_bytes + 63) / 64 * 64;
 }
 
-int64_t Emitter::spill_place(Value v) {
+int64_t Emitter::spill_offset(Value v) {
     const int64_t bytes = std::max(int64_t(size_of(k.type_of(v))) * width, int64_t(1));
     const int64_t align = std::min<int64_t>(bytes, 64);
     packet_bytes = (packet_bytes + align - 1) / align * align;
-    const int64_t place = packet_bytes;
+    const int64_t offset = packet_bytes;
     packet_bytes += bytes;
-    return place;
+    return offset;
 }
 
 /// Numbers the regions of an open block, and finds the values computed once for the group.
@@ -85,25 +85,25 @@ void Emitter::plan_block(BlockId b, int& region) {
         const Inst& i = k[id];
         if (i.op == Op::barrier) {
             ++region;
-        } else if (open_inst[id.id]) {
+        } else if (around_barrier[id.id]) {
             ++region;
             for (int r = 0; r < i.result_count; ++r)
-                if (uniformity.of(k.result(i, r)) <= Scope::group) keeps[k.result(i, r).id].outer = true;
+                if (uniformity.of(k.result(i, r)) <= Scope::group) context_saves[k.result(i, r).id].outer = true;
             for (const BlockId inner : i.blocks) {
                 if (inner.id == none) continue;
                 for (const Value p : k[inner].params)
                     if (uniformity.of(p) <= Scope::group || (i.op == Op::for_ && p == k[inner].params[0]))
-                        keeps[p.id].outer = true;
+                        context_saves[p.id].outer = true;
                 plan_block(inner, region);
                 ++region;
             }
         } else {
             const auto v = k.operands(i);
             const bool outer = is_pure(i.op) && uniformity.of(k.result(i)) <= Scope::group &&
-                               std::all_of(v.begin(), v.end(), [&](Value o) { return keeps[o.id].outer; });
+                               std::all_of(v.begin(), v.end(), [&](Value o) { return context_saves[o.id].outer; });
             assign(id);
             each_inside(k, i, assign);
-            if (outer) keeps[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
+            if (outer) context_saves[k.result(i).id].outer = true, region_of[k.result(i).id] = -1;
         }
     }
 }
@@ -111,29 +111,29 @@ void Emitter::plan_block(BlockId b, int& region) {
 /// Marks values that a region (-2: the code outside of packets) uses but does not compute.
 void Emitter::plan_uses(std::span<const Value> v, int region) {
     for (const Value o : v) {
-        Keep& keep = keeps[o.id];
-        if (keep.outer || region_of[o.id] == region) continue;
-        if (computable_again(o)) {
+        ContextSave& save = context_saves[o.id];
+        if (save.outer || region_of[o.id] == region) continue;
+        if (recomputable(o)) {
             // Rematerialisation needs the operands, which may be from other regions themselves.
             if (k[o].inst.id != none) plan_uses(k.operands(k[k[o].inst]), region);
             continue;
         }
-        keep.spilled = true;
+        save.spilled = true;
     }
 }
 
 /// True if the value can be rematerialised cheaply from indices and values of the group.
-bool Emitter::computable_again(Value v) const {
+bool Emitter::recomputable(Value v) const {
     int budget = most_recomputed;
-    return computable_within(budget, v);
+    return recomputable_within(budget, v);
 }
 
-bool Emitter::computable_within(int& budget, Value v) const {
-    if (keeps[v.id].outer) return true;
+bool Emitter::recomputable_within(int& budget, Value v) const {
+    if (context_saves[v.id].outer) return true;
     const InstId source = k[v].inst;
     if (source.id == none || !is_pure(k[source].op) || is_costly(k[source]) || --budget < 0) return false;
     for (const Value o : k.operands(k[source]))
-        if (!computable_within(budget, o)) return false;
+        if (!recomputable_within(budget, o)) return false;
     return true;
 }
 
@@ -143,22 +143,23 @@ void Emitter::plan_columns(InstId id) {
     for (uint32_t c = 0; c < i.result_count; ++c) {
         const Value result = k.result(i, int(c));
         if (!is_loop(i.op)) {
-            if (keeps[result.id].outer)
-                keeps[result.id].slot = slot_for(result, "if");
+            if (context_saves[result.id].outer)
+                context_saves[result.id].slot = alloca_for(result, "if");
             else
-                keeps[result.id].spilled = true, keeps[result.id].place = spill_place(result);
+                context_saves[result.id].spilled = true, context_saves[result.id].offset = spill_offset(result);
             continue;
         }
         const Value param = k[i.blocks[0]].params[leading_params(i.op) + c];
         // The result is the carried value at the end: of a for, and of a while whose test passes it on unchanged.
         const bool one = i.op == Op::for_ || k.operands(last_inst(k, i.blocks[0]))[1 + c] == param;
         for (const Value v : {param, result}) {
-            Keep& keep = keeps[v.id];
-            if (keep.outer) {
-                keep.slot = slot_for(v, "carried");
+            ContextSave& save = context_saves[v.id];
+            if (save.outer) {
+                save.slot = alloca_for(v, "carried");
             } else {
-                keep.spilled = true;
-                keep.place = v == result && one && !keeps[param.id].outer ? keeps[param.id].place : spill_place(v);
+                save.spilled = true;
+                save.offset =
+                    v == result && one && !context_saves[param.id].outer ? context_saves[param.id].offset : spill_offset(v);
             }
         }
     }
@@ -169,21 +170,23 @@ void Emitter::share_columns() {
     const Structure& where = uniformity.structure();
     std::vector<int> last(k.values.size(), -1);  // the region of each value's last use
     for (const InstId i : where.order())
-        for (const Value v : k.operands(k[i])) last[v.id] = std::max(last[v.id], open_inst[i.id] ? INT_MAX : inst_region[i.id]);
+        for (const Value v : k.operands(k[i]))
+            last[v.id] = std::max(last[v.id], around_barrier[i.id] ? INT_MAX : inst_region[i.id]);
     for (const InstId id : where.order()) {
         const Inst& i = k[id];
-        if (!open_inst[id.id] || !is_loop(i.op)) continue;
+        if (!around_barrier[id.id] || !is_loop(i.op)) continue;
         const BlockId body = i.blocks[i.op == Op::for_ ? 0 : 1];
         if (last_inst(k, body).op != Op::yield) continue;
         const auto given = k.operands(last_inst(k, body));
         for (size_t c = 0; c < given.size(); ++c) {
             const Value now = k[i.blocks[0]].params[leading_params(i.op) + c], next = given[c];
-            const Keep& column = keeps[now.id];
-            Keep& keep = keeps[next.id];
-            const bool vectors = kind_of(now) == Kind::vector && kind_of(next) == Kind::vector;
+            const ContextSave& column = context_saves[now.id];
+            ContextSave& save = context_saves[next.id];
+            const bool vectors = kind_of(now) == ValueKind::vector && kind_of(next) == ValueKind::vector;
             const bool own = k[next].inst.id != none && where.block_of(k[next].inst) == body;
-            if (column.outer || keep.outer || !keep.spilled || keep.place >= 0 || !vectors || !own) continue;
-            if (last[now.id] <= region_of[next.id] && std::count(given.begin(), given.end(), next) == 1) keep.place = column.place;
+            if (column.outer || save.outer || !save.spilled || save.offset >= 0 || !vectors || !own) continue;
+            if (last[now.id] <= region_of[next.id] && std::count(given.begin(), given.end(), next) == 1)
+                save.offset = column.offset;
         }
     }
 }

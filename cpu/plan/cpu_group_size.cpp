@@ -45,13 +45,13 @@ uint32_t axes_of(const ir::Kernel& k, ir::Value v, int depth = 0) {
 
 /// For an index that the kernel linearises by hand: is the difference `by` a sum of strides of range axes? `along`: bit set of
 /// those axes.
-bool strides_apart(const ir::Kernel& k, ir::Value index, const Terms& by, uint32_t& along) {
-    const Terms place = terms_of(k, index);
+bool strides_apart(const ir::Kernel& k, ir::Value index, const IndexPolynomial& by, uint32_t& along) {
+    const IndexPolynomial whole = polynomial_of(k, index);
     along = by.constant == 0 ? 0 : 1;
-    bool known = by.constant == 0 || place.axis_of(k, {}) == 0;
-    for (const auto& [step, times] : by.counts) {
+    bool known = by.constant == 0 || whole.axis_of(k, {}) == 0;
+    for (const auto& [step, times] : by.coefficients) {
         if (times == 0) continue;
-        const int axis = place.axis_of(k, step);
+        const int axis = whole.axis_of(k, step);
         known = known && axis >= 0;
         along |= axis >= 0 ? 1u << axis : 0;
     }
@@ -106,7 +106,7 @@ uint32_t axes_of_stencils(const ir::Kernel& k) {
         uint32_t apart = 0;
         bool same_rows = here.size() == there.size();
         for (size_t d = 0; same_rows && d < here.size(); ++d) {
-            const Terms by = difference(k, here[d], there[d]);
+            const IndexPolynomial by = difference(k, here[d], there[d]);
             if (by.is_constant() && by.constant == 0) continue;
             uint32_t along = axes_of(k, here[d]);
             same_rows = by.is_constant() && std::has_single_bit(along) && along == axes_of(k, there[d]);
@@ -124,7 +124,7 @@ std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, ui
     group[1] = std::max(group[1], std::min<int64_t>(256 / group[0], step(extent[1], {1, 4, 16})));
     // Rows of an array's interior start inside a cache line. Alignment peeling then shifts items into one more group; the larger
     // group takes these few items in, where a further group would hold next to none.
-    if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_lead;
+    if (group[0] == 256 && extent[0] % 256 != 0) group[0] += most_peeled;
     return group;
 }
 

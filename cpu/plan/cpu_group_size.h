@@ -28,7 +28,7 @@ std::array<int64_t, 3> group_of_stencil(const std::array<int64_t, 3>& extent, ui
 
 /// The group size for a kernel with an argument_across. With alignment peeling (cpu/plan/alignment_peeling.h) each row of a group
 /// loads one packet more than it stores; wider groups have fewer such packets.
-inline constexpr std::array<int64_t, 3> group_across{16, 16, 1}, group_across_with_lead{32, 16, 1};
+inline constexpr std::array<int64_t, 3> group_across{16, 16, 1}, peeled_group_across{32, 16, 1};
 
 /// The default group size. Extents are powers of two: long along axis 0, the axis of the vectors; squares for kernels with an
 /// argument_across. There are few different sizes, because each size needs its own compilation.

@@ -30,17 +30,17 @@ std::vector<RowAccess> row_accesses(const ir::Kernel& k) {
         access.rank = memory.rank;
         access.element_bytes = memory.element.size;
         const auto indices = ir::indices_of(k, i);
-        const auto row = int(indices.size()) == memory.rank ? past_item(k, indices[0], k.rank - 1) : std::nullopt;
+        const auto row = int(indices.size()) == memory.rank ? offset_from_item(k, indices[0], k.rank - 1) : std::nullopt;
         if (row) access.first = std::min(access.first, *row), access.last = std::max(access.last, *row);
         else access.known = false;
     }
     return all;
 }
 
-std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind) {
-    Lag lag{INT64_MAX, INT64_MIN};
+std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind) {
+    DependenceDistance distance{INT64_MAX, INT64_MIN};
     bool together = false;
-    for (const RowsTouched& a : before) lag.bytes += a.bytes;
+    for (const RowsTouched& a : before) distance.bytes += a.bytes;
     for (const RowsTouched& b : behind) {
         bool again = false;
         for (const RowsTouched& a : before) {
@@ -48,15 +48,16 @@ std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<co
             again = true;
             if (!a.access.writes && !b.access.writes) continue;
             if (!a.access.known || !b.access.known || a.begin != b.begin || a.bytes != b.bytes || a.rows != b.rows) return std::nullopt;
-            lag.first = std::min(lag.first, b.access.first - a.access.last);
-            lag.last = std::max(lag.last, b.access.last - a.access.first);
+            distance.first = std::min(distance.first, b.access.first - a.access.last);
+            distance.last = std::max(distance.last, b.access.last - a.access.first);
         }
-        if (!again) lag.bytes += b.bytes;
+        if (!again) distance.bytes += b.bytes;
         together = together || again;
     }
     if (!together) return std::nullopt;
-    if (lag.first > lag.last) lag.first = lag.last = 0;  // both only read: run both at the same position at about the same time
-    return lag;
+    // Both only read: run both at the same position at about the same time.
+    if (distance.first > distance.last) distance.first = distance.last = 0;
+    return distance;
 }
 
 }  // namespace pumice::cpu

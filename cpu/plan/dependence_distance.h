@@ -30,13 +30,13 @@ struct RowsTouched {
     int64_t bytes = 0, rows = 1;
 };
 
-/// Lag: the dependence distance. An item of the second launch at position p depends on items of the first launch at positions
+/// The dependence distance: an item of the second launch at position p depends on items of the first launch at positions
 /// p + first to p + last, because both touch a row that at least one of them writes.
-struct Lag {
+struct DependenceDistance {
     int64_t first = 0, last = 0;  ///< relative to the position of the second launch's item
     int64_t bytes = 0;            ///< of all arrays that either launch touches, each counted once
 };
 /// Empty if a distance is unknown, or if the launches have no array in common.
-std::optional<Lag> lag_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind);
+std::optional<DependenceDistance> distance_between(std::span<const RowsTouched> before, std::span<const RowsTouched> behind);
 
 }  // namespace pumice::cpu

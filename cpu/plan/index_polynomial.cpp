@@ -24,10 +24,10 @@ constexpr size_t most_terms = 4, most_factors = 4;  ///< of sums that are multip
 constexpr int64_t most_times = 1 << 20;             ///< and magnitude of coefficients
 
 /// True if a sum is small enough to be multiplied out.
-bool short_enough(const Terms& sum) {
+bool short_enough(const IndexPolynomial& sum) {
     const auto small = [](int64_t number) { return number >= -most_times && number <= most_times; };
-    return sum.counts.size() <= most_terms && small(sum.constant) &&
-           std::all_of(sum.counts.begin(), sum.counts.end(),
+    return sum.coefficients.size() <= most_terms && small(sum.constant) &&
+           std::all_of(sum.coefficients.begin(), sum.coefficients.end(),
                        [&](const auto& term) { return small(term.second) && term.first.size() <= most_factors; });
 }
 
@@ -35,15 +35,17 @@ bool short_enough(const Terms& sum) {
 int64_t sum(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t product(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 
-Terms product_of(const Terms& a, const Terms& b) {
-    Terms all;
+IndexPolynomial product_of(const IndexPolynomial& a, const IndexPolynomial& b) {
+    IndexPolynomial all;
     all.constant = product(a.constant, b.constant);
-    const auto add = [&](const Terms::Product& of, int64_t times) { all.counts[of] = sum(all.counts[of], times); };
-    for (const auto& [factors, times] : a.counts) add(factors, product(times, b.constant));
-    for (const auto& [factors, times] : b.counts) add(factors, product(times, a.constant));
-    for (const auto& [left, left_times] : a.counts)
-        for (const auto& [right, right_times] : b.counts) {
-            Terms::Product both;
+    const auto add = [&](const IndexPolynomial::Product& of, int64_t times) {
+        all.coefficients[of] = sum(all.coefficients[of], times);
+    };
+    for (const auto& [factors, times] : a.coefficients) add(factors, product(times, b.constant));
+    for (const auto& [factors, times] : b.coefficients) add(factors, product(times, a.constant));
+    for (const auto& [left, left_times] : a.coefficients)
+        for (const auto& [right, right_times] : b.coefficients) {
+            IndexPolynomial::Product both;
             std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
             add(both, product(left_times, right_times));
         }
@@ -52,7 +54,7 @@ Terms product_of(const Terms& a, const Terms& b) {
 
 }  // namespace
 
-void Terms::add(const ir::Kernel& k, ir::Value v, int64_t times, int depth) {
+void IndexPolynomial::add(const ir::Kernel& k, ir::Value v, int64_t times, int depth) {
     const ir::InstId source = k[v].inst;
     const int bits = 8 * size_of(k.type_of(v));
     const ir::Op op = source.id == ir::none || bits < 32 || depth >= most_depth ? ir::Op::get : k[source].op;
@@ -63,62 +65,65 @@ void Terms::add(const ir::Kernel& k, ir::Value v, int64_t times, int depth) {
         add(k, k.operands(k[source])[0], times, depth + 1);
         add(k, k.operands(k[source])[1], op == ir::Op::add ? times : product(times, -1), depth + 1);
     } else {
-        Terms whole;
-        whole.counts[{v.id}] = 1;
+        IndexPolynomial whole;
+        whole.coefficients[{v.id}] = 1;
         if (op == ir::Op::mul) {
-            Terms factors[2];
+            IndexPolynomial factors[2];
             for (const size_t o : {0, 1}) factors[o].add(k, k.operands(k[source])[o], 1, depth + 1);
             if (short_enough(factors[0]) && short_enough(factors[1])) whole = product_of(factors[0], factors[1]);
         }
         constant = sum(constant, product(times, whole.constant));
-        for (const auto& [factors, count] : whole.counts) counts[factors] = sum(counts[factors], product(times, count));
+        for (const auto& [factors, count] : whole.coefficients)
+            coefficients[factors] = sum(coefficients[factors], product(times, count));
     }
 }
 
-void Terms::cut(int bits) {
+void IndexPolynomial::cut(int bits) {
     const auto cut_one = [&](int64_t number) { return int64_t(uint64_t(number) << (64 - bits)) >> (64 - bits); };
     constant = cut_one(constant);
-    for (auto& [factors, times] : counts) times = cut_one(times);
-    std::erase_if(counts, [](const auto& term) { return term.second == 0; });
+    for (auto& [factors, times] : coefficients) times = cut_one(times);
+    std::erase_if(coefficients, [](const auto& term) { return term.second == 0; });
 }
 
-Terms terms_of(const ir::Kernel& k, ir::Value v) {
-    Terms all;
+IndexPolynomial polynomial_of(const ir::Kernel& k, ir::Value v) {
+    IndexPolynomial all;
     all.add(k, v, 1);
     all.cut(8 * size_of(k.type_of(v)));
     return all;
 }
 
-bool Terms::is_constant() const { return counts.empty(); }
+bool IndexPolynomial::is_constant() const { return coefficients.empty(); }
 
-int Terms::axis_of(const ir::Kernel& k, const Product& step) const {
+int IndexPolynomial::axis_of(const ir::Kernel& k, const Product& step) const {
     int axis = -1;
-    for (const auto& [product, times] : counts) {
+    for (const auto& [product, times] : coefficients) {
         Product rest;
         std::set_difference(product.begin(), product.end(), step.begin(), step.end(), std::back_inserter(rest));
         if (times != 1 || product.size() != step.size() + 1 || rest.size() != 1) continue;
-        const ir::InstId place = k[ir::Value{rest[0]}].inst;
-        if (place.id == ir::none || k[place].op != ir::Op::global_index) continue;
+        const ir::InstId factor = k[ir::Value{rest[0]}].inst;
+        if (factor.id == ir::none || k[factor].op != ir::Op::global_index) continue;
         if (axis >= 0) return -1;
-        axis = int(k[place].immediate);
+        axis = int(k[factor].immediate);
     }
     return axis;
 }
 
-Terms difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
-    Terms apart;
+IndexPolynomial difference(const ir::Kernel& k, ir::Value to, ir::Value from) {
+    IndexPolynomial apart;
     apart.add(k, to, 1);
     apart.add(k, from, -1);
     apart.cut(8 * std::min(size_of(k.type_of(to)), size_of(k.type_of(from))));
     return apart;
 }
 
-std::optional<int64_t> past_item(const ir::Kernel& k, ir::Value index, int axis) {
-    const Terms terms = terms_of(k, index);
-    if (terms.counts.size() != 1 || terms.counts.begin()->second != 1 || terms.counts.begin()->first.size() != 1) return std::nullopt;
-    const ir::InstId source = k[ir::Value{terms.counts.begin()->first[0]}].inst;
+std::optional<int64_t> offset_from_item(const ir::Kernel& k, ir::Value index, int axis) {
+    const IndexPolynomial polynomial = polynomial_of(k, index);
+    if (polynomial.coefficients.size() != 1 || polynomial.coefficients.begin()->second != 1 ||
+        polynomial.coefficients.begin()->first.size() != 1)
+        return std::nullopt;
+    const ir::InstId source = k[ir::Value{polynomial.coefficients.begin()->first[0]}].inst;
     const bool item = source.id != ir::none && k[source].op == ir::Op::global_index && int(k[source].immediate) == axis;
-    return item ? std::optional(terms.constant) : std::nullopt;
+    return item ? std::optional(polynomial.constant) : std::nullopt;
 }
 
 }  // namespace pumice::cpu

@@ -8,11 +8,11 @@
 
 namespace pumice::cpu {
 
-/// Terms: a polynomial. `counts` maps each product of values to its integer coefficient; `constant` is the term without values.
+/// A polynomial: `coefficients` maps each product of values to its integer coefficient; `constant` is the term without values.
 /// An index of n bits equals its polynomial modulo 2^n. A sum computed in fewer than 32 bits is one opaque value.
-struct Terms {
+struct IndexPolynomial {
     using Product = std::vector<uint32_t>;  ///< ids of its factors, at least one, sorted
-    std::map<Product, int64_t> counts;
+    std::map<Product, int64_t> coefficients;
     int64_t constant = 0;
 
     void add(const ir::Kernel& kernel, ir::Value v, int64_t times, int depth = 0);
@@ -27,12 +27,12 @@ struct Terms {
 };
 
 /// The polynomial of an integer value, reduced to the bits of its type.
-Terms terms_of(const ir::Kernel& kernel, ir::Value v);
+IndexPolynomial polynomial_of(const ir::Kernel& kernel, ir::Value v);
 
 /// The polynomial `to` - `from`, reduced to the bits of the narrower type.
-Terms difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
+IndexPolynomial difference(const ir::Kernel& kernel, ir::Value to, ir::Value from);
 
 /// The constant c of an index of the form global_index(axis) + c; empty for other indices.
-std::optional<int64_t> past_item(const ir::Kernel& kernel, ir::Value index, int axis);
+std::optional<int64_t> offset_from_item(const ir::Kernel& kernel, ir::Value index, int axis);
 
 }  // namespace pumice::cpu

@@ -44,8 +44,8 @@ const Pass pipeline[] = {
     // Common subexpressions across loops. After cooperative_strided_loops, which refuses loops with private memory; before
     // tile_reduction_loops, which would compute the shared values again.
     {"cross_loop_cse", cross_loop_cse},
-    // Only with SumsIn::lanes. After hoist, which then handles one loop instead of two; before predicate_range_tail, because it
-    // inserts barriers.
+    // Only with Privatisation::lanes. After hoist, which then handles one loop instead of two; before predicate_range_tail,
+    // because it inserts barriers.
     {"tile_reduction_loops", tile_reduction_loops},
     // With barriers, items past the range run, too, under `if in_range`. Without barriers the emitter masks them in its packets
     // instead.
@@ -65,9 +65,9 @@ ir::Kernel cross_loop_cse(const ir::Kernel& kernel) { return ir::cross_loop_cse(
 
 std::vector<std::string_view> pass_names() { return ir::names_of(pipeline); }
 
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums) {
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation sums) {
     std::vector<Pass> passes(std::begin(pipeline), std::end(pipeline));
-    if (sums != SumsIn::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.name == "tile_reduction_loops"; });
+    if (sums != Privatisation::lanes) std::erase_if(passes, [](const Pass& pass) { return pass.name == "tile_reduction_loops"; });
     return ir::run(passes, recorded, wide_offsets);
 }
 

@@ -9,9 +9,9 @@
 namespace pumice::cpu {
 
 /// Runs the passes that emit_llvm needs on recorded IR. Throws Error where predicate_range_tail does.
-ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, SumsIn sums = SumsIn::array);
+ir::Kernel lower(const ir::Kernel& recorded, bool wide_offsets, Privatisation sums = Privatisation::none);
 /// Strip-mines loops that add to elements which the items of a group share: all packets of the group run one block of iterations
-/// before the next, so that the elements stay in the cache. Inserts barriers. Runs only with SumsIn::lanes.
+/// before the next, so that the elements stay in the cache. Inserts barriers. Runs only with Privatisation::lanes.
 ir::Kernel tile_reduction_loops(const ir::Kernel& kernel);
 /// Common subexpressions across loops: keeps the results of one loop in private memory for a later one
 /// (core/passes/cross_loop_cse.h).

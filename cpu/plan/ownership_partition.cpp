@@ -38,7 +38,7 @@ int axis_of_owners(const ir::Kernel& k, ir::MemoryId array) {
                 if (i.memory.id != array.id || i.op == ir::Op::extent) return true;
                 const auto indices = ir::indices_of(k, i);
                 if (int(indices.size()) != k[array].rank) return false;
-                const auto here = past_item(k, indices[size_t(d)], axis);
+                const auto here = offset_from_item(k, indices[size_t(d)], axis);
                 if (!past) past = here;
                 return here && here == past;
             });
@@ -47,7 +47,8 @@ int axis_of_owners(const ir::Kernel& k, ir::MemoryId array) {
     return -1;
 }
 
-Shares::Shares(std::vector<int> given, const std::array<int64_t, 3>& of, int threads) : owners(std::move(given)), groups(of) {
+OwnershipPartition::OwnershipPartition(std::vector<int> given, const std::array<int64_t, 3>& of, int threads)
+    : owners(std::move(given)), groups(of) {
     if (threads == 1) return;
     for (const int axis : owners) {
         if (axis < 0 || cut(axis) || groups[size_t(axis)] < least_groups * threads) continue;
@@ -57,15 +58,15 @@ Shares::Shares(std::vector<int> given, const std::array<int64_t, 3>& of, int thr
     if (axes[0] >= 0) count = axes[1] < 0 ? groups[size_t(axes[0])] : slabs * threads;
 }
 
-Shares::Box Shares::share(int64_t phase, int64_t number) const {
-    Box box{{}, groups};
+OwnershipPartition::GroupRange OwnershipPartition::part(int64_t phase, int64_t number) const {
+    GroupRange range{{}, groups};
     for (const size_t which : {0, 1}) {
         if (axes[which] < 0) continue;
         const size_t axis = size_t(axes[which]);
         const int64_t slab = which == 0 ? number : (number + phase) % count;
-        box.begin[axis] = slab * groups[axis] / count, box.end[axis] = (slab + 1) * groups[axis] / count;
+        range.begin[axis] = slab * groups[axis] / count, range.end[axis] = (slab + 1) * groups[axis] / count;
     }
-    return box;
+    return range;
 }
 
 }  // namespace pumice::cpu

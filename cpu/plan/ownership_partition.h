@@ -1,5 +1,6 @@
 // Ownership partition of reduction targets: threads own disjoint rows of an array, and need neither atomics nor private copies.
-// axis_of_owners() finds the axis along which items own rows; Shares cuts the range into slabs along one or two such axes.
+// axis_of_owners() finds the axis along which items own rows; OwnershipPartition cuts the range into slabs along one or two such
+// axes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,12 +14,12 @@ namespace pumice::cpu {
 /// of one fixed dimension. -1: no such axis is known.
 int axis_of_owners(const ir::Kernel& kernel, ir::MemoryId array);
 
-/// Shares: the partition of the groups of a launch into pieces of work for threads.
-class Shares {
+/// The partition of the groups of a launch into pieces of work for threads.
+class OwnershipPartition {
 public:
-    Shares() = default;
+    OwnershipPartition() = default;
     /// `owners`: axis_of_owners for each argument, or -1; `groups`: number of groups along each axis.
-    Shares(std::vector<int> owners, const std::array<int64_t, 3>& groups, int threads);
+    OwnershipPartition(std::vector<int> owners, const std::array<int64_t, 3>& groups, int threads);
 
     /// True if some array has owners, and there are enough groups for all threads.
     bool any() const { return count > 0; }
@@ -27,12 +28,12 @@ public:
 
     /// Phases of the wavefront schedule, which run one after the other: the diagonals of the blocks.
     int64_t phases() const { return axes[1] < 0 ? 1 : count; }
-    /// Shares of a phase, which may run at the same time.
-    int64_t in_phase() const { return count; }
-    struct Box {
+    /// Parts of a phase, which may run at the same time.
+    int64_t parts_in_phase() const { return count; }
+    struct GroupRange {
         std::array<int64_t, 3> begin, end;  ///< groups along each axis
     };
-    Box share(int64_t phase, int64_t number) const;
+    GroupRange part(int64_t phase, int64_t number) const;
 
 private:
     bool cut(int axis) const { return axis >= 0 && (axis == axes[0] || axis == axes[1]); }

@@ -38,28 +38,30 @@ TEST(OwnershipPartition, AssignsEachGroupToOneThread) {
     for (const int threads : {2, 3, 5})
         for (const std::vector<int>& owners : {std::vector{0}, {1, -1}, {1, 0}, {2, 2, 0}, {0, 1, 2}})
             for (const std::array<int64_t, 3>& groups : {std::array<int64_t, 3>{20, 23, 31}, {40, 20, 21}, {20, 1, 1}, {1, 57, 3}}) {
-                const Shares shares(owners, groups, threads);
-                if (!shares.any()) continue;
+                const OwnershipPartition partition(owners, groups, threads);
+                if (!partition.any()) continue;
                 std::set<std::array<int64_t, 3>> seen;
-                for (int64_t phase = 0; phase < shares.phases(); ++phase) {
+                for (int64_t phase = 0; phase < partition.phases(); ++phase) {
                     std::array<std::set<int64_t>, 3> taken;
-                    for (int64_t n = 0; n < shares.in_phase(); ++n) {
-                        const Shares::Box box = shares.share(phase, n);
-                        for (int64_t z = box.begin[2]; z < box.end[2]; ++z)
-                            for (int64_t y = box.begin[1]; y < box.end[1]; ++y)
-                                for (int64_t x = box.begin[0]; x < box.end[0]; ++x) EXPECT_TRUE(seen.insert({x, y, z}).second);
+                    for (int64_t n = 0; n < partition.parts_in_phase(); ++n) {
+                        const OwnershipPartition::GroupRange range = partition.part(phase, n);
+                        for (int64_t z = range.begin[2]; z < range.end[2]; ++z)
+                            for (int64_t y = range.begin[1]; y < range.end[1]; ++y)
+                                for (int64_t x = range.begin[0]; x < range.end[0]; ++x)
+                                    EXPECT_TRUE(seen.insert({x, y, z}).second);
                         std::set<size_t> cut;
                         for (int a = 0; a < int(owners.size()); ++a)
-                            if (shares.cover(a)) cut.insert(size_t(owners[size_t(a)]));
+                            if (partition.cover(a)) cut.insert(size_t(owners[size_t(a)]));
                         for (const size_t axis : cut)
-                            for (int64_t g = box.begin[axis]; g < box.end[axis]; ++g) EXPECT_TRUE(taken[axis].insert(g).second) << "axis " << axis;
+                            for (int64_t g = range.begin[axis]; g < range.end[axis]; ++g)
+                                EXPECT_TRUE(taken[axis].insert(g).second) << "axis " << axis;
                     }
                 }
                 EXPECT_EQ(int64_t(seen.size()), groups[0] * groups[1] * groups[2]);
             }
-    EXPECT_FALSE(Shares({-1, 1}, {100, 7, 1}, 2).any());  // too few groups along the axis
-    EXPECT_FALSE(Shares({0}, {100, 100, 1}, 1).any());    // one thread adds to the arrays in any case
-    EXPECT_FALSE(Shares({0, 1, 2}, {100, 100, 100}, 2).cover(2));
+    EXPECT_FALSE(OwnershipPartition({-1, 1}, {100, 7, 1}, 2).any());  // too few groups along the axis
+    EXPECT_FALSE(OwnershipPartition({0}, {100, 100, 1}, 1).any());    // one thread adds to the arrays in any case
+    EXPECT_FALSE(OwnershipPartition({0, 1, 2}, {100, 100, 100}, 2).cover(2));
 }
 
 }  // namespace

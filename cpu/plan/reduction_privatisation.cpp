@@ -3,9 +3,9 @@
 // Why: threads that add to one element wait for each other, and an atomic add of a float is a compare-exchange loop. A private
 // copy needs plain adds only:
 //
-//     SumsIn::array    atomicrmw fadd ptr %array0[i], %x                   shared, atomic
-//     SumsIn::copies   %s = load copy[i]; store copy[i], (fadd %s, %x)      one copy a thread
-//     SumsIn::lanes    copy[i * width + lane] += x[lane], as a vector       one place a lane: no horizontal add in loops
+//     Privatisation::none     atomicrmw fadd ptr %array0[i], %x                   shared, atomic
+//     Privatisation::copies   %s = load copy[i]; store copy[i], (fadd %s, %x)      one copy a thread
+//     Privatisation::lanes    copy[i * width + lane] += x[lane], as a vector       one place a lane: no horizontal add in loops
 //
 // The order of float additions is unspecified either way.
 // Cost: memory of copies x threads, zeroed and summed once a launch. Limits: all copies take at most 64 MiB; the copied arrays
@@ -53,7 +53,8 @@ std::vector<MemoryId> only_added_to(const Kernel& k) {
     return found;
 }
 
-SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, const Shares& shares, const Launch& launch, int width, int threads) {
+Privatisation choose_privatisation(const Kernel& kernel, std::span<const MemoryId> arrays, const OwnershipPartition& partition,
+                                   const Launch& launch, int width, int threads) {
     struct Size {
         int64_t bytes = 0, elements = 0;
     } all, covered;
@@ -61,13 +62,14 @@ SumsIn where_to_add(const Kernel& kernel, std::span<const MemoryId> arrays, cons
         const int argument = kernel[m].argument;
         const auto& e = launch.arguments[size_t(argument)].array.extents;
         const int64_t elements = e[0] * e[1] * e[2];
-        for (Size* size : {&all, shares.cover(argument) ? &covered : nullptr})
+        for (Size* size : {&all, partition.cover(argument) ? &covered : nullptr})
             if (size) size->elements += elements, size->bytes += elements * kernel[m].element.size;
     }
     const int64_t most = most_elements_an_item * launch.extent[0] * launch.extent[1] * launch.extent[2];
     if (all.elements == 0 || all.elements - covered.elements > most || (all.bytes - covered.bytes) * threads > most_bytes)
-        return SumsIn::array;
-    return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? SumsIn::lanes : SumsIn::copies;
+        return Privatisation::none;
+    return width > 1 && all.bytes * width <= most_bytes_in_lanes && all.elements <= most ? Privatisation::lanes
+                                                                                         : Privatisation::copies;
 }
 
 }  // namespace pumice::cpu

@@ -14,8 +14,8 @@ namespace pumice::cpu {
 std::vector<ir::MemoryId> only_added_to(const ir::Kernel& kernel);
 
 /// Chooses how a launch reduces these arrays: in private copies if the copies need little memory and are small compared with the
-/// number of items. Arrays that `shares` covers need no copies.
-SumsIn where_to_add(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays, const Shares& shares, const Launch& launch, int width,
-                    int threads);
+/// number of items. Arrays that `partition` covers need no copies.
+Privatisation choose_privatisation(const ir::Kernel& kernel, std::span<const ir::MemoryId> arrays,
+                                   const OwnershipPartition& partition, const Launch& launch, int width, int threads);
 
 }  // namespace pumice::cpu

@@ -19,31 +19,31 @@ struct Target {
     std::string triple;  ///< of the module; "" leaves it out
 };
 
-/// SumsIn: how reductions into arrays are privatised (cpu/plan/reduction_privatisation.h).
-enum class SumsIn : uint8_t {
-    array,   ///< not: atomics on the array
+/// How reductions into arrays are privatised (cpu/plan/reduction_privatisation.h).
+enum class Privatisation : uint8_t {
+    none,    ///< not: atomics on the array
     copies,  ///< one private copy of the array for each thread
     lanes,   ///< one private copy for each thread, in which an element may have a place for each lane
 };
 
-/// ArraySum: a privatised array in compiled code. `lanes`: adjacent places of one element in a copy.
-struct ArraySum {
+/// A privatised array in compiled code. `lanes`: adjacent places of one element in a copy.
+struct PrivatisedArray {
     int argument = 0;
     Scalar type = Scalar::f32;
     int lanes = 1;
 };
 
 /// Alignment peeling: the lead, by which a row starts early, is below this number of items.
-inline constexpr int most_lead = 16;
+inline constexpr int most_peeled = 16;
 
 /// The properties of a launch that code is specialised for. A launch with other values needs another variant.
 struct Variant {
     std::array<int64_t, 3> group{1, 1, 1};  ///< group size: items along each axis
     bool wide_offsets = false;              ///< 64-bit offsets: an array has 2^31 elements or more
     bool full = false;                      ///< the range is a multiple of the group size: there is no tail
-    SumsIn sums = SumsIn::array;
+    Privatisation sums = Privatisation::none;
     bool streaming = false;                 ///< the arrays exceed the cache: streaming stores for what is only written, prefetch
-    bool lead = false;                      ///< alignment peeling: rows start up to most_lead - 1 items early
+    bool peeled = false;                    ///< alignment peeling: rows start up to most_peeled - 1 items early
     bool operator==(const Variant&) const = default;
 };
 
@@ -53,8 +53,8 @@ inline auto key_parts(const Target& t) {
     return std::tie(width, isa, sleef, triple);
 }
 inline auto key_parts(const Variant& v) {
-    const auto& [group, wide_offsets, full, sums, streaming, lead] = v;
-    return std::tie(group, wide_offsets, full, sums, streaming, lead);
+    const auto& [group, wide_offsets, full, sums, streaming, peeled] = v;
+    return std::tie(group, wide_offsets, full, sums, streaming, peeled);
 }
 
 }  // namespace pumice::cpu

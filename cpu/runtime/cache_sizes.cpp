@@ -12,7 +12,7 @@ namespace pumice::cpu {
 namespace {
 using Part = long long __attribute__((vector_size(16)));
 
-void store_past_caches(Part* to, Part value) {
+void streaming_store(Part* to, Part value) {
 #ifdef __clang__
     __builtin_nontemporal_store(value, to);
 #else
@@ -50,16 +50,16 @@ void finish_stores() {
 #endif
 }
 
-void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool past_caches) {
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool streaming) {
 #ifdef __SSE2__
     constexpr int64_t line = 64;
-    if (past_caches && bytes >= 2 * line) {
+    if (streaming && bytes >= 2 * line) {
         const int64_t head = -int64_t(reinterpret_cast<uintptr_t>(to)) & (line - 1), end = head + (bytes - head) / line * line;
         std::memcpy(to, from, size_t(head));
         for (int64_t at = head; at < end; at += line) {
             Part parts[line / sizeof(Part)];
             std::memcpy(parts, from + at, line);
-            for (size_t p = 0; p < std::size(parts); ++p) store_past_caches(reinterpret_cast<Part*>(to + at) + p, parts[p]);
+            for (size_t p = 0; p < std::size(parts); ++p) streaming_store(reinterpret_cast<Part*>(to + at) + p, parts[p]);
         }
         return void(std::memcpy(to + end, from + end, size_t(bytes - end)));
     }

@@ -11,9 +11,9 @@ int64_t bytes_in_caches(int threads);
 /// Bytes of a core's first-level cache.
 int64_t bytes_in_first_cache();
 
-/// memcpy. With `past_caches`, non-temporal: the destination is not read first and does not evict other data; other threads see
+/// memcpy. With `streaming`, non-temporal: the destination is not read first and does not evict other data; other threads see
 /// it after finish_stores().
-void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool past_caches);
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes, bool streaming);
 
 /// Fence: makes this thread's non-temporal stores visible to others. Other stores are ordered without it.
 void finish_stores();

@@ -81,17 +81,17 @@ std::shared_ptr<Backend> open() {
 
 Device::Device(int width, int threads, bool fixed_parts, const Machine& machine)
     : compiler(std::make_shared<Compiler>(width, machine)),
-      owned_team(std::make_unique<Team>(threads, fixed_parts)),
-      owned_streams(std::make_unique<Streams>(*owned_team)),
-      team(*owned_team),
+      owned_thread_pool(std::make_unique<ThreadPool>(threads, fixed_parts)),
+      owned_streams(std::make_unique<Streams>(*owned_thread_pool)),
+      thread_pool(*owned_thread_pool),
       streams(*owned_streams) {
     debug::log_line(text("opened ", name(), compiler->target.sleef ? " with SLEEF" : ""));
 }
 
 Device::~Device() {
-    const auto end = [streams = owned_streams.release(), team = owned_team.release()] {
-        delete streams;  // waits for its work, which the team runs
-        delete team;
+    const auto end = [streams = owned_streams.release(), thread_pool = owned_thread_pool.release()] {
+        delete streams;  // waits for its work, which the pool runs
+        delete thread_pool;
     };
     try {
         streams.finish();
@@ -100,8 +100,8 @@ Device::~Device() {
     } catch (...) {
         // Nobody is left to receive the error.
     }
-    // A call on a stream may hold the last handle of the device: the team cannot wait for itself.
-    if (!Team::on_its_thread()) {
+    // A call on a stream may hold the last handle of the device: the pool cannot wait for itself.
+    if (!ThreadPool::on_its_thread()) {
         end();
         return;
     }
@@ -112,7 +112,7 @@ Device::~Device() {
     }
 }
 
-std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, team.threads); }
+std::string Device::name() const { return name_for(compiler->machine, compiler->target.width, thread_pool.threads); }
 Limits Device::limits() const { return limits_for(compiler->machine, compiler->target.width); }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
@@ -120,7 +120,8 @@ Limits Device::limits() const { return limits_for(compiler->machine, compiler->t
 std::shared_ptr<Allocation> Device::allocate(int64_t bytes, bool zero) {
     const auto memory = std::make_shared<Memory>(in_use, pool, bytes, name());
     if (zero && !memory->zero())
-        team.run(Priority::normal, bytes, bytes_piece, [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
+        thread_pool.run(Priority::normal, bytes, bytes_piece,
+                        [&](int64_t first, int64_t count) { std::memset(memory->data + first, 0, size_t(count)); });
     return memory;
 }
 
@@ -135,7 +136,7 @@ void Device::wait_for_uses(Memory& memory, bool write) {
 }
 
 void Device::transfer(void* to, const void* from, int64_t bytes) {
-    team.run(Priority::normal, bytes, bytes_piece, [=](int64_t first, int64_t count) {
+    thread_pool.run(Priority::normal, bytes, bytes_piece, [=](int64_t first, int64_t count) {
         std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, size_t(count));
     });
 }
@@ -193,7 +194,7 @@ std::shared_ptr<Executable> Device::compile(std::shared_ptr<const ir::Kernel> ke
     // The program's analyses of the kernel look for barriers and for accesses to local memory.
     if (std::any_of(kernel->insts.begin(), kernel->insts.end(), is_group))
         kernel = std::make_shared<const ir::Kernel>(ir::group_by_memory(ir::inlining(*kernel)));
-    return std::make_shared<Program>(compiler, std::move(kernel));
+    return std::make_shared<CpuProgram>(compiler, std::move(kernel));
 }
 
 std::array<int64_t, 3> Device::choose_group(const ir::Kernel& kernel, const Launch& launch) const {
@@ -213,11 +214,12 @@ Point Device::submit(int stream, Kind& work, std::span<const Use> uses, bool fol
 }
 
 void Device::launch(const std::shared_ptr<Executable>& executable, const Launch& asked) {
-    Program& program = static_cast<Program&>(*executable);
-    const bool followed = detail::Followed::now();
-    const Launch launch = program.arranged(asked, team.threads, followed);
+    CpuProgram& program = static_cast<CpuProgram&>(*executable);
+    const bool followed = detail::NextLaunchHint::now();
+    const Launch launch = program.arranged(asked, thread_pool.threads, followed);
     const ir::Kernel& kernel = *program.kernel;
-    LaunchWork work(program.variant(launch, team.threads), launch, program.across, program.shares(launch, team.threads), pool);
+    LaunchWork work(program.variant(launch, thread_pool.threads), launch, program.across,
+                    program.partition(launch, thread_pool.threads), pool);
     std::vector<Use> uses;
     uses.reserve(launch.arguments.size());
     work.held.reserve(launch.arguments.size());

@@ -63,9 +63,9 @@ private:
 
     const InUse in_use = std::make_shared<std::atomic<int64_t>>(0);
     const std::shared_ptr<Pool> pool = new_pool();
-    std::unique_ptr<Team> owned_team;
+    std::unique_ptr<ThreadPool> owned_thread_pool;
     std::unique_ptr<Streams> owned_streams;
-    Team& team;
+    ThreadPool& thread_pool;
     Streams& streams;
 };
 

@@ -20,7 +20,7 @@ constexpr double worth_sharing_ns = 15'000, range_ns = 4'000;
 /// the one array, a patch takes few rows, which the hardware prefetcher can follow, and long pieces of them; of the other, some
 /// lines of many rows. Pieces begin at pages where the array's rows do, since the prefetcher stops at a page of 1024 floats.
 /// Groups that begin early load elements of their predecessors again, which are still cached if the pieces are shorter.
-constexpr int64_t patch_columns = 32, patch_rows = 4096, patch_rows_with_lead = 1024;
+constexpr int64_t patch_columns = 32, patch_rows = 4096, peeled_patch_rows = 1024;
 
 struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -44,8 +44,9 @@ std::byte* thread_scratch(int64_t bytes) {
     return memory.get();
 }
 
-LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const Shares& given, const std::shared_ptr<Pool>& pool)
-    : native(std::move(code)), shares(given) {
+LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int crosses, const OwnershipPartition& given,
+                       const std::shared_ptr<Pool>& pool)
+    : native(std::move(code)), partition(given) {
     const size_t n = launch.arguments.size();
     arguments.resize(n);
     extents.resize(n);
@@ -58,7 +59,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     }
     for (size_t axis = 0; axis < 3; ++axis) {
         // Groups that begin early leave a rest at the end of a row, which may take one more group.
-        const int64_t extent = launch.extent[axis] + (axis == 0 && native->lead ? most_lead - 1 : 0);
+        const int64_t extent = launch.extent[axis] + (axis == 0 && native->peeled ? most_peeled - 1 : 0);
         const int64_t count = (extent + launch.group[axis] - 1) / launch.group[axis];
         frame.start[axis] = int32_t(launch.start[axis]);
         frame.extent[axis] = int32_t(launch.extent[axis]);
@@ -71,7 +72,7 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     frame.arguments = arguments.data();
     units = groups;
     patch[0] = std::max<int64_t>(1, patch_columns / launch.group[0]);
-    patch[1] = std::max<int64_t>(1, (native->lead ? patch_rows_with_lead : patch_rows) / launch.group[1]);
+    patch[1] = std::max<int64_t>(1, (native->peeled ? peeled_patch_rows : patch_rows) / launch.group[1]);
     if (crosses >= 0 && frame.count[0] > patch[0] && frame.count[1] > 1) {
         across = (frame.count[0] + patch[0] - 1) / patch[0];
         const auto& e = extents[size_t(crosses)];
@@ -87,11 +88,11 @@ LaunchWork::LaunchWork(std::shared_ptr<Native> code, const Launch& launch, int c
     }
     if (native->sums.empty()) return;
     std::vector<SumCopies::Array> summed;
-    for (const ArraySum& sum : native->sums) {
+    for (const PrivatisedArray& sum : native->sums) {
         const auto& e = extents[size_t(sum.argument)];
-        summed.push_back({e[0] * e[1] * e[2], sum.lanes == 1 && shares.cover(sum.argument)});
+        summed.push_back({e[0] * e[1] * e[2], sum.lanes == 1 && partition.cover(sum.argument)});
     }
-    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) shares = {};
+    if (std::none_of(summed.begin(), summed.end(), [](const SumCopies::Array& array) { return array.shared; })) partition = {};
     sums = std::make_unique<SumCopies>(native->sums, arguments, std::move(summed), alone(launch), pool);
 }
 
@@ -109,12 +110,13 @@ int64_t LaunchWork::run_patch(Frame& own, int64_t number) const {
 }
 
 /// Runs a share's groups, plane by plane; returns their number.
-int64_t LaunchWork::run_share(Frame& own, int64_t phase, int64_t number) const {
-    const Shares::Box box = shares.share(phase, number);
-    const int64_t wide = box.end[0] - box.begin[0], high = box.end[1] - box.begin[1], deep = box.end[2] - box.begin[2];
-    own.columns[0] = int32_t(box.begin[0]), own.columns[1] = int32_t(box.end[0]);
-    for (int64_t z = box.begin[2]; z < box.end[2]; ++z)
-        native->entry(&own, (z * frame.count[1] + box.begin[1]) * frame.count[0] + box.begin[0], wide * high);
+int64_t LaunchWork::run_part(Frame& own, int64_t phase, int64_t number) const {
+    const OwnershipPartition::GroupRange range = partition.part(phase, number);
+    const int64_t wide = range.end[0] - range.begin[0], high = range.end[1] - range.begin[1],
+                  deep = range.end[2] - range.begin[2];
+    own.columns[0] = int32_t(range.begin[0]), own.columns[1] = int32_t(range.end[0]);
+    for (int64_t z = range.begin[2]; z < range.end[2]; ++z)
+        native->entry(&own, (z * frame.count[1] + range.begin[1]) * frame.count[0] + range.begin[0], wide * high);
     return wide * high * deep;
 }
 
@@ -146,28 +148,28 @@ void LaunchWork::note_group(float took) const {
     native->group_ns.store(took < known ? took : known + (took - known) / 8, std::memory_order_relaxed);
 }
 
-void LaunchWork::run(const Crew& crew) {
-    run_all(crew);
-    if (sums) sums->add_up(crew);
+void LaunchWork::run(const WorkerThreads& workers) {
+    run_all(workers);
+    if (sums) sums->add_up(workers);
 }
 
-void LaunchWork::run_all(const Crew& crew) {
+void LaunchWork::run_all(const WorkerThreads& workers) {
     if (units == 1 || !worth_sharing()) return run_groups(0, units);
-    if (sums && shares.any()) {
-        const int64_t piece = int64_t(range_ns * double(shares.in_phase() * shares.phases()) / cost());
-        for (int64_t phase = 0; phase < shares.phases(); ++phase)
-            crew.run(shares.in_phase(), piece, [this, phase](int64_t first, int64_t count) {
+    if (sums && partition.any()) {
+        const int64_t piece = int64_t(range_ns * double(partition.parts_in_phase() * partition.phases()) / cost());
+        for (int64_t phase = 0; phase < partition.phases(); ++phase)
+            workers.run(partition.parts_in_phase(), piece, [this, phase](int64_t first, int64_t count) {
                 run_some([&](Frame& own) {
                     int64_t done = 0;
-                    for (int64_t n = first; n < first + count; ++n) done += run_share(own, phase, n);
+                    for (int64_t n = first; n < first + count; ++n) done += run_part(own, phase, n);
                     return done;
                 });
             });
         return;
     }
     const double each = std::max(1.0, double(native->group_ns.load(std::memory_order_relaxed)) * double(groups) / double(units));
-    crew.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
-             native->clears ? Order::backwards : Order::forwards);
+    workers.run(units, int64_t(range_ns / each), [this](int64_t first, int64_t count) { run_groups(first, count); },
+                native->clears ? Order::backwards : Order::forwards);
 }
 
 // ---- rows of groups ----
@@ -178,7 +180,7 @@ bool LaunchWork::worth_sharing() const { return cost() >= worth_sharing_ns; }
 bool LaunchWork::in_rows() const { return patch[0] == 0 && !sums && !frame.ring && !native->streaming; }
 
 LaunchWork::Rows LaunchWork::rows() const {
-    return {frame.start[slowest], row_items, slowest == 0 && native->lead ? most_lead - 1 : 0, frame.count[slowest]};
+    return {frame.start[slowest], row_items, slowest == 0 && native->peeled ? most_peeled - 1 : 0, frame.count[slowest]};
 }
 
 Frame LaunchWork::frame_with(std::byte* memory) const {
@@ -215,7 +217,7 @@ thread_local bool in_a_call = false;
 }
 bool CallWork::inside() { return in_a_call; }
 
-void CallWork::run(const Crew&) {
+void CallWork::run(const WorkerThreads&) {
     struct Inside {
         const bool before = std::exchange(in_a_call, true);
         ~Inside() { in_a_call = before; }
@@ -223,14 +225,14 @@ void CallWork::run(const Crew&) {
     act();
 }
 
-void FillWork::run(const Crew& crew) {
-    const bool past_caches = bytes >= bytes_in_caches(crew.threads());
+void FillWork::run(const WorkerThreads& workers) {
+    const bool streaming = bytes >= bytes_in_caches(workers.threads());
     const bool one_byte = std::all_of(pattern.begin(), pattern.begin() + pattern_size, [&](std::byte b) { return b == pattern[0]; });
     const int64_t size = one_byte ? 1 : pattern_size;
-    const auto fill = [this, size, past_caches](int64_t first, int64_t count) {
+    const auto fill = [this, size, streaming](int64_t first, int64_t count) {
         std::byte* const begin = to->data + offset + first * size;
         const int64_t all = count * size, step = std::min<int64_t>(all, 8192 / size * size);
-        if (size == 1 && !past_caches) return void(std::memset(begin, int(pattern[0]), size_t(all)));
+        if (size == 1 && !streaming) return void(std::memset(begin, int(pattern[0]), size_t(all)));
         // Doubles the filled part: few long copies instead of many short ones, in steps within the first-level cache.
         std::memcpy(begin, pattern.data(), size_t(size));
         for (int64_t done = size; done < step;) {
@@ -238,19 +240,20 @@ void FillWork::run(const Crew& crew) {
             std::memcpy(begin + done, begin, size_t(next));
             done += next;
         }
-        for (int64_t done = step; done < all; done += step) copy_bytes(begin + done, begin, std::min(step, all - done), past_caches);
-        if (past_caches) finish_stores();
+        for (int64_t done = step; done < all; done += step)
+            copy_bytes(begin + done, begin, std::min(step, all - done), streaming);
+        if (streaming) finish_stores();
     };
-    crew.run(bytes / size, bytes_piece / size, fill);
+    workers.run(bytes / size, bytes_piece / size, fill);
 }
 
-void CopyWork::run(const Crew& crew) {
+void CopyWork::run(const WorkerThreads& workers) {
     const bool overlap = from < to + bytes && to < from + bytes;
     if (overlap || bytes < 2 * bytes_piece) return void(std::memmove(to, from, size_t(bytes)));
-    const bool past_caches = 2 * bytes >= bytes_in_caches(crew.threads());
-    crew.run(bytes, bytes_piece, [this, past_caches](int64_t first, int64_t count) {
-        copy_bytes(to + first, from + first, count, past_caches);
-        if (past_caches) finish_stores();
+    const bool streaming = 2 * bytes >= bytes_in_caches(workers.threads());
+    workers.run(bytes, bytes_piece, [this, streaming](int64_t first, int64_t count) {
+        copy_bytes(to + first, from + first, count, streaming);
+        if (streaming) finish_stores();
     });
 }
 

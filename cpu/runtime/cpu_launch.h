@@ -21,11 +21,12 @@ inline constexpr int64_t bytes_piece = 256 << 10;
 class LaunchWork final : public Work {
 public:
     /// `across`: the argument whose rows the kernel walks along axis 1 of the range, or -1.
-    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const Shares& shares, const std::shared_ptr<Pool>& pool);
+    LaunchWork(std::shared_ptr<Native> native, const Launch& launch, int across, const OwnershipPartition& partition,
+               const std::shared_ptr<Pool>& pool);
     LaunchWork(LaunchWork&& other);
     /// Makes the kernel report into this ring, under this launch number.
     void report(uint32_t* ring, uint32_t number);
-    void run(const Crew& crew) override;
+    void run(const WorkerThreads& workers) override;
     std::unique_ptr<Work> with(const Work& next, int threads) const override;
     double cost() const override { return double(groups) * double(native->group_ns.load(std::memory_order_relaxed)); }
 
@@ -49,17 +50,17 @@ private:
     bool in_rows() const;
     bool worth_sharing() const;
     std::vector<RowsTouched> touched() const;
-    void run_all(const Crew& crew);
+    void run_all(const WorkerThreads& workers);
     void run_groups(int64_t first, int64_t count) const;
     template <class Some>
     void run_some(const Some& some) const;
-    int64_t run_share(Frame& own, int64_t phase, int64_t number) const;
+    int64_t run_part(Frame& own, int64_t phase, int64_t number) const;
     void note_group(float ns) const;
     int64_t run_patch(Frame& own, int64_t number) const;
 
     std::shared_ptr<Native> native;
     std::unique_ptr<SumCopies> sums;  ///< if the kernel has sums
-    Shares shares;
+    OwnershipPartition partition;
     std::vector<FrameArgument> arguments;
     std::vector<std::array<int64_t, ir::max_rank>> extents;  ///< of the arguments, which point into this
     Frame frame;
@@ -78,7 +79,7 @@ struct FillWork final : Work {
     std::shared_ptr<Memory> to;
     int64_t offset = 0, bytes = 0, pattern_size = 1;
     std::array<std::byte, 64> pattern{};
-    void run(const Crew& crew) override;
+    void run(const WorkerThreads& workers) override;
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };
 
@@ -88,14 +89,14 @@ struct CopyWork final : Work {
     std::byte* to = nullptr;
     const std::byte* from = nullptr;
     int64_t bytes = 0;
-    void run(const Crew& crew) override;
+    void run(const WorkerThreads& workers) override;
     double cost() const override { return double(bytes) / bytes_per_ns; }
 };
 
 /// A call of the user's function.
 struct CallWork final : Work {
     std::function<void()> act;
-    void run(const Crew&) override;
+    void run(const WorkerThreads&) override;
     /// True if the calling thread runs such a function, which may not wait for later work.
     static bool inside();
     double cost() const override { return 1e6; }  // unknown; high, so that the submitting thread never runs it

@@ -50,13 +50,13 @@ constexpr std::string_view layout = "pumice cpu object 2";  // must change with 
 struct Compiler::Unloaded {
     std::string symbol, object;
     int64_t scratch_bytes = 0;
-    std::vector<ArraySum> sums;
+    std::vector<PrivatisedArray> sums;
 
     std::string pack() const {
         std::string bytes(layout);
         for (const uint64_t number : {uint64_t(scratch_bytes), uint64_t(symbol.size()), uint64_t(sums.size())})
             bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-        bytes.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(ArraySum));
+        bytes.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(PrivatisedArray));
         return bytes + symbol + object;
     }
     static std::optional<Unloaded> unpack(const std::string& bytes) {
@@ -64,10 +64,10 @@ struct Compiler::Unloaded {
         if (!bytes.starts_with(layout) || bytes.size() < layout.size() + sizeof numbers) return std::nullopt;
         std::memcpy(numbers, bytes.data() + layout.size(), sizeof numbers);
         size_t at = layout.size() + sizeof numbers;
-        if (numbers[2] > (bytes.size() - at) / sizeof(ArraySum)) return std::nullopt;
-        std::vector<ArraySum> sums(numbers[2]);
-        if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + at, sums.size() * sizeof(ArraySum));
-        at += sums.size() * sizeof(ArraySum);
+        if (numbers[2] > (bytes.size() - at) / sizeof(PrivatisedArray)) return std::nullopt;
+        std::vector<PrivatisedArray> sums(numbers[2]);
+        if (!sums.empty()) std::memcpy(sums.data(), bytes.data() + at, sums.size() * sizeof(PrivatisedArray));
+        at += sums.size() * sizeof(PrivatisedArray);
         if (numbers[1] > bytes.size() - at) return std::nullopt;
         return Unloaded{bytes.substr(at, numbers[1]), bytes.substr(at + numbers[1]), int64_t(numbers[0]), std::move(sums)};
     }
@@ -173,7 +173,7 @@ bool gains_by_swap(const ir::Kernel& k) {
 
 }  // namespace
 
-Program::Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
+CpuProgram::CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> given)
     : swapped(gains_by_swap(*given)),
       kernel(swapped ? std::make_shared<const ir::Kernel>(with_axes_swapped(*given)) : std::move(given)),
       movable(cpu::movable(*kernel)),
@@ -195,7 +195,7 @@ bool streams(const Launch& launch, int threads) {
 
 }  // namespace
 
-Launch Program::arranged(const Launch& asked, int threads, bool followed) const {
+Launch CpuProgram::arranged(const Launch& asked, int threads, bool followed) const {
     Launch launch = asked;
     if (swapped)
         for (auto* const each : {&launch.start, &launch.extent, &launch.group}) std::swap((*each)[1], (*each)[2]);
@@ -203,19 +203,19 @@ Launch Program::arranged(const Launch& asked, int threads, bool followed) const 
     return launch;
 }
 
-std::array<int64_t, 3> Program::group_of(const Launch& launch, int threads, bool followed) const {
+std::array<int64_t, 3> CpuProgram::group_of(const Launch& launch, int threads, bool followed) const {
     const auto& e = launch.extent;
     if (!movable || reports || launch.rank > 3 || e[0] * e[1] * e[2] < long_range) return launch.group;
     // Without blocking, too, rows are still in the first-level cache when they are needed again; a fused launch then finds them
     // all there.
     if (stencil) return followed ? launch.group : group_of_stencil(e, stencil);
-    if (across >= 0 && worth_lead(*kernel, launch, streams(launch, threads))) return group_across_with_lead;
+    if (across >= 0 && worth_peeling(*kernel, launch, streams(launch, threads))) return peeled_group_across;
     return swapped ? group_across : launch.group;
 }
 
-/// No shares if the arrays are small compared to the range: private copies are cheap then, and threads keep to the order of
+/// No partition if the arrays are small compared to the range: private copies are cheap then, and threads keep to the order of
 /// memory.
-Shares Program::shares(const Launch& launch, int threads) const {
+OwnershipPartition CpuProgram::partition(const Launch& launch, int threads) const {
     constexpr int64_t most_items_an_element = 16;
     if (owners.empty() || across >= 0 || !alone(launch)) return {};
     int64_t elements = 0, items = 1;
@@ -228,10 +228,10 @@ Shares Program::shares(const Launch& launch, int threads) const {
         items *= launch.extent[axis];
         groups[axis] = (launch.extent[axis] + launch.group[axis] - 1) / launch.group[axis];
     }
-    return items > most_items_an_element * elements ? Shares() : Shares(owners, groups, threads);
+    return items > most_items_an_element * elements ? OwnershipPartition() : OwnershipPartition(owners, groups, threads);
 }
 
-std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
+std::shared_ptr<Native> CpuProgram::variant(const Launch& launch, int threads) {
     Variant wanted;
     wanted.group = launch.group;
     // Halves the code and its compile time: no masked packets at a row's end, no version for the last group.
@@ -241,13 +241,13 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
         const auto& e = argument.array.extents;
         wanted.wide_offsets = wanted.wide_offsets || (argument.array.memory && e[0] * e[1] * e[2] > INT32_MAX);
     }
-    const Shares shared = shares(launch, threads);
-    if (!added_to.empty()) wanted.sums = where_to_add(*kernel, added_to, shared, launch, compiler->target.width, threads);
+    const OwnershipPartition shared = partition(launch, threads);
+    if (!added_to.empty()) wanted.sums = choose_privatisation(*kernel, added_to, shared, launch, compiler->target.width, threads);
     wanted.streaming = streams(launch, threads);
     // Groups that begin early do not cover the same columns in all rows.
-    wanted.lead = movable && !shared.any() && wanted.sums != SumsIn::lanes && launch.group[0] % most_lead == 0 && compiler->target.width > 1 &&
-                  worth_lead(*kernel, launch, wanted.streaming);
-    wanted.full = wanted.full && !wanted.lead;
+    wanted.peeled = movable && !shared.any() && wanted.sums != Privatisation::lanes && launch.group[0] % most_peeled == 0 &&
+                    compiler->target.width > 1 && worth_peeling(*kernel, launch, wanted.streaming);
+    wanted.full = wanted.full && !wanted.peeled;
     const std::lock_guard lock(mutex);
     for (const Made& m : made)
         if (m.variant == wanted) return m.native;
@@ -255,7 +255,7 @@ std::shared_ptr<Native> Program::variant(const Launch& launch, int threads) {
     try {
         made.push_back({wanted, compiler->compile(*kernel, wanted)});
         made.back().native->streaming = wanted.streaming;
-        made.back().native->lead = wanted.lead;
+        made.back().native->peeled = wanted.peeled;
         made.back().native->clears = mostly_stores(*kernel, 0);
         made.back().native->accesses = row_accesses(*kernel);
     } catch (const Error& e) {

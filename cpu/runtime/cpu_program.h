@@ -24,10 +24,10 @@ struct Native {
     std::shared_ptr<Code> code;
     Entry* entry = nullptr;
     int64_t scratch_bytes = 0;
-    std::vector<ArraySum> sums;  ///< arrays of which each thread gets a private copy
+    std::vector<PrivatisedArray> sums;  ///< arrays of which each thread gets a private copy
     bool streaming = false;  ///< it may have non-temporal stores, after which a thread needs a fence
     bool clears = false;     ///< it only stores, and loads nothing
-    bool lead = false;       ///< groups may begin up to most_lead items early
+    bool peeled = false;     ///< groups may begin up to most_peeled items early
     std::vector<RowAccess> accesses;  ///< for each parameter of the kernel
     /// Nanoseconds of one thread for a group, first estimated and then measured.
     std::atomic<float> group_ns = 0;
@@ -58,18 +58,18 @@ private:
     std::shared_future<std::shared_ptr<Loader>> loader;
 };
 
-class Program final : public Executable {
+class CpuProgram final : public Executable {
 public:
-    Program(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
+    CpuProgram(std::shared_ptr<Compiler> compiler, std::shared_ptr<const ir::Kernel> kernel);
     /// Returns the variant for a launch; compiles it once, also if several threads ask. `threads`: how many may run it.
     std::shared_ptr<Native> variant(const Launch& launch, int threads);
 
     /// Adapts the launch to the compiled kernel: swaps its axes if the kernel's are, and replaces the group size by a better one
-    /// for the caches if items cannot tell. `followed`: see detail::Followed.
+    /// for the caches if items cannot tell. `followed`: see detail::NextLaunchHint.
     Launch arranged(const Launch& asked, int threads, bool followed) const;
 
     /// The partition of a launch among threads if some of its arrays are added to by owners.
-    Shares shares(const Launch& launch, int threads) const;
+    OwnershipPartition partition(const Launch& launch, int threads) const;
 
     const bool swapped;  ///< axes 1 and 2 of the range are swapped, so that rows of an array are along axis 1
     const std::shared_ptr<const ir::Kernel> kernel;

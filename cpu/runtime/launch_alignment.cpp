@@ -22,7 +22,7 @@ bool begins_within_lines(const Kernel& k, const Launch& launch) {
         for (const Inst& i : k.insts) {
             if (i.op != op || k[i.memory].kind != MemoryKind::array || k[i.memory].element.leaves.size() > 1) continue;
             const Launch::Array& array = launch.arguments[size_t(k[i.memory].argument)].array;
-            const auto past = past_item(k, indices_of(k, i).back(), 0);
+            const auto past = offset_from_item(k, indices_of(k, i).back(), 0);
             if (!past || !array.memory) return true;
             const int64_t size = k[i.memory].element.size, rows = launch.extent[1] * launch.extent[2];
             const auto address = int64_t(reinterpret_cast<uintptr_t>(memory_of(*array.memory).data)) + array.offset;
@@ -33,7 +33,7 @@ bool begins_within_lines(const Kernel& k, const Launch& launch) {
 
 }  // namespace
 
-bool worth_lead(const ir::Kernel& k, const Launch& launch, bool streaming) {
+bool worth_peeling(const ir::Kernel& k, const Launch& launch, bool streaming) {
     if (launch.extent[0] < least_row || launch.extent[0] * launch.extent[1] * launch.extent[2] < least_items) return false;
     // Loads of both neighbours of an item cross lines in any case.
     return (streaming || launch.extent[0] >= long_row || mostly_stores(k, most_loads)) && begins_within_lines(k, launch);

@@ -6,6 +6,6 @@ namespace pumice::cpu {
 
 /// True if a launch of a kernel, as recorded, gains by packets aligned to cache lines. `streaming`: it has non-temporal stores,
 /// which want whole lines.
-bool worth_lead(const ir::Kernel& kernel, const Launch& launch, bool streaming);
+bool worth_peeling(const ir::Kernel& kernel, const Launch& launch, bool streaming);
 
 }  // namespace pumice::cpu

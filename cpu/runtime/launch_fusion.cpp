@@ -19,22 +19,23 @@ constexpr int64_t seams_at_once = 16;    ///< seams a thread takes at once
 int64_t divide_down(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t divide_up(int64_t a, int64_t b) { return -divide_down(-a, b); }
 
-class LaunchPair final : public Work {
+class FusedLaunch final : public Work {
 public:
-    LaunchPair(const LaunchWork& leading, const LaunchWork& following, Lag lag)
-        : first(leading), second(following), a(first.rows()), b(second.rows()), lag(lag) {}
+    FusedLaunch(const LaunchWork& leading, const LaunchWork& following, DependenceDistance distance)
+        : first(leading), second(following), a(first.rows()), b(second.rows()), distance(distance) {}
 
     double cost() const override { return first.cost() + second.cost(); }
 
     /// Fewest rows of the first launch that are worth a thread.
-    int64_t piece() const { return divide_up(seam_share * (lag.last - lag.first + a.items + b.items), a.items); }
+    int64_t piece() const { return divide_up(seam_share * (distance.last - distance.first + a.items + b.items), a.items); }
 
-    void run(const Crew& crew) override {
+    void run(const WorkerThreads& workers) override {
         // Few rows at once: stores that hit the first-level cache are nearly free beside loads that wait for memory.
-        const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / lag.bytes);
+        const int64_t at_once = std::max<int64_t>(1, bytes_in_first_cache() / 4 * a.count / distance.bytes);
         std::mutex mutex;
         std::vector<Run> runs;
-        crew.run(a.count, std::max(piece(), a.count / (crew.threads() * ranges_a_thread)), [&](int64_t begin, int64_t count) {
+        const int64_t smallest = std::max(piece(), a.count / (workers.threads() * ranges_a_thread));
+        workers.run(a.count, smallest, [&](int64_t begin, int64_t count) {
             Run run = take(runs, mutex, begin);
             std::byte* const scratch = thread_scratch(std::max(first.scratch(), second.scratch()));
             const Frame x = first.frame_with(scratch), y = second.frame_with(scratch);
@@ -58,7 +59,7 @@ public:
         for (size_t r = 1; r < runs.size(); ++r)
             if (runs[r].from > runs[r - 1].next) seams.emplace_back(runs[r - 1].next, runs[r].from);
         if (seams.empty()) return;
-        crew.run(int64_t(seams.size()), seams_at_once, [&](int64_t begin, int64_t count) {
+        workers.run(int64_t(seams.size()), seams_at_once, [&](int64_t begin, int64_t count) {
             const Frame y = second.frame_with(thread_scratch(second.scratch()));
             for (size_t s = size_t(begin); s < size_t(begin + count); ++s)
                 second.run_rows(y, seams[s].first, seams[s].second - seams[s].first);
@@ -82,17 +83,17 @@ private:
     /// The first row of the second launch that does not depend on rows of the first before this one.
     int64_t free_from(int64_t row) const {
         if (row == 0) return 0;
-        return std::clamp<int64_t>(divide_up(a.start + row * a.items - lag.first + b.early - b.start, b.items), 0, b.count);
+        return std::clamp<int64_t>(divide_up(a.start + row * a.items - distance.first + b.early - b.start, b.items), 0, b.count);
     }
     /// The end of the rows of the second launch that do not depend on rows of the first from this one on.
     int64_t free_until(int64_t row) const {
         if (row == a.count) return b.count;
-        return std::clamp<int64_t>(divide_down(a.start + row * a.items - a.early - lag.last - b.start, b.items), 0, b.count);
+        return std::clamp<int64_t>(divide_down(a.start + row * a.items - a.early - distance.last - b.start, b.items), 0, b.count);
     }
 
     const LaunchWork &first, &second;
     const LaunchWork::Rows a, b;
-    const Lag lag;
+    const DependenceDistance distance;
 };
 
 }  // namespace
@@ -100,9 +101,9 @@ private:
 std::unique_ptr<Work> LaunchWork::with(const Work& other, int threads) const {
     const auto* next = dynamic_cast<const LaunchWork*>(&other);
     if (!next || !in_rows() || !next->in_rows() || slowest != next->slowest || !worth_sharing()) return nullptr;
-    const auto lag = lag_between(touched(), next->touched());
-    if (!lag) return nullptr;
-    auto both = std::make_unique<LaunchPair>(*this, *next, *lag);
+    const auto distance = distance_between(touched(), next->touched());
+    if (!distance) return nullptr;
+    auto both = std::make_unique<FusedLaunch>(*this, *next, *distance);
     if (threads > 1 && both->piece() * threads > rows().count) return nullptr;
     return both;
 }

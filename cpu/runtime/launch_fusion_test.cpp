@@ -45,35 +45,38 @@ TEST(LaunchFusion, FindsTheRowsThatAnItemTouches) {
 RowsTouched touched(uint64_t begin, bool writes, int64_t first, int64_t last, bool known = true) {
     return {{true, writes, known, first, last, 2, 4}, begin, 1000, 10};
 }
-std::optional<Lag> lag(std::vector<RowsTouched> before, std::vector<RowsTouched> behind) { return lag_between(before, behind); }
+std::optional<DependenceDistance> distance(std::vector<RowsTouched> before, std::vector<RowsTouched> behind) {
+    return distance_between(before, behind);
+}
 
 TEST(LaunchFusion, LagsByTheRowsThatBothTouch) {
     // The first launch loads x with neighbouring rows and stores y; the second loads y with one row before and two behind.
-    const auto one = lag({touched(0, false, -1, 1), touched(5000, true, 0, 0)}, {touched(5000, false, -1, 2), touched(9000, true, 0, 0)});
+    const auto one =
+        distance({touched(0, false, -1, 1), touched(5000, true, 0, 0)}, {touched(5000, false, -1, 2), touched(9000, true, 0, 0)});
     ASSERT_TRUE(one);
     EXPECT_EQ(one->first, -1);
     EXPECT_EQ(one->last, 2);
     EXPECT_EQ(one->bytes, 3000);
     // The second launch overwrites an array that the first one loads.
-    const auto two = lag({touched(0, false, -3, 1)}, {touched(0, true, 0, 0)});
+    const auto two = distance({touched(0, false, -3, 1)}, {touched(0, true, 0, 0)});
     ASSERT_TRUE(two);
     EXPECT_EQ(two->first, -1);
     EXPECT_EQ(two->last, 3);
     // Both launches only load.
-    const auto three = lag({touched(0, false, -3, 1)}, {touched(0, false, 7, 7)});
+    const auto three = distance({touched(0, false, -3, 1)}, {touched(0, false, 7, 7)});
     ASSERT_TRUE(three);
     EXPECT_EQ(three->first, 0);
     EXPECT_EQ(three->last, 0);
 }
 
 TEST(LaunchFusion, NotWithoutAKnownDistance) {
-    EXPECT_FALSE(lag({touched(0, true, 0, 0)}, {touched(5000, true, 0, 0)}));          // nothing in common
-    EXPECT_FALSE(lag({touched(0, true, 0, 0, false)}, {touched(0, false, 0, 0)}));     // any row
-    EXPECT_FALSE(lag({touched(0, true, 0, 0)}, {touched(500, false, 0, 0)}));          // views that overlap
+    EXPECT_FALSE(distance({touched(0, true, 0, 0)}, {touched(5000, true, 0, 0)}));       // nothing in common
+    EXPECT_FALSE(distance({touched(0, true, 0, 0, false)}, {touched(0, false, 0, 0)}));  // any row
+    EXPECT_FALSE(distance({touched(0, true, 0, 0)}, {touched(500, false, 0, 0)}));       // views that overlap
     RowsTouched other = touched(0, false, 0, 0);
     other.rows = 20;
-    EXPECT_FALSE(lag({touched(0, true, 0, 0)}, {other}));                              // of another shape
-    EXPECT_TRUE(lag({touched(0, false, 0, 0, false)}, {touched(500, false, 0, 0)}));   // nobody writes
+    EXPECT_FALSE(distance({touched(0, true, 0, 0)}, {other}));                             // of another shape
+    EXPECT_TRUE(distance({touched(0, false, 0, 0, false)}, {touched(500, false, 0, 0)}));  // nobody writes
 }
 
 // ---- fused launches give the results of separate ones ----
@@ -94,8 +97,8 @@ std::vector<int> after_both(const char* threads, bool followed, const std::funct
     const Device device{cpu::open()};
     unsetenv("PUMICE_CPU_THREADS");
     debug::reload();
-    std::unique_ptr<detail::Followed> word;
-    return act(device, [&](bool more) { word = nullptr, word = std::make_unique<detail::Followed>(followed && more); });
+    std::unique_ptr<detail::NextLaunchHint> hint;
+    return act(device, [&](bool more) { hint = nullptr, hint = std::make_unique<detail::NextLaunchHint>(followed && more); });
 }
 
 void expect_same(const std::function<std::vector<int>(const Device&, const std::function<void(bool)>&)>& act) {

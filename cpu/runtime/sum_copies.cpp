@@ -23,8 +23,8 @@ uint64_t next_number() {
 
 }  // namespace
 
-SumCopies::SumCopies(std::span<const ArraySum> which, std::span<const FrameArgument> given, std::vector<Array> of, bool exclusive,
-                     std::shared_ptr<Pool> given_pool)
+SumCopies::SumCopies(std::span<const PrivatisedArray> which, std::span<const FrameArgument> given,
+                     std::vector<Array> of, bool exclusive, std::shared_ptr<Pool> given_pool)
     : sums(which), arguments(given), arrays(std::move(of)), alone(exclusive), pool(std::move(given_pool)), number(next_number()) {}
 
 SumCopies::~SumCopies() {
@@ -123,7 +123,7 @@ void add(int lanes, T* to, const std::vector<const T*>& from, int64_t count, boo
 
 }  // namespace
 
-void SumCopies::add_up(const Crew& crew) {
+void SumCopies::add_up(const WorkerThreads& workers) {
     constexpr int64_t piece = 16 << 10;  // numbers
     std::vector<int64_t> first{0};       // the first element of each sum among all that have copies
     int lanes = 1;
@@ -132,7 +132,7 @@ void SumCopies::add_up(const Crew& crew) {
         first.push_back(first.back() + (copied ? arrays[s].elements : 0)), lanes = std::max(lanes, sums[s].lanes);
     }
     if (first.back() == 0) return;
-    crew.run(first.back(), piece / lanes, [&](int64_t begin, int64_t count) {
+    workers.run(first.back(), piece / lanes, [&](int64_t begin, int64_t count) {
         for (size_t s = 0; s < sums.size(); ++s) {
             const int64_t from = std::max(begin, first[s]), to = std::min(begin + count, first[s + 1]);
             if (from < to) add_up(s, from - first[s], to - from);
@@ -142,7 +142,7 @@ void SumCopies::add_up(const Crew& crew) {
 
 /// Adds up `count` elements of one sum.
 void SumCopies::add_up(size_t s, int64_t first, int64_t count) const {
-    const ArraySum& sum = sums[s];
+    const PrivatisedArray& sum = sums[s];
     const auto all = [&](auto type) {
         using T = decltype(type);
         std::vector<const T*> from;

@@ -27,14 +27,14 @@ public:
         bool shared = false;  ///< threads own disjoint elements, and add to the array itself (cpu/plan/ownership_partition.h)
     };
     /// `alone`: nothing else uses the arrays meanwhile. `arguments` are the launch's and must outlive this.
-    SumCopies(std::span<const ArraySum> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays, bool alone,
-              std::shared_ptr<Pool> pool);
+    SumCopies(std::span<const PrivatisedArray> sums, std::span<const FrameArgument> arguments, std::vector<Array> arrays,
+              bool alone, std::shared_ptr<Pool> pool);
     ~SumCopies();
 
     /// Arguments for the calling thread, in which summed arrays are its own copies.
     const FrameArgument* own();
     /// Adds the copies to the arrays, after all threads are done.
-    void add_up(const Crew& crew);
+    void add_up(const WorkerThreads& workers);
 
 private:
     struct Copy {
@@ -46,7 +46,7 @@ private:
     std::unique_ptr<Copy> make(bool first) const;
     void add_up(size_t sum, int64_t first, int64_t count) const;
 
-    const std::span<const ArraySum> sums;
+    const std::span<const PrivatisedArray> sums;
     const std::span<const FrameArgument> arguments;
     const std::vector<Array> arrays;  ///< for each sum
     const bool alone;

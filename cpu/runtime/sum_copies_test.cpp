@@ -33,7 +33,7 @@ TEST(ReductionPrivatisation, FindsArraysThatAreOnlyAddedTo) {
 TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
     for (const bool alone : {false, true}) {
         std::vector<float> array(3, 1.0f);
-        const std::vector<ArraySum> sums{{0, Scalar::f32, 1}};
+        const std::vector<PrivatisedArray> sums{{0, Scalar::f32, 1}};
         const std::vector<FrameArgument> arguments{{uint64_t(reinterpret_cast<uintptr_t>(array.data())), nullptr}};
         const auto pool = std::make_shared<Pool>(1 << 20);
         SumCopies copies(sums, arguments, {{3, false}}, alone, pool), other(sums, arguments, {{3, false}}, false, pool);
@@ -50,8 +50,8 @@ TEST(ReductionPrivatisation, EachThreadAddsToItsOwnCopy) {
         std::vector<std::thread> threads;
         for (int t = 0; t < 4; ++t) threads.emplace_back(add);
         for (std::thread& t : threads) t.join();
-        Team team(1, false);
-        Streams streams(team);
+        ThreadPool thread_pool(1, false);
+        Streams streams(thread_pool);
         copies.add_up({streams, streams[0]});
         EXPECT_EQ(array, (std::vector<float>{1, 51, 101}));
     }

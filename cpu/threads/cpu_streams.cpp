@@ -36,18 +36,18 @@ const Point* unmet(const Stream::Task& task) {
 
 bool Point::reached() const { return !stream || stream->completed.load(std::memory_order_acquire) >= number; }
 
-void Crew::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
+void WorkerThreads::run(int64_t count, int64_t piece, Job::Body body, Order order) const {
     const auto publish = [this](const std::shared_ptr<Job>& job) {
         const std::lock_guard lock(streams.mutex);
         stream.current = job;
         if (streams.waiting) streams.changed.notify_all();
     };
-    streams.team.run(stream.priority, count, piece, std::move(body), publish, order);
+    streams.thread_pool.run(stream.priority, count, piece, std::move(body), publish, order);
 }
 
-int Crew::threads() const { return streams.team.threads; }
+int WorkerThreads::threads() const { return streams.thread_pool.threads; }
 
-Streams::Streams(Team& team) : team(team) { all.push_back(std::make_unique<Stream>()); }
+Streams::Streams(ThreadPool& thread_pool) : thread_pool(thread_pool) { all.push_back(std::make_unique<Stream>()); }
 
 Streams::~Streams() {
     try {
@@ -162,7 +162,7 @@ void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>
             const Stream::Task task = take();
             const Stream::Task* next = task.followed && !stream.pending.empty() ? &stream.pending.front() : nullptr;
             const bool now = next && next->number <= until && !unmet(*next);
-            const std::unique_ptr<Work> both = now ? task.work->with(*next->work, team.threads) : nullptr;
+            const std::unique_ptr<Work> both = now ? task.work->with(*next->work, thread_pool.threads) : nullptr;
             const Stream::Task other = both ? take() : Stream::Task();
             run_one(stream, both ? *both : *task.work, task.number, both ? other.number : task.number, lock);
             lock.unlock();  // the task may hold the last reference to memory
@@ -174,12 +174,12 @@ void Streams::drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>
     if (waiting) changed.notify_all();
 }
 
-/// Asks a thread of the team to drain the stream.
+/// Asks a thread of the pool to drain the stream.
 void Streams::call(Stream& stream) {
     if (stream.called) return;
     stream.called = true;
     ++coming;
-    team.enqueue(stream.priority, stream.pending_cost, [this, &stream] { come(stream); });
+    thread_pool.enqueue(stream.priority, stream.pending_cost, [this, &stream] { come(stream); });
 }
 
 void Streams::come(Stream& stream) {

@@ -25,11 +25,11 @@ struct Point {
 
 class Streams;
 
-/// The threads available to a piece of work: the team's, and those that wait for it.
-struct Crew {
+/// The threads available to a piece of work: the pool's, and those that wait for it.
+struct WorkerThreads {
     Streams& streams;
     Stream& stream;
-    /// See Team::run.
+    /// See ThreadPool::run.
     void run(int64_t count, int64_t piece, Job::Body body, Order order = Order::forwards) const;
     int threads() const;
 };
@@ -39,7 +39,7 @@ class Work {
 public:
     virtual ~Work() = default;
     /// Does all of the work. An exception is kept and thrown by the next wait for the work.
-    virtual void run(const Crew& crew) = 0;
+    virtual void run(const WorkerThreads& workers) = 0;
     /// Returns a fusion of this work and `next` that is better than one after the other with so many threads, or null. It refers
     /// to both works, which must outlive it.
     virtual std::unique_ptr<Work> with(const Work& /*next*/, int /*threads*/) const { return nullptr; }
@@ -64,7 +64,7 @@ struct Stream {
     // Guarded by Streams::mutex:
     Priority priority = Priority::normal;
     bool running = false;              ///< a thread is doing its work; only that thread takes from `pending`
-    bool called = false;               ///< a thread of the team has been asked to drain it
+    bool called = false;               ///< a thread of the pool has been asked to drain it
     uint64_t submitted = 0;
     double pending_cost = 0;
     std::deque<Task> pending;
@@ -75,11 +75,11 @@ struct Stream {
 };
 
 /// All streams of a device; number 0 always exists. Small work for an idle stream is done at once, by the submitting thread;
-/// other work by the team's threads and by threads that wait for it. A thread of the team is woken only for more than about 20 us
+/// other work by the pool's threads and by threads that wait for it. A thread of the pool is woken only for more than about 20 us
 /// of work.
 class Streams {
 public:
-    explicit Streams(Team& team);
+    explicit Streams(ThreadPool& thread_pool);
     /// Waits for all work.
     ~Streams();
 
@@ -106,7 +106,7 @@ public:
     std::mutex mutex;
 
 private:
-    friend struct Crew;
+    friend struct WorkerThreads;
     void help(const Point& point, std::unique_lock<std::mutex>& lock);
     void drain(Stream& stream, uint64_t until, std::unique_lock<std::mutex>& lock);
     void run_one(Stream& stream, Work& work, uint64_t first, uint64_t last, std::unique_lock<std::mutex>& lock);
@@ -114,7 +114,7 @@ private:
     void call(Stream& stream);
     void come(Stream& stream);
 
-    Team& team;
+    ThreadPool& thread_pool;
     std::vector<std::unique_ptr<Stream>> all;  ///< never removed: points name them
     std::vector<int> unused;                   ///< released ones
     std::condition_variable changed;

@@ -11,17 +11,17 @@ namespace {
 
 /// Work that calls a function, at a cost that the test chooses.
 struct Act final : Work {
-    Act(std::function<void(const Crew&)> act, double ns) : act(std::move(act)), ns(ns) {}
-    void run(const Crew& crew) override { act(crew); }
+    Act(std::function<void(const WorkerThreads&)> act, double ns) : act(std::move(act)), ns(ns) {}
+    void run(const WorkerThreads& workers) override { act(workers); }
     double cost() const override { return ns; }
-    std::function<void(const Crew&)> act;
+    std::function<void(const WorkerThreads&)> act;
     double ns;
 };
 
 /// Work that may run together with the work behind it.
 struct Joint final : Work {
     Joint(std::string name, std::vector<std::string>& log) : name(std::move(name)), log(log) {}
-    void run(const Crew&) override {
+    void run(const WorkerThreads&) override {
         log.push_back(name);
         if (name == "bad") throw Error("a fault");
     }
@@ -39,7 +39,7 @@ constexpr double tiny = 10, some = 10'000, heavy = 1e6;
 
 class StreamsTest : public testing::Test {
 protected:
-    Point give(int stream, double cost, std::function<void(const Crew&)> act, std::vector<Point> after = {}) {
+    Point give(int stream, double cost, std::function<void(const WorkerThreads&)> act, std::vector<Point> after = {}) {
         Act work(std::move(act), cost);
         std::unique_lock lock(streams.mutex);
         Stream& on = streams[stream];
@@ -62,13 +62,13 @@ protected:
         return holds();
     }
 
-    Team team{3, false};
-    Streams streams{team};
+    ThreadPool thread_pool{3, false};
+    Streams streams{thread_pool};
 };
 
 TEST_F(StreamsTest, TinyWorkRunsOnTheCallersThread) {
     std::thread::id by;
-    const Point point = give(0, tiny, [&](const Crew&) { by = std::this_thread::get_id(); });
+    const Point point = give(0, tiny, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
     EXPECT_TRUE(point.reached());
     EXPECT_EQ(by, std::this_thread::get_id());
 }
@@ -77,7 +77,7 @@ TEST_F(StreamsTest, AStreamKeepsItsOrderWhateverTheWorkCosts) {
     std::vector<int> order;
     Point last;
     for (int k = 0; k < 600; ++k)
-        last = give(0, k % 3 == 0 ? tiny : k % 7 == 0 ? heavy : some, [&order, k](const Crew&) { order.push_back(k); });
+        last = give(0, k % 3 == 0 ? tiny : k % 7 == 0 ? heavy : some, [&order, k](const WorkerThreads&) { order.push_back(k); });
     streams.wait(last);
     ASSERT_EQ(order.size(), 600u);
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
@@ -85,18 +85,18 @@ TEST_F(StreamsTest, AStreamKeepsItsOrderWhateverTheWorkCosts) {
 
 TEST_F(StreamsTest, HeavyWorkBeginsWithoutAWaiter) {
     std::atomic<bool> done = false;
-    give(0, heavy, [&](const Crew&) { done = true; });
+    give(0, heavy, [&](const WorkerThreads&) { done = true; });
     EXPECT_TRUE(comes([&] { return done.load(); }));
 }
 
 TEST_F(StreamsTest, MediumWorkRunsWhenSomebodyWaits) {
     std::thread::id by;
-    const Point point = give(0, some, [&](const Crew&) { by = std::this_thread::get_id(); });
+    const Point point = give(0, some, [&](const WorkerThreads&) { by = std::this_thread::get_id(); });
     EXPECT_FALSE(point.reached());
     streams.wait(point);
     EXPECT_EQ(by, std::this_thread::get_id());
     // A poll is enough, too.
-    const Point other = give(0, some, [](const Crew&) {});
+    const Point other = give(0, some, [](const WorkerThreads&) {});
     EXPECT_TRUE(comes([&] { return streams.poll(other); }));
 }
 
@@ -105,8 +105,8 @@ TEST_F(StreamsTest, WorkWaitsForPointsOfOtherStreams) {
     std::vector<int> order;
     for (int k = 0; k < 200; ++k) {
         const double cost = k % 2 ? some : heavy;
-        streams.wait_for(b, give(a, cost, [&order, k](const Crew&) { order.push_back(2 * k); }));
-        streams.wait_for(a, give(b, cost, [&order, k](const Crew&) { order.push_back(2 * k + 1); }));
+        streams.wait_for(b, give(a, cost, [&order, k](const WorkerThreads&) { order.push_back(2 * k); }));
+        streams.wait_for(a, give(b, cost, [&order, k](const WorkerThreads&) { order.push_back(2 * k + 1); }));
     }
     streams.wait(streams.last(b));
     ASSERT_EQ(order.size(), 400u);
@@ -115,8 +115,8 @@ TEST_F(StreamsTest, WorkWaitsForPointsOfOtherStreams) {
 
 TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
     int after = 0;
-    const Point bad = give(0, some, [](const Crew&) { throw Error("a fault"); });
-    const Point good = give(0, some, [&](const Crew&) { ++after; });
+    const Point bad = give(0, some, [](const WorkerThreads&) { throw Error("a fault"); });
+    const Point good = give(0, some, [&](const WorkerThreads&) { ++after; });
     EXPECT_THROW(
         try { streams.wait(bad); } catch (const Error& e) {
             EXPECT_STREQ(e.what(), "a fault");
@@ -125,7 +125,7 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
         Error);
     EXPECT_NO_THROW(streams.wait(good));
     EXPECT_EQ(after, 1);
-    give(0, tiny, [](const Crew&) { throw Error("another"); });
+    give(0, tiny, [](const WorkerThreads&) { throw Error("another"); });
     EXPECT_THROW(streams.finish(), Error);
     EXPECT_NO_THROW(streams.finish());
 }
@@ -133,8 +133,8 @@ TEST_F(StreamsTest, AFaultComesOutOfTheNextWaitOnceAndTheStreamGoesOn) {
 TEST_F(StreamsTest, AWaitingThreadHelpsWithTheWork) {
     std::atomic<int64_t> sum = 0;
     for (int k = 0; k < 50; ++k) {
-        const Point point = give(0, heavy, [&](const Crew& crew) {
-            crew.run(1000, 1, [&](int64_t first, int64_t count) {
+        const Point point = give(0, heavy, [&](const WorkerThreads& workers) {
+            workers.run(1000, 1, [&](int64_t first, int64_t count) {
                 for (int64_t i = first; i < first + count; ++i) sum += i;
             });
         });
@@ -154,8 +154,8 @@ TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
             Point last;
             for (int k = 0; k < 300; ++k) {
                 const double cost = k % 5 == 0 ? heavy : k % 2 ? tiny : some;
-                last = give(own[size_t(t)], cost, [&](const Crew&) { ++done; });
-                const Point shared = give(0, cost, [&](const Crew&) { ++in_order, ++done; }, {last});
+                last = give(own[size_t(t)], cost, [&](const WorkerThreads&) { ++done; });
+                const Point shared = give(0, cost, [&](const WorkerThreads&) { ++in_order, ++done; }, {last});
                 if (k % 50 == t) streams.wait(shared);
                 streams.poll(last);
             }
@@ -169,7 +169,7 @@ TEST_F(StreamsTest, ManyThreadsSubmitAndWait) {
 TEST_F(StreamsTest, ReleasedStreamsFinishAndAreUsedAgain) {
     std::atomic<int> done = 0;
     const int first = streams.create(Priority::normal);
-    for (int k = 0; k < 20; ++k) give(first, some, [&](const Crew&) { ++done; });
+    for (int k = 0; k < 20; ++k) give(first, some, [&](const WorkerThreads&) { ++done; });
     streams.release(first);
     EXPECT_EQ(streams.create(Priority::low), first);
     EXPECT_TRUE(comes([&] { return done == 20; }));
@@ -185,7 +185,7 @@ TEST_F(StreamsTest, HintedWorkRunsTogetherWithItsFollower) {
 TEST_F(StreamsTest, HintedWorkRunsAloneWithoutAFollower) {
     streams.wait(give_joint("a", true));
     give_joint("b", true);
-    streams.wait(give(0, tiny, [](const Crew&) {}));
+    streams.wait(give(0, tiny, [](const WorkerThreads&) {}));
     EXPECT_EQ(joint, (std::vector<std::string>{"a", "b"}));
     const Point third = give_joint("c", true);
     EXPECT_TRUE(comes([&] { return streams.poll(third); }));
@@ -194,7 +194,7 @@ TEST_F(StreamsTest, HintedWorkRunsAloneWithoutAFollower) {
 TEST_F(StreamsTest, HintedWorkDoesNotWaitForDependencesOfItsFollower) {
     std::atomic<bool> go = false;
     const int other = streams.create(Priority::normal);
-    const Point gate = give(other, heavy, [&](const Crew&) {
+    const Point gate = give(other, heavy, [&](const WorkerThreads&) {
         while (!go) std::this_thread::yield();
     });
     const Point first = give_joint("a", true);
@@ -217,7 +217,7 @@ TEST_F(StreamsTest, FaultsOfHintedWorkReachTheWaiter) {
 
 TEST_F(StreamsTest, WorkMaySubmitMoreWork) {
     int steps = 0;
-    std::function<void(const Crew&)> next = [&](const Crew&) {
+    std::function<void(const WorkerThreads&)> next = [&](const WorkerThreads&) {
         if (++steps < 100) give(0, steps % 2 ? tiny : some, next);
     };
     give(0, some, next);

@@ -23,7 +23,7 @@ constexpr double worth_waking_elsewhere = 120'000;
 // Fewest nanoseconds that are worth a call of their own.
 constexpr double least_piece = 4'000;
 
-thread_local bool in_a_team = false;
+thread_local bool in_a_pool = false;
 
 int64_t steady_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -75,22 +75,22 @@ void Job::finish() {
     for (int64_t left; (left = remaining.load(std::memory_order_acquire)) > 0;) remaining.wait(left);
 }
 
-Team::Team(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(threads) {}
-Team::~Team() {
+ThreadPool::ThreadPool(int threads, bool fixed) : threads(threads), fixed(fixed), arenas(threads) {}
+ThreadPool::~ThreadPool() {
     for (int left; (left = count->unfinished.load()) > 0;) count->unfinished.wait(left);
 }
 
-bool Team::on_its_thread() { return in_a_team; }
+bool ThreadPool::on_its_thread() { return in_a_pool; }
 
-/// A task of the team. It owns itself: the thread that runs it deletes it.
-struct Team::Task {
+/// A task of the pool. It owns itself: the thread that runs it deletes it.
+struct ThreadPool::Task {
     std::function<void()> act;
     Priority priority;
     std::shared_ptr<Count> count;
-    int64_t given;  ///< time of submission; 0 if the team's threads may have been awake
+    int64_t given;  ///< time of submission; 0 if the pool's threads may have been awake
 };
 
-void Team::enqueue(Priority priority, double cost, std::function<void()> act) {
+void ThreadPool::enqueue(Priority priority, double cost, std::function<void()> act) {
     const int64_t now = steady_ns(), silent_for = now - count->last_seen.load(std::memory_order_relaxed);
     const bool asleep = silent_for > awake_ns && count->unfinished == 0;
     // A task that has not begun for this long waits for a thread that was woken on a busy processor.
@@ -104,41 +104,41 @@ void Team::enqueue(Priority priority, double cost, std::function<void()> act) {
     arenas.enqueue(priority, run_task, task);
 }
 
-void Team::run_task(void* what) {
+void ThreadPool::run_task(void* what) {
     taken(what);
     const std::unique_ptr<Task> task(static_cast<Task*>(what));
-    const AtWork at_work;
+    const BusyThread busy;
     const int64_t now = steady_ns();
     task->count->last_seen = now;
     if (task->given && now - task->given > late_ns) task->count->woken_late = true;
     --task->count->awaited[size_t(task->priority)];
-    const bool before = std::exchange(in_a_team, true);
-    std::exchange(task->act, nullptr)();  // destroys the function while the team still exists
-    in_a_team = before;
+    const bool before = std::exchange(in_a_pool, true);
+    std::exchange(task->act, nullptr)();  // destroys the function while the pool still exists
+    in_a_pool = before;
     task->count->last_seen = steady_ns();
     if (task->count->woken_late && task->count->unfinished == 1) wake_anywhere();  // the threads that were not needed
     if (--task->count->unfinished == 0) task->count->unfinished.notify_all();
 }
 
-bool Team::awaited() const {
+bool ThreadPool::awaited() const {
     return std::any_of(count->awaited.begin(), count->awaited.end(), [](const auto& a) { return a > 0; });
 }
 
-bool Team::more_urgent(Priority than) const {
+bool ThreadPool::more_urgent(Priority than) const {
     for (size_t p = size_t(than) + 1; p < count->awaited.size(); ++p)
         if (count->awaited[p].load(std::memory_order_relaxed) > 0) return true;
     return false;
 }
 
 /// oneTBB looks for more urgent arenas only between tasks, so a task ends when a more urgent one waits.
-void Team::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
+void ThreadPool::help(Priority priority, double cost, const std::shared_ptr<Job>& job) {
     enqueue(priority, cost, [this, priority, job] {
         if (!job->participate(Arenas::slot(), [&] { return more_urgent(priority); })) help(priority, 0, job);
     });
 }
 
-void Team::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
-               const std::function<void(const std::shared_ptr<Job>&)>& publish, Order order) {
+void ThreadPool::run(Priority priority, int64_t total, int64_t piece, Job::Body body,
+                     const std::function<void(const std::shared_ptr<Job>&)>& publish, Order order) {
     piece = std::max<int64_t>(piece, 1);
     const int helpers = int(std::min<int64_t>(threads, (total + piece - 1) / piece)) - 1;
     if (helpers <= 0) return body(0, total);

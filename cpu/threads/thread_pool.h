@@ -54,12 +54,12 @@ private:
     std::atomic<int64_t> remaining;  ///< items that nobody has taken, or that are not reported as done
 };
 
-class Team {
+class ThreadPool {
 public:
     /// `threads` in all, including the one that waits. With `fixed` parts, each part is done whole by one thread.
-    Team(int threads, bool fixed);
-    /// Waits for all tasks, and so must not run on one of the team's own threads.
-    ~Team();
+    ThreadPool(int threads, bool fixed);
+    /// Waits for all tasks, and so must not run on one of the pool's own threads.
+    ~ThreadPool();
 
     /// Calls body for ranges that cover [0, total) once, on this and other threads, and returns when all are done. `piece`: the
     /// smallest range worth a call. `publish` gets the job before it begins.
@@ -80,7 +80,7 @@ private:
     bool more_urgent(Priority than) const;
 
     const bool fixed;
-    /// Shared with tasks, whose last step may come after the team's destruction.
+    /// Shared with tasks, whose last step may come after the pool's destruction.
     struct Count {
         std::array<std::atomic<int>, 3> awaited{};  ///< by priority: tasks not yet begun
         std::atomic<int> unfinished = 0;

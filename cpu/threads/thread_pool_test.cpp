@@ -15,10 +15,10 @@ namespace {
 TEST(ThreadPoolTest, EveryIndexIsDoneOnce) {
     for (const int threads : {1, 2, 5})
         for (const bool fixed : {false, true}) {
-            Team team(threads, fixed);
+            ThreadPool thread_pool(threads, fixed);
             for (const int64_t count : {1, 2, 7, 1000, 100'000}) {
                 std::vector<std::atomic<int>> times(static_cast<size_t>(count));
-                team.run(Priority::normal, count, 1, [&](int64_t first, int64_t n) {
+                thread_pool.run(Priority::normal, count, 1, [&](int64_t first, int64_t n) {
                     for (int64_t i = first; i < first + n; ++i) ++times[size_t(i)];
                 });
                 for (const auto& t : times) ASSERT_EQ(t, 1);
@@ -39,18 +39,18 @@ TEST(ThreadPoolTest, PartsRunBackwardsFromTheirEnds) {
 }
 
 TEST(ThreadPoolTest, LittleWorkStaysOnTheCallersThread) {
-    Team team(4, false);
+    ThreadPool thread_pool(4, false);
     std::set<std::thread::id> ids;
-    team.run(Priority::normal, 100, 100, [&](int64_t, int64_t) { ids.insert(std::this_thread::get_id()); });
+    thread_pool.run(Priority::normal, 100, 100, [&](int64_t, int64_t) { ids.insert(std::this_thread::get_id()); });
     EXPECT_EQ(ids, std::set{std::this_thread::get_id()});
 }
 
 TEST(ThreadPoolTest, FixedPartsAreTheSameEveryTime) {
-    Team team(3, true);
+    ThreadPool thread_pool(3, true);
     for (int round = 0; round < 20; ++round) {
         std::mutex mutex;
         std::set<std::pair<int64_t, int64_t>> ranges;
-        team.run(Priority::high, 1000, 1, [&](int64_t first, int64_t n) {
+        thread_pool.run(Priority::high, 1000, 1, [&](int64_t first, int64_t n) {
             const std::lock_guard lock(mutex);
             ranges.insert({first, n});
         });
@@ -77,20 +77,21 @@ TEST(ThreadPoolTest, AThreadLeavesAJobForMoreUrgentWork) {
 
 TEST(ThreadPoolTest, EnqueuedWorkRunsWithoutAWaiter) {
     for (const int threads : {1, 3}) {
-        Team team(threads, false);
+        ThreadPool thread_pool(threads, false);
         std::atomic<int> done = 0;
-        for (const Priority priority : {Priority::low, Priority::normal, Priority::high}) team.enqueue(priority, 0, [&] { ++done; });
+        for (const Priority priority : {Priority::low, Priority::normal, Priority::high})
+            thread_pool.enqueue(priority, 0, [&] { ++done; });
         for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         EXPECT_EQ(done, 3);
     }
 }
 
 TEST(ThreadPoolTest, JobsStartNoThreads) {
-    Team team(4, false);
+    ThreadPool thread_pool(4, false);
     std::mutex mutex;
     std::set<long> ids;  // the system does not reuse these ids
     for (int round = 0; round < 300; ++round)
-        team.run(Priority(round % 3), 1000, 1, [&](int64_t, int64_t) {
+        thread_pool.run(Priority(round % 3), 1000, 1, [&](int64_t, int64_t) {
             const std::lock_guard lock(mutex);
             ids.insert(gettid());
         });
@@ -98,19 +99,19 @@ TEST(ThreadPoolTest, JobsStartNoThreads) {
 }
 
 TEST(ThreadPoolTest, UrgentWorkComesFirst) {
-    Team team(1, false);  // each arena has one thread of oneTBB's
+    ThreadPool thread_pool(1, false);  // each arena has one thread of oneTBB's
     int first = 0;
     for (int round = 0; round < 20; ++round) {
         std::atomic<bool> busy = false, go = false;
         std::atomic<int> done = 0, low = 0, high = 0;
-        team.enqueue(Priority::low, 1e6, [&] {
+        thread_pool.enqueue(Priority::low, 1e6, [&] {
             busy = true;
             while (!go) std::this_thread::yield();
             ++done;
         });
         while (!busy) std::this_thread::yield();
-        team.enqueue(Priority::low, 1e6, [&] { low = ++done; });
-        team.enqueue(Priority::high, 1e6, [&] { high = ++done; });
+        thread_pool.enqueue(Priority::low, 1e6, [&] { low = ++done; });
+        thread_pool.enqueue(Priority::high, 1e6, [&] { high = ++done; });
         go = true;
         for (int k = 0; k < 2000 && done < 3; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         EXPECT_EQ(done, 3) << "round " << round;

@@ -74,14 +74,14 @@ Worker& this_worker() {
 
 }  // namespace
 
-AtWork::AtWork() {
+BusyThread::BusyThread() {
     Worker& worker = this_worker();
     const std::lock_guard lock(workers().mutex);
     worker.resting = false;
     worker.come_back();
 }
 
-AtWork::~AtWork() {
+BusyThread::~BusyThread() {
     Worker& worker = this_worker();
     const std::lock_guard lock(workers().mutex);
     worker.resting = true;
@@ -102,8 +102,8 @@ void wake_anywhere() {
 
 #else
 
-AtWork::AtWork() = default;
-AtWork::~AtWork() = default;
+BusyThread::BusyThread() = default;
+BusyThread::~BusyThread() = default;
 void wake_elsewhere() {}
 void wake_anywhere() {}
 

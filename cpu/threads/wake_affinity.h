@@ -5,13 +5,13 @@ namespace pumice::cpu {
 
 /// While it lives, the calling thread is at work. From the end of the first one until the thread ends, the thread is at rest in
 /// between: it sleeps or is about to, and wake_elsewhere() applies to it.
-class AtWork {
+class BusyThread {
 public:
     /// Restores the affinity from before wake_elsewhere().
-    AtWork();
-    ~AtWork();
-    AtWork(const AtWork&) = delete;
-    AtWork& operator=(const AtWork&) = delete;
+    BusyThread();
+    ~BusyThread();
+    BusyThread(const BusyThread&) = delete;
+    BusyThread& operator=(const BusyThread&) = delete;
 };
 
 /// Keeps threads at rest from beginning on the calling thread's processor when they are woken next. Some schedulers wake a thread

@@ -42,7 +42,7 @@ protected:
         worker = std::thread([this] {
             id = gettid();
             while (next()) {
-                const AtWork at_work;
+                const BusyThread busy;
                 next();
             }
         });

@@ -264,7 +264,7 @@ TEST(AutodiffPrograms, DataReadBackCarryNoDerivative) {
 }
 
 /// Counts the launches of a kernel, and the bytes of the arrays that are allocated while it exists.
-class Counter : public detail::Observer {
+class Counter : public detail::TraceHook {
 public:
     explicit Counter(std::string kernel) : kernel(std::move(kernel)) {}
     bool launching(const KernelBase& k, const Range&, std::span<const detail::HostArgument>) override { return launches += k.name() == kernel, false; }
@@ -307,7 +307,7 @@ TEST(AutodiffPrograms, AThousandStepsWithTenCheckpoints) {
     Array<float> y = device().upload(host), dy = device().full<float>(n, 1.0f);
     Counter counter("mix");
     {
-        detail::Observing watching(&counter);
+        detail::ScopedTraceHook watching(&counter);
         autodiff(Reverse.checkpoints(10), program, Duplicated(y, dy));
     }
     EXPECT_EQ(dy.download(), dx.download());

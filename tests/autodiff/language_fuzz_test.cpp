@@ -86,7 +86,7 @@ Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device
     std::mt19937_64 random(seed);
     Swept found;
     for (const detail::HostArgument& a : bench.arguments()) {
-        derive::Slot slot{Activity::constant, a, {}};
+        derive::ArgumentSlot slot{Activity::constant, a, {}};
         if (is_differentiated(a)) {
             detail::HostArgument shadow = a;
             if (a.is_array) {
@@ -110,7 +110,7 @@ Swept sweep(const fuzz::Program& program, const KernelBase& kernel, const Device
     if (reverse) {
         const std::vector<uint64_t> bits = derive::reverse(call);
         scalars.clear();
-        for (const derive::Slot& slot : call.slots)
+        for (const derive::ArgumentSlot& slot : call.slots)
             if (slot.activity == Activity::active) scalars.push_back(number_of(slot.value.type, bits[scalars.size()]));
     } else {
         derive::forward(call);

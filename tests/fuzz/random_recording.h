@@ -11,7 +11,7 @@ namespace fuzz {
 using pumice::Val;
 using pumice::Var;
 using pumice::detail::Handle;
-using pumice::detail::Place;
+using pumice::detail::SourceLocation;
 
 struct Value {
     Scalar type = Scalar::i32;
@@ -31,13 +31,15 @@ public:
         void* variable;  ///< a Var of it
     };
     std::vector<Leaf> leaves;
-    virtual std::vector<Handle> all(Place place) const = 0;
+    virtual std::vector<Handle> all(SourceLocation place) const = 0;
     virtual void assign(const std::vector<Handle>& all) = 0;
 };
 template <class T>
 struct SlotOf : Slot {
-    explicit SlotOf(const Val<T>& initial, Place place) : variable(initial, place.file, place.line) { collect(variable); }
-    std::vector<Handle> all(Place place) const override {
+    explicit SlotOf(const Val<T>& initial, SourceLocation place) : variable(initial, place.file, place.line) {
+        collect(variable);
+    }
+    std::vector<Handle> all(SourceLocation place) const override {
         const pumice::detail::Operand<T> o(variable, place.file, place.line);
         if constexpr (pumice::ScalarType<T>)
             return {o.handle};
@@ -136,7 +138,7 @@ private:
     void declare_memories(pumice::detail::Recorder& r);
     void declare_variable(int type, const std::vector<Handle>* initial);
 
-    Place here() const { return {"program", int(line)}; }
+    SourceLocation here() const { return {"program", int(line)}; }
     const Shape& shape() const { return twin ? program.twin : program.shape; }
 
     const Program& program;

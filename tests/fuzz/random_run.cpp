@@ -89,7 +89,7 @@ void Bench::add_array(int memory) {
             for (int64_t i = from; i < count; i += 2)
                 part.insert(part.end(), &bytes[size_t(i) * size_t(a.backing->element_size)],
                             &bytes[size_t(i) * size_t(a.backing->element_size)] + a.backing->element_size);
-            detail::write_box(*a.backing, {from, {from ? &second : &first, 1}, {&two, 1}}, part.data());
+            detail::write_region(*a.backing, {from, {from ? &second : &first, 1}, {&two, 1}}, part.data());
         }
     } else {
         detail::write(*a.backing, bytes.data(), all, all);
@@ -98,7 +98,7 @@ void Bench::add_array(int memory) {
     if (view == 1 || view == 3) a.part = detail::slice(*a.backing, view == 1 ? 5 : 8, count);
     if (view == 2) {
         a.part = make(m.type, count);
-        detail::copy_box(*a.backing, {3, {&count, 1}, {&two, 1}}, *a.part, {0, {&count, 1}, {&one, 1}});
+        detail::copy_region(*a.backing, {3, {&count, 1}, {&two, 1}}, *a.part, {0, {&count, 1}, {&one, 1}});
     }
     arrays.push_back(a);
 }

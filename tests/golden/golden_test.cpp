@@ -71,7 +71,7 @@ Pass pass_named(const std::string& name) {
         {"cooperative_strided_loops", cooperative_strided_loops},
         {"cross_loop_cse", cpu::cross_loop_cse},
         {"tile_reduction_loops", cpu::tile_reduction_loops},
-        {"owner_computes_atomics", codegen::owner_computes_atomics},
+        {"owner_computes_atomics", ir::owner_computes_atomics},
         {"subgroup_aggregated_atomics", codegen::subgroup_aggregated_atomics},
         {"predicate_range_tail", predicate_range_tail},
         {"group_by_subgroups", by_subgroups},

@@ -12,7 +12,7 @@
 
 using namespace pumice;
 using derive::Activity;
-using derive::Slot;
+using derive::ArgumentSlot;
 using detail::ArrayState;
 using detail::HostArgument;
 
@@ -56,7 +56,7 @@ public:
     Copied(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments, uint64_t seed, bool forward)
         : call{kernel, range, {}, 1}, random(seed) {
         for (const HostArgument& a : arguments) {
-            Slot slot{Activity::constant, a, {}, nullptr, false};
+            ArgumentSlot slot{Activity::constant, a, {}, nullptr, false};
             if (a.is_array) {
                 slot.value = copy_of(a);
                 if (has_floats(*a.element)) slot.activity = Activity::duplicated, slot.shadows = {numbers_like(a)};
@@ -71,16 +71,16 @@ public:
     }
     /// The floats of all shadows of arrays.
     std::vector<double> shadows() const {
-        return numbers([](const Slot& slot) -> const HostArgument& { return slot.shadows[0]; });
+        return numbers([](const ArgumentSlot& slot) -> const HostArgument& { return slot.shadows[0]; });
     }
     /// The floats of the arrays themselves.
     std::vector<double> values() const {
-        return numbers([](const Slot& slot) -> const HostArgument& { return slot.value; });
+        return numbers([](const ArgumentSlot& slot) -> const HostArgument& { return slot.value; });
     }
     /// Moves all floats along their tangents, then runs the kernel.
     void run_moved(double step) {
         std::vector<HostArgument> arguments;
-        for (Slot& slot : call.slots) {
+        for (ArgumentSlot& slot : call.slots) {
             if (slot.activity != Activity::constant) {
                 if (slot.value.is_array) {
                     std::vector<char> bytes(size_t(slot.value.array->bytes)), along(bytes.size());
@@ -109,7 +109,7 @@ private:
     template <class F>
     std::vector<double> numbers(const F& of) const {
         std::vector<double> all;
-        for (const Slot& slot : call.slots)
+        for (const ArgumentSlot& slot : call.slots)
             if (slot.value.is_array && slot.activity != Activity::constant)
                 for (const double d : numbers_of(of(slot))) all.push_back(d);
         return all;
@@ -144,7 +144,7 @@ private:
     rng::Splittable random;
 };
 
-class EveryKernel : public detail::Observer, public testing::Environment {
+class EveryKernel : public detail::TraceHook, public testing::Environment {
 public:
     void SetUp() override { watching.emplace(this); }
     void TearDown() override {
@@ -159,7 +159,7 @@ public:
         auto& [times, kept] = seen[recorded.get()];
         kept = recorded;
         if (++times > 2 || !worthwhile(*recorded, range, arguments)) return false;
-        const detail::Observing aside(nullptr);
+        const detail::ScopedTraceHook aside(nullptr);
         try {
             compare(kernel, range, arguments);
         } catch (const Error& e) {
@@ -253,7 +253,7 @@ private:
         }
     }
 
-    std::optional<detail::Observing> watching;
+    std::optional<detail::ScopedTraceHook> watching;
     std::map<const ir::Kernel*, std::pair<int, std::shared_ptr<const ir::Kernel>>> seen;
     int checked = 0, refused = 0, skipped = 0, smooth = 0, bent = 0;
 };

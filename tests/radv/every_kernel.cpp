@@ -21,7 +21,7 @@ using detail::HostArgument;
 
 namespace {
 
-class EveryKernel : public detail::Observer, public testing::Environment {
+class EveryKernel : public detail::TraceHook, public testing::Environment {
 public:
     void SetUp() override {
         pipelines.emplace();
@@ -41,7 +41,7 @@ public:
 
     bool launching(const KernelBase& kernel, const Range& range, std::span<const HostArgument> arguments) override {
         if (is_new(kernel, range)) {
-            const detail::Observing aside(nullptr);
+            const detail::ScopedTraceHook aside(nullptr);
             try {
                 launch_on_card(kernel, range, arguments);
             } catch (const Error& e) {
@@ -116,7 +116,7 @@ private:
     std::optional<radv::Pipelines> pipelines;
     std::optional<Device> card;
     Stream stream;
-    std::optional<detail::Observing> watching;
+    std::optional<detail::ScopedTraceHook> watching;
     radv::Pipeline most;
     int made = 0, refused = 0, spilling_vgprs = 0, spilling_sgprs = 0;
 };
