@@ -32,6 +32,7 @@ set(PUMICE_PUBLIC_HEADERS
     core/kernel/function.h
     core/kernel/kernel.h
     core/language/composite.h
+    core/language/composite_operand.h
     core/language/console.h
     core/language/control.h
     core/language/functions.h

@@ -11,6 +11,7 @@
 
 namespace pumice::vulkan {
 
+// clang-format off
 #define PUMICE_VULKAN_GLOBAL_FUNCTIONS(X) \
     X(CreateInstance) X(EnumerateInstanceExtensionProperties) X(EnumerateInstanceLayerProperties) X(EnumerateInstanceVersion)
 
@@ -39,6 +40,7 @@ namespace pumice::vulkan {
 
 // Only with VK_KHR_push_descriptor.
 #define PUMICE_VULKAN_PUSH_DESCRIPTOR_FUNCTIONS(X) X(CmdPushDescriptorSetKHR)
+// clang-format on
 
 #define PUMICE_VULKAN_MEMBER(name) PFN_vk##name name = nullptr;
 
